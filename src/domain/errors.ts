@@ -1,0 +1,34 @@
+/** Every machine-readable code the service answers with; the HTTP status of each stands in `src/contract`. */
+export type ErrorCode =
+  | 'MISSING_PARAMS'
+  | 'UNAUTHORIZED'
+  | 'INSUFFICIENT_BALANCE'
+  | 'AGENT_NOT_FOUND'
+  | 'CALL_NOT_FOUND'
+  | 'INTERNAL_ERROR'
+  | 'HTTPS_REQUIRED'
+  | 'FORBIDDEN'
+  | 'DESTINATION_NOT_ALLOWED'
+  | 'SPEND_LIMIT_EXCEEDED'
+  | 'NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'IDEMPOTENCY_CONFLICT'
+  | 'PAYLOAD_TOO_LARGE'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'RATE_LIMIT_EXCEEDED'
+  | 'CONCURRENCY_LIMIT_EXCEEDED'
+  | 'SERVICE_UNAVAILABLE';
+
+/** An expected refusal. The message is written for the client and names the field at fault; it is safe to send out. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    /** Further members of the error object, e.g. `limit` and `current` at the concurrency limit. */
+    readonly details: Readonly<Record<string, string | number>> = {},
+  ) {
+    super(message);
+  }
+}

@@ -1,0 +1,37 @@
+import { MICROS_PER_SECOND, type Micros } from './money.js';
+
+/**
+ * Seconds held by each window of a call. They grow so that four hours of talk need five holds, not one a minute, while
+ * a short call never locks more than a minute of its account's balance.
+ */
+export const HOLD_WINDOW_SECONDS: readonly number[] = [60, 180, 720, 2_880, 10_560];
+
+/** The longest call the windows can pay for. */
+export const MAX_CALL_SECONDS = 14_400;
+
+/** The next window is held this long before the last one runs out. */
+const EXTENSION_LEAD_SECONDS = 15;
+
+/**
+ * What window `index` may hold for a call: its full size, clipped to the seconds left of the maximum duration. The first
+ * window is never clipped: a call needs a minute's money to start even when it may not last that long.
+ * @param heldSeconds seconds granted by the windows before this one
+ * @returns seconds asked for, and `last` when no window may follow; 0 seconds when there is nothing left to hold
+ */
+export function windowRequest(
+  index: number,
+  heldSeconds: number,
+  maxDurationSeconds: number,
+  windows: readonly number[] = HOLD_WINDOW_SECONDS,
+): { seconds: number; micros: Micros; last: boolean } {
+  const full = windows[index] ?? 0;
+  const left = index === 0 ? full : Math.max(0, maxDurationSeconds - heldSeconds);
+  const seconds = Math.min(full, left);
+  const last = index >= windows.length - 1 || (index > 0 && seconds < full);
+  return { seconds, micros: seconds * MICROS_PER_SECOND, last };
+}
+
+/** How long before the end of a window the next is held, in ms; a quarter of windows that are shorter than a minute. */
+export function extensionLeadMs(windowSeconds: number): number {
+  return Math.min(EXTENSION_LEAD_SECONDS, windowSeconds / 4) * 1_000;
+}

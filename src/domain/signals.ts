@@ -1,0 +1,61 @@
+import type { AnsweredBy, CarrierFinalStatus, Direction, EndReason, MediaEndReason } from './call-state.js';
+import type { Mode } from './ids.js';
+
+/** Names and payloads of everything that reaches a running CallWorkflow. No phone number and no spoken word is in any. */
+export const CALL_WORKFLOW_TYPE = 'CallWorkflow';
+export const CARRIER_SIGNAL = 'carrier';
+export const MEDIA_SIGNAL = 'media';
+export const HANG_UP_SIGNAL = 'hangUp';
+/** Update that reports how the workflow's own reservation went. */
+export const RESERVED_UPDATE = 'reserved';
+export const RESERVED_UPDATE_ID = 'reserved';
+export const DETAILS_QUERY = 'details';
+
+export interface CarrierSignal {
+  carrierSid: string;
+  kind: 'answered' | 'ended';
+  /** The carrier's own time of the event, ms since the epoch. */
+  at: number;
+  status?: CarrierFinalStatus;
+  durationSeconds?: number;
+  sipCode?: number;
+  answeredBy?: AnsweredBy;
+}
+
+export interface MediaSignal {
+  kind: 'started' | 'ended';
+  at: number;
+  carrierSid: string;
+  reason?: MediaEndReason;
+  agentAudioPlayed?: boolean;
+}
+
+export interface HangUpSignal {
+  cause: Extract<EndReason, 'api_hangup' | 'operator_cancel'>;
+}
+
+/** How the reservation went: the money and the place are taken, or why not. */
+export type ReservationAnswer =
+  | { outcome: 'granted' }
+  | { outcome: 'expired' }
+  | { outcome: 'refused'; code: 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' }
+  | { outcome: 'refused'; code: 'CONCURRENCY_LIMIT_EXCEEDED'; limit: number; current: number };
+
+/** Input of the CallWorkflow: ids, times and numbers of seconds; everything personal stays in `call_requests`. */
+export interface CallInput {
+  callId: string;
+  accountId: string;
+  mode: Mode;
+  direction: Direction;
+  agentId: string;
+  ringTimeoutSeconds: number;
+  maxDurationSeconds: number;
+  /** The reservation must be decided this soon after the start, or nothing is dialed. */
+  answerWithinMs: number;
+  /** Whether a completion webhook is owed. */
+  notify: boolean;
+  /** Inbound: the carrier's call, known from the start. */
+  carrierSid?: string;
+  /** Sizes of the hold windows in seconds, where they differ from the standard ones. */
+  windows?: readonly number[];
+}

@@ -1,0 +1,77 @@
+import { Schema } from 'mongoose';
+import { CALL_STATUSES, END_REASONS } from '../../domain/call-state.js';
+import type { AnsweredBy, CallStatus, Direction, EndReason } from '../../domain/call-state.js';
+import type { Mode } from '../../domain/ids.js';
+import type { Micros } from '../../domain/money.js';
+
+/**
+ * The read model: what clients, the portal and the webhook are told of a call. Written by the projection alone, each
+ * write with the workflow's next sequence number. A document without an account is the tombstone of an expired call:
+ * it blocks late writes and nobody finds it.
+ */
+export interface CallDocument {
+  _id: string;
+  sequence: number;
+  accountId: string;
+  mode: Mode;
+  direction: Direction;
+  status: CallStatus;
+  endReason?: EndReason;
+  answeredBy?: AnsweredBy;
+  fromPhoneNumber: string;
+  toPhoneNumber: string;
+  agentId: string;
+  agentName?: string;
+  inputParameters: string;
+  externalCallId: string;
+  carrierSid?: string;
+  createdAt: Date;
+  updatedAt: Date;
+  /** The answer. */
+  startTime?: Date;
+  endTime?: Date;
+  /** Billed seconds. */
+  durationSeconds?: number;
+  costMicros?: Micros;
+  summary?: string;
+  transcription?: string;
+  /** JSON object in a string. */
+  outputParameters?: string;
+  hasRecording?: boolean;
+  engine?: string;
+}
+
+export const callSchema = new Schema<CallDocument>(
+  {
+    _id: String,
+    sequence: { type: Number, required: true },
+    accountId: String,
+    mode: { type: String, enum: ['live', 'test'] },
+    direction: { type: String, enum: ['outbound', 'inbound'] },
+    status: { type: String, enum: CALL_STATUSES },
+    endReason: { type: String, enum: END_REASONS },
+    answeredBy: String,
+    fromPhoneNumber: String,
+    toPhoneNumber: String,
+    agentId: String,
+    agentName: String,
+    inputParameters: String,
+    externalCallId: String,
+    carrierSid: String,
+    createdAt: Date,
+    updatedAt: Date,
+    startTime: Date,
+    endTime: Date,
+    durationSeconds: Number,
+    costMicros: Number,
+    summary: String,
+    transcription: String,
+    outputParameters: String,
+    hasRecording: Boolean,
+    engine: String,
+  },
+  { collection: 'calls', versionKey: false },
+);
+
+// Unique only so that every server builds it: the embedded one keeps no other kind of index, and lists page on it.
+callSchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });

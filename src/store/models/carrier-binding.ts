@@ -1,0 +1,23 @@
+import { Schema } from 'mongoose';
+
+/**
+ * Which of the carrier's calls a call of ours is: one row per call, inserted once, by whoever learns of it first. A
+ * closed row says that no carrier call may ever be bound: one that turns up later is hung up before anyone is spoken to.
+ */
+export interface CarrierBindingDocument {
+  _id: string;
+  /** `closed:<call id>` in a closed row, because the index is unique and every server must be able to build it. */
+  carrierSid: string;
+  closed?: boolean;
+  boundAt: Date;
+}
+
+export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
+  {
+    _id: String,
+    carrierSid: { type: String, required: true, unique: true },
+    closed: Boolean,
+    boundAt: { type: Date, required: true },
+  },
+  { collection: 'carrier_bindings', versionKey: false },
+);

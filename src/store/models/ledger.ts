@@ -1,0 +1,92 @@
+import { Schema } from 'mongoose';
+import type { Micros } from '../../domain/money.js';
+
+/** One decided operation, as it stands in the account document until a sweep and in its own row for ever. */
+export interface LedgerMarker {
+  type: 'topUp' | 'hold' | 'settlement' | 'correction';
+  callId?: string;
+  /** Micros granted by a hold (0: refused or void), credited by a top-up or correction. */
+  amountMicros?: Micros;
+  /** Settlement: what was held in all, what of it is billed, and the seconds that were asked for. */
+  heldMicros?: Micros;
+  billedMicros?: Micros;
+  billedSeconds?: number;
+  /** A hold after which no further window may be held. */
+  last?: boolean;
+  refused?: boolean;
+  void?: boolean;
+  /** Seconds come from our own clocks; the carrier's figure may correct them later. */
+  estimated?: boolean;
+  epoch: number;
+}
+
+export interface LedgerAccountDocument {
+  /** `<account id>~<mode>#<stripe>` */
+  _id: string;
+  epoch: number;
+  availableMicros: Micros;
+  heldMicros: Micros;
+  creditedMicros: Micros;
+  billedMicros: Micros;
+  /** Operations since the last sweep, by operation key. */
+  markers: Record<string, LedgerMarker>;
+}
+
+export interface LedgerEntryDocument extends LedgerMarker {
+  /** The operation key. */
+  _id: string;
+  ledgerAccountId: string;
+  at: Date;
+}
+
+const amount = { type: Number, required: true };
+
+export const ledgerAccountSchema = new Schema<LedgerAccountDocument>(
+  {
+    _id: String,
+    epoch: amount,
+    availableMicros: amount,
+    heldMicros: amount,
+    creditedMicros: amount,
+    billedMicros: amount,
+    markers: { type: Schema.Types.Mixed, required: true, default: {} },
+  },
+  { collection: 'ledger_accounts', versionKey: false, minimize: false },
+);
+
+export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
+  {
+    _id: String,
+    ledgerAccountId: { type: String, required: true },
+    type: { type: String, required: true },
+    callId: String,
+    amountMicros: Number,
+    heldMicros: Number,
+    billedMicros: Number,
+    billedSeconds: Number,
+    last: Boolean,
+    refused: Boolean,
+    void: Boolean,
+    estimated: Boolean,
+    epoch: amount,
+    at: { type: Date, required: true },
+  },
+  { collection: 'ledger_entries', versionKey: false },
+);
+
+/** Places for concurrent calls of one account and mode: at most `limit` entries without `releasedAt`. */
+export interface LeaseDocument {
+  /** `<account id>~<mode>` */
+  _id: string;
+  count: number;
+  leases: Record<string, { acquiredAt?: Date; releasedAt?: Date; removeAfter?: Date }>;
+}
+
+export const leaseSchema = new Schema<LeaseDocument>(
+  {
+    _id: String,
+    count: amount,
+    leases: { type: Schema.Types.Mixed, required: true, default: {} },
+  },
+  { collection: 'leases', versionKey: false, minimize: false },
+);
