@@ -1,0 +1,34 @@
+/** The mu-law byte of silence; lines are filled with it. */
+export const MULAW_SILENCE = 0xff;
+
+const BIAS = 0x84;
+const CLIP = 32_635;
+
+/** 16-bit linear samples to G.711 mu-law, one byte a sample. */
+export function encodeMulaw(pcm: Int16Array): Uint8Array {
+  const bytes = new Uint8Array(pcm.length);
+  for (let i = 0; i < pcm.length; i++) bytes[i] = encodeSample(pcm[i] ?? 0);
+  return bytes;
+}
+
+/** G.711 mu-law bytes to 16-bit linear samples. */
+export function decodeMulaw(bytes: Uint8Array): Int16Array {
+  const pcm = new Int16Array(bytes.length);
+  for (let i = 0; i < bytes.length; i++) pcm[i] = decodeSample(bytes[i] ?? MULAW_SILENCE);
+  return pcm;
+}
+
+function encodeSample(sample: number): number {
+  const sign = sample < 0 ? 0x80 : 0;
+  const magnitude = Math.min(Math.abs(sample), CLIP) + BIAS;
+  const exponent = 31 - Math.clz32(magnitude) - 7;
+  const mantissa = (magnitude >> (exponent + 3)) & 0x0f;
+  return ~(sign | (exponent << 4) | mantissa) & 0xff;
+}
+
+function decodeSample(byte: number): number {
+  const bits = ~byte & 0xff;
+  const exponent = (bits >> 4) & 0x07;
+  const magnitude = ((((bits & 0x0f) << 3) + BIAS) << exponent) - BIAS;
+  return (bits & 0x80) === 0 ? magnitude : -magnitude;
+}
