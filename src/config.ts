@@ -4,6 +4,7 @@ const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
+const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /** Every setting of every role, from the environment. README holds the same list with meanings. */
 const environment = z.object({
@@ -51,7 +52,13 @@ const environment = z.object({
     .regex(/^\d+(,\d+)*$/)
     .transform((text) => text.split(',').map(Number))
     .optional(),
-  WEBHOOK_ALLOW_CIDRS: z.string().default(''),
+  WEBHOOK_ALLOW_CIDRS: z
+    .string()
+    .refine(
+      (text) => list(text).every((item) => cidr.safeParse(item).success),
+      'must be CIDR ranges with commas between',
+    )
+    .default(''),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),

@@ -1,0 +1,40 @@
+import { isDuplicateKey, type Database } from './database.js';
+import type { WebhookAttemptDocument } from './models/webhook.js';
+
+export type WebhookAttempts = ReturnType<typeof createWebhookAttempts>;
+
+/** How an attempt ended, as its row keeps it. */
+export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
+  Pick<WebhookAttemptDocument, 'durationMs' | 'httpStatus' | 'error' | 'responseBody'>;
+
+/** One row per attempt, there before its POST: the attempts are counted here and nowhere else. */
+export function createWebhookAttempts(database: Database) {
+  const attempts = database.webhookAttempts;
+  return {
+    /** All attempts of a call's delivery, first to last. */
+    list(callId: string): Promise<WebhookAttemptDocument[]> {
+      return attempts.find({ callId }).sort({ number: 1 }).lean<WebhookAttemptDocument[]>().exec();
+    },
+
+    /** Claims an attempt for the caller alone; `taken` when another worker has it. */
+    async begin(callId: string, number: number, startedAt: Date): Promise<'begun' | 'taken'> {
+      try {
+        await attempts.create({ _id: attemptId(callId, number), callId, number, startedAt });
+        return 'begun';
+      } catch (error) {
+        if (isDuplicateKey(error)) return 'taken';
+        throw error;
+      }
+    },
+
+    /** Writes what came of an attempt. A delivery stays a delivery, also when the row was given up meanwhile. */
+    async finish(callId: string, number: number, outcome: AttemptOutcome, finishedAt: Date): Promise<void> {
+      const open = outcome.outcome === 'delivered' ? {} : { outcome: { $exists: false } };
+      await attempts.updateOne({ _id: attemptId(callId, number), ...open }, { $set: { ...outcome, finishedAt } });
+    },
+  };
+}
+
+function attemptId(callId: string, number: number): string {
+  return `${callId}:${number}`;
+}

@@ -1,0 +1,48 @@
+/** Why an attempt did not reach its receiver, as it is kept with the attempt. */
+export type WebhookFailure =
+  /** The URL or an address of its name is not public. */
+  | 'blocked'
+  | 'timeout'
+  | 'dns_failed'
+  | 'connection_refused'
+  | 'connection_lost'
+  | 'tls_failed'
+  /** A 3xx: redirects are not followed. */
+  | 'redirect'
+  /** Any other status than 2xx. */
+  | 'status'
+  | 'response_too_large'
+  | 'invalid_response';
+
+const FAILURE_BY_CODE: Readonly<Record<string, WebhookFailure>> = {
+  WEBHOOK_ADDRESS_BLOCKED: 'blocked',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  ETIMEDOUT: 'timeout',
+  ENOTFOUND: 'dns_failed',
+  EAI_AGAIN: 'dns_failed',
+  EAI_FAIL: 'dns_failed',
+  ECONNREFUSED: 'connection_refused',
+  EHOSTUNREACH: 'connection_refused',
+  ENETUNREACH: 'connection_refused',
+  EADDRNOTAVAIL: 'connection_refused',
+  EPROTO: 'tls_failed',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'tls_failed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'tls_failed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls_failed',
+  UNABLE_TO_GET_ISSUER_CERT: 'tls_failed',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'tls_failed',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'response_too_large',
+  UND_ERR_HEADERS_OVERFLOW: 'response_too_large',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
+};
+
+/** The class of an error that a request ended with; messages of libraries are not kept, they may repeat the URL. */
+export function classifyFailure(error: unknown): WebhookFailure {
+  if (!(error instanceof Error)) return 'connection_lost';
+  if (error.name === 'TimeoutError') return 'timeout';
+  const { code } = error as { code?: unknown };
+  if (typeof code !== 'string') return 'connection_lost';
+  if (code.startsWith('ERR_TLS_') || code.startsWith('ERR_SSL_') || code.startsWith('CERT_')) return 'tls_failed';
+  if (code.startsWith('HPE_')) return 'invalid_response';
+  return FAILURE_BY_CODE[code] ?? 'connection_lost';
+}
