@@ -1,0 +1,174 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import { createTwilioCarrier } from '../../src/carrier/twilio/adapter.js';
+
+const authToken = '0123456789abcdef0123456789abcdef';
+const sid = `CA${'a'.repeat(32)}`;
+const request = {
+  callId: 'call_1',
+  to: '+12025550100',
+  from: '+15005550006',
+  ringTimeoutSeconds: 30,
+  timeLimitSeconds: 60,
+};
+
+/** A carrier over a server that answers every request in one way; `ask` is called while it is up. */
+async function against<T>(listener: RequestListener, ask: (carrier: ReturnType<typeof carrierAt>) => Promise<T>) {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    return await ask(carrierAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+function carrierAt(baseUrl: string, timeoutMs = 500) {
+  return createTwilioCarrier({
+    account: { kind: 'simulator', accountSid: `AC${'0'.repeat(32)}`, authToken, baseUrl, fromNumber: request.from },
+    publicBaseUrl: 'http://127.0.0.1:1',
+    timeoutMs,
+  });
+}
+
+const answer =
+  (status: number, body: unknown): RequestListener =>
+  (_, response) =>
+    response
+      .writeHead(status, { 'content-type': 'application/json' })
+      .end(typeof body === 'string' ? body : JSON.stringify(body));
+
+const refusal = (status: number, code: number) => answer(status, { code, message: 'The number +12025550100', status });
+
+describe('dial', () => {
+  it.each([
+    ['201 with a call', answer(201, { sid }), { outcome: 'accepted', carrierSid: sid }],
+    ['21211', refusal(400, 21211), { outcome: 'refused', endReason: 'invalid_number' }],
+    ['21214', refusal(400, 21214), { outcome: 'refused', endReason: 'invalid_number' }],
+    ['21217', refusal(400, 21217), { outcome: 'refused', endReason: 'invalid_number' }],
+    ['21215', refusal(400, 21215), { outcome: 'refused', endReason: 'rejected' }],
+    ['21216', refusal(403, 21216), { outcome: 'refused', endReason: 'rejected' }],
+    ['bad credentials', refusal(401, 20003), { outcome: 'refused', endReason: 'carrier_failed' }],
+    ['another 4xx', refusal(400, 21210), { outcome: 'refused', endReason: 'carrier_failed' }],
+    ['a 4xx that is not JSON', answer(400, '<html>'), { outcome: 'refused', endReason: 'carrier_failed' }],
+    ['429', refusal(429, 20429), { outcome: 'throttled' }],
+    ['408', refusal(408, 0), { outcome: 'ambiguous' }],
+    ['500', refusal(500, 20500), { outcome: 'ambiguous' }],
+    ['503 that is not JSON', answer(503, 'no'), { outcome: 'ambiguous' }],
+    ['503 by RFC 9457', answer(503, { type: 'x', title: 'Down', status: 503, code: 20503 }), { outcome: 'ambiguous' }],
+    [
+      '400 by RFC 9457',
+      answer(400, { type: 'x', title: 'Bad', status: 400, code: 21211 }),
+      { outcome: 'refused', endReason: 'invalid_number' },
+    ],
+    ['201 with an empty body', answer(201, ''), { outcome: 'ambiguous' }],
+    ['201 without a call', answer(201, {}), { outcome: 'ambiguous' }],
+    ['a redirect', answer(302, ''), { outcome: 'ambiguous' }],
+  ])('of %s', async (_, listener, outcome) => {
+    expect(await against(listener, (carrier) => carrier.dial(request))).toEqual(outcome);
+  });
+
+  it('is ambiguous when the connection breaks after the request', async () => {
+    const outcome = await against(
+      (incoming) => incoming.socket.destroy(),
+      (carrier) => carrier.dial(request),
+    );
+    expect(outcome).toEqual({ outcome: 'ambiguous' });
+  });
+
+  it('is ambiguous when no answer comes in time', async () => {
+    expect(
+      await against(
+        () => undefined,
+        (carrier) => carrier.dial(request),
+      ),
+    ).toEqual({ outcome: 'ambiguous' });
+  });
+
+  it('is ambiguous when the answer drips for ever', async () => {
+    let timer: NodeJS.Timeout | undefined;
+    const drip: RequestListener = (_, response) => {
+      response.writeHead(201);
+      timer = setInterval(() => response.write(' '), 50);
+    };
+    expect(await against(drip, (carrier) => carrier.dial(request))).toEqual({ outcome: 'ambiguous' });
+    clearInterval(timer);
+  });
+
+  it('is unreachable when nobody listens', async () => {
+    expect(await carrierAt('http://127.0.0.1:1').dial(request)).toEqual({ outcome: 'unreachable' });
+  });
+});
+
+describe('hangUp and limitTo', () => {
+  it.each([
+    ['21220', refusal(400, 21220)],
+    ['20404', refusal(404, 20404)],
+  ])('take a call that is over (%s) as a success', async (_, listener) => {
+    await against(listener, async (carrier) => {
+      await expect(carrier.hangUp(sid)).resolves.toBeUndefined();
+      await expect(carrier.limitTo(sid, 60)).resolves.toBeUndefined();
+    });
+  });
+
+  it('throw when the carrier is away', async () => {
+    await against(refusal(503, 20503), async (carrier) => {
+      await expect(carrier.hangUp(sid)).rejects.toMatchObject({ name: 'CarrierError', status: 503, code: 20503 });
+      await expect(carrier.limitTo(sid, 60)).rejects.toMatchObject({ status: 503 });
+    });
+  });
+});
+
+describe('an error of the carrier', () => {
+  it.each([
+    ['refused', refusal(503, 20503)],
+    ['broken', ((incoming) => incoming.socket.destroy()) as RequestListener],
+    ['unparsable', answer(200, '{')],
+  ])('tells neither credentials nor numbers when %s', async (_, listener) => {
+    await against(listener, async (carrier) => {
+      for (const failing of [
+        carrier.fetch(sid),
+        carrier.hangUp(sid),
+        carrier.findPlaced({ to: request.to, from: request.from, since: 0 }),
+      ]) {
+        const error: unknown = await failing.then(
+          () => undefined,
+          (reason: unknown) => reason,
+        );
+        expect(error).toBeInstanceOf(Error);
+        const everything = inspect(error, { depth: 20, showHidden: true });
+        expect(everything).not.toContain(Buffer.from(authToken).toString('base64').slice(8, 24));
+        expect(everything).not.toContain(authToken);
+        expect(everything).not.toMatch(/authorization|2025550100/i);
+      }
+    });
+  });
+});
+
+describe('fetch', () => {
+  it('is undefined for a call the carrier does not know', async () => {
+    expect(await against(refusal(404, 20404), (carrier) => carrier.fetch(sid))).toBeUndefined();
+  });
+
+  it("reads the carrier's record, leaving out what it does not say", async () => {
+    const record = {
+      sid,
+      status: 'completed',
+      duration: '9',
+      answered_by: 'machine_start',
+      date_created: 'Sat, 21 Nov 2026 07:51:08 +0000',
+      start_time: null,
+      end_time: 'Sat, 21 Nov 2026 07:51:20 +0000',
+    };
+    expect(await against(answer(200, record), (carrier) => carrier.fetch(sid))).toEqual({
+      carrierSid: sid,
+      status: 'completed',
+      durationSeconds: 9,
+      answeredBy: 'voicemail',
+      createdAt: Date.UTC(2026, 10, 21, 7, 51, 8),
+      endedAt: Date.UTC(2026, 10, 21, 7, 51, 20),
+    });
+  });
+});
