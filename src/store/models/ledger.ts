@@ -28,6 +28,8 @@ export interface LedgerAccountDocument {
   heldMicros: Micros;
   creditedMicros: Micros;
   billedMicros: Micros;
+  /** How many markers there are; bounds the document whatever number of processes write to it. */
+  markerCount: number;
   /** Operations since the last sweep, by operation key. */
   markers: Record<string, LedgerMarker>;
 }
@@ -49,6 +51,7 @@ export const ledgerAccountSchema = new Schema<LedgerAccountDocument>(
     heldMicros: amount,
     creditedMicros: amount,
     billedMicros: amount,
+    markerCount: amount,
     markers: { type: Schema.Types.Mixed, required: true, default: {} },
   },
   { collection: 'ledger_accounts', versionKey: false, minimize: false },
@@ -74,18 +77,32 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
   { collection: 'ledger_entries', versionKey: false },
 );
 
+// The embedded server skips it (it builds unique ones only) and scans; a real one sums an account's rows by it.
+ledgerEntrySchema.index({ ledgerAccountId: 1, epoch: 1 });
+
+/** A place for one call; with `removeAfter` it is the tombstone of a released one and blocks a late acquire. */
+export interface Lease {
+  acquiredAt?: Date;
+  releasedAt?: Date;
+  removeAfter?: Date;
+}
+
 /** Places for concurrent calls of one account and mode: at most `limit` entries without `releasedAt`. */
 export interface LeaseDocument {
   /** `<account id>~<mode>` */
   _id: string;
   count: number;
-  leases: Record<string, { acquiredAt?: Date; releasedAt?: Date; removeAfter?: Date }>;
+  /** Moves when tombstones are removed, so that two who remove them cannot meet. */
+  epoch: number;
+  /** By call id. */
+  leases: Record<string, Lease>;
 }
 
 export const leaseSchema = new Schema<LeaseDocument>(
   {
     _id: String,
     count: amount,
+    epoch: amount,
     leases: { type: Schema.Types.Mixed, required: true, default: {} },
   },
   { collection: 'leases', versionKey: false, minimize: false },

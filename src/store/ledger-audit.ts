@@ -1,0 +1,77 @@
+import type { Micros } from '../domain/money.js';
+import { readAccount } from './ledger-decide.js';
+import type { LedgerSession } from './ledger-storage.js';
+import type { LedgerMarker } from './models/ledger.js';
+
+export interface Balance {
+  availableMicros: Micros;
+  heldMicros: Micros;
+  creditedMicros: Micros;
+  billedMicros: Micros;
+}
+
+export interface LedgerAudit {
+  /** Whether the account equals the sum of its operations to the last micro-USD, and no amount is negative. */
+  balanced: boolean;
+  /** What the account document says. */
+  account: Balance;
+  /** What its operations add up to. */
+  operations: Balance;
+  /** How many operations were added up. */
+  operationCount: number;
+}
+
+/**
+ * Adds up an account's operations and compares, while others go on writing. Exact without stopping anybody: the account
+ * is read once, at epoch e. Operations of earlier epochs have an entry or are still among the markers read; those of
+ * epoch e are all among them. So the entries before e together with the markers are exactly what had been applied.
+ */
+export async function auditAccount(session: LedgerSession, ledgerAccountId: string): Promise<LedgerAudit> {
+  const { epoch, markers, ...account } = await readAccount(session, ledgerAccountId, 'all');
+  const operations: Balance = { availableMicros: 0, heldMicros: 0, creditedMicros: 0, billedMicros: 0 };
+  let operationCount = 0;
+  const add = (marker: LedgerMarker) => {
+    operationCount++;
+    addTo(operations, marker);
+  };
+  Object.values(markers).forEach(add);
+  for await (const entry of session.entriesBefore(ledgerAccountId, epoch)) {
+    if (!(entry._id in markers)) add(entry);
+  }
+  operations.availableMicros = operations.creditedMicros - operations.billedMicros - operations.heldMicros;
+  const amounts = balanceOf(account);
+  return { balanced: isBalanced(amounts, operations), account: amounts, operations, operationCount };
+}
+
+/** The amounts of an account without its bookkeeping. */
+export function balanceOf(account: Balance): Balance {
+  const { availableMicros, heldMicros, creditedMicros, billedMicros } = account;
+  return { availableMicros, heldMicros, creditedMicros, billedMicros };
+}
+
+function addTo(sum: Balance, marker: LedgerMarker): void {
+  switch (marker.type) {
+    case 'topUp':
+      sum.creditedMicros += marker.amountMicros ?? 0;
+      return;
+    case 'hold':
+      sum.heldMicros += marker.amountMicros ?? 0;
+      return;
+    case 'settlement':
+      sum.heldMicros -= marker.heldMicros ?? 0;
+      sum.billedMicros += marker.billedMicros ?? 0;
+      return;
+    case 'correction':
+      sum.billedMicros -= marker.amountMicros ?? 0;
+  }
+}
+
+function isBalanced(account: Balance, operations: Balance): boolean {
+  const amounts = ['availableMicros', 'heldMicros', 'creditedMicros', 'billedMicros'] as const;
+  const { creditedMicros, billedMicros, availableMicros, heldMicros } = account;
+  return (
+    amounts.every((name) => Number.isSafeInteger(account[name]) && account[name] >= 0) &&
+    amounts.every((name) => account[name] === operations[name]) &&
+    creditedMicros - billedMicros === availableMicros + heldMicros
+  );
+}
