@@ -1,4 +1,32 @@
-import type { CallInput, CarrierSignal, HangUpSignal, MediaSignal, ReservationAnswer } from '../domain/signals.js';
+import {
+  Client,
+  Connection,
+  ServiceError as TemporalServiceError,
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+  isGrpcServiceError,
+} from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import type { Config } from '../config.js';
+import {
+  CALL_WORKFLOW_TYPE,
+  CARRIER_SIGNAL,
+  HANG_UP_SIGNAL,
+  MEDIA_SIGNAL,
+  RESERVED_UPDATE,
+  RESERVED_UPDATE_ID,
+} from '../domain/signals.js';
+import type {
+  CallInput,
+  CallWorkflowFunction,
+  CarrierSignal,
+  HangUpSignal,
+  MediaSignal,
+  ReservationAnswer,
+} from '../domain/signals.js';
+import type { SearchAttributeName } from '../domain/search-attributes.js';
 
 /** Thrown when Temporal is away or did not answer in time; the client may ask again. */
 export class CallServiceUnavailable extends Error {
@@ -20,4 +48,108 @@ export interface CallGateway {
   /** @throws CallServiceUnavailable when Temporal does not answer */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** How long a signal may take; a carrier waits for the answer to its callback meanwhile. */
+const SIGNAL_TIMEOUT_MS = 3_000;
+
+const GRPC_NOT_FOUND = 5;
+
+/** Connects lazily: a process starts, and answers 503, while Temporal is away. */
+export async function createCallGateway(deps: { config: Config }): Promise<CallGateway> {
+  const { address, namespace, taskQueue, tls, apiKey } = deps.config.temporal;
+  const connection = Connection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  const client = new Client({ connection, namespace });
+
+  async function signal(callId: string, signalName: string, payload: object, requestId?: string): Promise<boolean> {
+    // By the raw service: a workflow handle cannot set the request id by which Temporal drops a carrier's repeats.
+    const input = { payloads: [client.options.loadedDataConverter.payloadConverter.toPayload(payload)] };
+    try {
+      await client.withDeadline(Date.now() + SIGNAL_TIMEOUT_MS, () =>
+        client.workflowService.signalWorkflowExecution({
+          namespace,
+          workflowExecution: { workflowId: callId },
+          signalName,
+          input,
+          identity: client.options.identity,
+          ...(requestId === undefined ? {} : { requestId }),
+        }),
+      );
+      return true;
+    } catch (error) {
+      if (isGrpcServiceError(error) && error.code === GRPC_NOT_FOUND) return false;
+      throw unavailable(error);
+    }
+  }
+
+  return {
+    async start(input, deadline) {
+      const startWorkflowOperation = new WithStartWorkflowOperation<CallWorkflowFunction>(CALL_WORKFLOW_TYPE, {
+        workflowId: input.callId,
+        taskQueue,
+        args: [input],
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        typedSearchAttributes: searchAttributesOf(input),
+        staticSummary: `${input.direction} call, ${input.mode} mode`,
+      });
+      try {
+        return await client.withDeadline(deadline, () =>
+          client.workflow.executeUpdateWithStart<CallWorkflowFunction, ReservationAnswer, []>(RESERVED_UPDATE, {
+            startWorkflowOperation,
+            updateId: RESERVED_UPDATE_ID,
+          }),
+        );
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return answerOfClosedRun(input.callId, deadline);
+        throw unavailable(error);
+      }
+    },
+
+    signalCarrier: (callId, payload, requestId) => signal(callId, CARRIER_SIGNAL, payload, requestId),
+    signalMedia: (callId, payload, requestId) => signal(callId, MEDIA_SIGNAL, payload, requestId),
+    hangUp: (callId, payload) => signal(callId, HANG_UP_SIGNAL, payload),
+
+    async checkHealth() {
+      try {
+        await client.withDeadline(Date.now() + 1_000, () => client.workflowService.getSystemInfo({}));
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+
+    close: () => connection.close(),
+  };
+
+  /** Some servers give a closed run's update outcome, some refuse the start: then the run's own result has the answer. */
+  async function answerOfClosedRun(callId: string, deadline: number): Promise<ReservationAnswer> {
+    try {
+      const run = client.workflow.getHandle<CallWorkflowFunction>(callId);
+      return (await client.withDeadline(deadline, () => run.result())).reservation;
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+}
+
+/** Set with the start, which costs no event of its own. */
+function searchAttributesOf(input: CallInput) {
+  const values: Partial<Record<SearchAttributeName, string>> = {
+    CallStatus: 'IDLE',
+    Direction: input.direction,
+    Mode: input.mode,
+    AccountId: input.accountId,
+    AgentId: input.agentId,
+  };
+  return Object.entries(values).map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value }));
+}
+
+/** What Temporal could not do now becomes one error that says so; a bug of ours stays what it is. */
+function unavailable(error: unknown): unknown {
+  const ofTemporal =
+    error instanceof TemporalServiceError ||
+    error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+    error instanceof WorkflowNotFoundError ||
+    isGrpcServiceError(error);
+  return ofTemporal ? new CallServiceUnavailable('Temporal did not answer', { cause: error }) : error;
 }

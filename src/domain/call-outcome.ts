@@ -71,8 +71,13 @@ function endingOfCanceled(state: CallState): Ending {
   return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'operator_cancel' };
 }
 
+/** Whether somebody, not a timer of ours, asked for the end. */
+export function isCancelCause(cause: EndReason | undefined): cause is 'api_hangup' | 'operator_cancel' {
+  return cause === 'api_hangup' || cause === 'operator_cancel';
+}
+
 function cancelCause(state: CallState): EndReason | undefined {
-  return state.hangUpCause === 'api_hangup' || state.hangUpCause === 'operator_cancel' ? state.hangUpCause : undefined;
+  return isCancelCause(state.hangUpCause) ? state.hangUpCause : undefined;
 }
 
 function reasonOfSip(end: CarrierEnd): EndReason {

@@ -1,7 +1,7 @@
 import type { AnsweredBy, CallOutcome, CallState } from './call-state.js';
 import { isFinal } from './call-state.js';
 import type { CallEffect, CallEvent } from './events.js';
-import { outcomeOf, outcomeWithoutCarrier } from './call-outcome.js';
+import { isCancelCause, outcomeOf, outcomeWithoutCarrier } from './call-outcome.js';
 
 export interface Reduction {
   state: CallState;
@@ -82,7 +82,10 @@ function mustHangUp(before: CallState, after: CallState): boolean {
 function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
   switch (event.type) {
     case 'dial_failed':
-      return unanswered(event.endReason, event.now);
+      // Whoever cancelled before the dial came to anything gets what they asked for.
+      return isCancelCause(state.hangUpCause)
+        ? { ...unanswered(state.hangUpCause, event.now), status: 'CANCELLED' }
+        : unanswered(event.endReason, event.now);
     case 'carrier_lost':
       return outcomeWithoutCarrier(state, event.now);
     case 'hang_up_requested':

@@ -1,4 +1,11 @@
-import type { AnsweredBy, CarrierFinalStatus, Direction, EndReason, MediaEndReason } from './call-state.js';
+import type {
+  AnsweredBy,
+  CarrierFinalStatus,
+  Direction,
+  EndReason,
+  FinalStatus,
+  MediaEndReason,
+} from './call-state.js';
 import type { Mode } from './ids.js';
 
 /** Names and payloads of everything that reaches a running CallWorkflow. No phone number and no spoken word is in any. */
@@ -59,3 +66,13 @@ export interface CallInput {
   /** Sizes of the hold windows in seconds, where they differ from the standard ones. */
   windows?: readonly number[];
 }
+
+/** What a CallWorkflow returns: seen by operators, and by a client that asks for a call whose run has closed. */
+export interface CallResult {
+  reservation: ReservationAnswer;
+  status?: FinalStatus;
+  endReason?: EndReason;
+  billedSeconds?: number;
+}
+
+export type CallWorkflowFunction = (input: CallInput) => Promise<CallResult>;

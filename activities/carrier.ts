@@ -1,0 +1,88 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Carriers, DialOutcome } from '../src/carrier/port.js';
+import type { Mode } from '../src/domain/ids.js';
+import type { CallRequests } from '../src/store/call-requests.js';
+import type { CarrierBindings } from '../src/store/carrier-bindings.js';
+
+interface Deps {
+  carriers: Carriers;
+  requests: CallRequests;
+  bindings: CarrierBindings;
+}
+
+interface CarrierCallRef {
+  mode: Mode;
+  carrierSid: string;
+}
+
+/** Orders and questions to the carrier. Numbers are read from the request here, so that no history holds one. */
+export function createCarrierActivities(deps: Deps) {
+  const { carriers, requests, bindings } = deps;
+
+  async function requestOf(callId: string) {
+    const request = await requests.find(callId);
+    if (!request) throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
+    return request;
+  }
+
+  return {
+    /** Asks the carrier for the call, once. The one activity that is not idempotent: Temporal must never repeat it. */
+    async dialCallee(input: {
+      callId: string;
+      mode: Mode;
+      ringTimeoutSeconds: number;
+      timeLimitSeconds: number;
+    }): Promise<DialOutcome> {
+      const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
+      let request;
+      try {
+        request = await requestOf(callId);
+      } catch {
+        // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.
+        return { outcome: 'unreachable' };
+      }
+      const { toPhoneNumber: to, fromPhoneNumber: from } = request;
+      return carriers[mode].dial({ callId, to, from, ringTimeoutSeconds, timeLimitSeconds });
+    },
+
+    /**
+     * Looks for the carrier's call after an ambiguous try: what a callback has bound, else the one call between these
+     * numbers that belongs to no other call of ours. Two candidates prove nothing.
+     */
+    async findPlacedCall(input: { callId: string; mode: Mode; since: number }): Promise<{ carrierSid?: string }> {
+      const { callId, mode, since } = input;
+      const bound = await bindings.find(callId);
+      if (bound) return bound.closed ? {} : { carrierSid: bound.carrierSid };
+      const { toPhoneNumber: to, fromPhoneNumber: from } = await requestOf(callId);
+      const placed = await carriers[mode].findPlaced({ to, from, since });
+      const unbound = [];
+      for (const { carrierSid } of placed) {
+        if (!(await bindings.findBySid(carrierSid))) unbound.push(carrierSid);
+      }
+      const [candidate, second] = unbound;
+      if (candidate === undefined || second !== undefined) return {};
+      const row = await bindings.bind(callId, candidate);
+      return row.closed ? {} : { carrierSid: row.carrierSid };
+    },
+
+    /** Rules out that a call turns up later; if one is bound already, that is the answer. */
+    async closeBinding(input: { callId: string }): Promise<{ carrierSid?: string }> {
+      const row = await bindings.close(input.callId);
+      return row.closed ? {} : { carrierSid: row.carrierSid };
+    },
+
+    async hangUpCall({ mode, carrierSid }: CarrierCallRef): Promise<void> {
+      await carriers[mode].hangUp(carrierSid);
+    },
+
+    /** Moves the carrier's own limit of the call, in seconds from the answer. */
+    async limitCall({ mode, carrierSid, seconds }: CarrierCallRef & { seconds: number }): Promise<void> {
+      await carriers[mode].limitTo(carrierSid, seconds);
+    },
+
+    /** The carrier's record of a call; null when it has none. */
+    async fetchCarrierCall({ mode, carrierSid }: CarrierCallRef) {
+      return (await carriers[mode].fetch(carrierSid)) ?? null;
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Carriers } from '../src/carrier/port.js';
+import type { Config } from '../src/config.js';
+import { createAccounts } from '../src/store/accounts.js';
+import { createCallRequests } from '../src/store/call-requests.js';
+import { createCarrierBindings } from '../src/store/carrier-bindings.js';
+import { createConversationResults } from '../src/store/conversation-results.js';
+import type { Database } from '../src/store/database.js';
+import { createLeases } from '../src/store/leases.js';
+import { createLedger } from '../src/store/ledger.js';
+import { createCallProjection } from '../src/store/projection.js';
+import type { Logger } from '../src/telemetry/logger.js';
+import { createWebhookSender } from '../src/webhooks/sender.js';
+import { createCarrierActivities } from './carrier.js';
+import { createConversationActivities } from './conversation.js';
+import { createExtensionActivities } from './extension.js';
+import { createMoneyActivities } from './money.js';
+import { createWebhookActivities } from './webhooks.js';
+
+export type Activities = ReturnType<typeof createActivities>;
+
+/** Everything a CallWorkflow may do to the world. Each is idempotent: Temporal may run any of them more than once. */
+export function createActivities(deps: { config: Config; database: Database; carriers: Carriers; logger: Logger }) {
+  const { config, database, carriers, logger } = deps;
+  const stores = {
+    accounts: createAccounts(database),
+    bindings: createCarrierBindings(database),
+    ledger: createLedger(database),
+    leases: createLeases(database),
+    projection: createCallProjection(database),
+    requests: createCallRequests(database),
+    results: createConversationResults(database),
+  };
+  return {
+    ...createMoneyActivities(stores),
+    ...createExtensionActivities({ ...stores, carriers }),
+    ...createCarrierActivities({ ...stores, carriers }),
+    ...createConversationActivities(stores),
+    ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
+  };
+}

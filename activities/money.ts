@@ -1,0 +1,108 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { ledgerAccountId, type Mode } from '../src/domain/ids.js';
+import type { ReservationAnswer } from '../src/domain/signals.js';
+import { limitsOf, type Accounts } from '../src/store/accounts.js';
+import type { CallRequests } from '../src/store/call-requests.js';
+import type { Leases } from '../src/store/leases.js';
+import type { Ledger } from '../src/store/ledger.js';
+import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
+import { summaryOfUnspoken } from '../src/domain/summary.js';
+
+interface Deps {
+  accounts: Accounts;
+  requests: CallRequests;
+  ledger: Ledger;
+  leases: Leases;
+  projection: CallProjection;
+}
+
+export interface CallOfAccount {
+  callId: string;
+  accountId: string;
+  mode: Mode;
+}
+
+/** Steps that move money or places, each together with the read model's write that tells of it. */
+export function createMoneyActivities(deps: Deps) {
+  const { accounts, requests, ledger, leases, projection } = deps;
+  return {
+    /**
+     * Takes a place and the first hold, then shows the call as RINGING.
+     * @returns seconds held, or why not; what was taken before a refusal is freed by `abandonCall`
+     */
+    async reserveCall(
+      input: CallOfAccount & { maxDurationSeconds: number; windows?: readonly number[]; change: ProjectedChange },
+    ): Promise<
+      | { outcome: 'granted'; heldSeconds: number }
+      | { outcome: 'refused'; refusal: Extract<ReservationAnswer, { outcome: 'refused' }> }
+    > {
+      const { callId, accountId, mode, change, maxDurationSeconds, windows } = input;
+      const [account, request] = await Promise.all([accounts.find(accountId), requests.find(callId)]);
+      if (!account || !request) {
+        throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
+      }
+      const limit = limitsOf(account, mode).concurrentCalls;
+      const lease = await leases.acquire({ accountId, mode, callId, limit });
+      if (!lease.granted) {
+        const { current } = lease;
+        return {
+          outcome: 'refused',
+          refusal: { outcome: 'refused', code: 'CONCURRENCY_LIMIT_EXCEEDED', limit, current },
+        };
+      }
+      const hold = await ledger.hold({
+        ledgerAccountId: ledgerAccountId(accountId, mode),
+        callId,
+        window: 0,
+        maxDurationSeconds,
+        ...(windows === undefined ? {} : { windows }),
+      });
+      if (hold.grantedSeconds === 0) {
+        return { outcome: 'refused', refusal: { outcome: 'refused', code: 'INSUFFICIENT_BALANCE' } };
+      }
+      await projection.begin(request, change);
+      return { outcome: 'granted', heldSeconds: hold.heldSeconds };
+    },
+
+    /** Frees a call that will never be dialed; an attempt to reserve that comes later finds everything shut. */
+    async abandonCall(input: CallOfAccount & { expired: boolean }): Promise<void> {
+      const { callId, accountId, mode } = input;
+      await leases.release({ accountId, mode, callId });
+      await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
+      if (input.expired) await projection.bury(callId);
+    },
+
+    /** Writes a change of the call that people should see. */
+    async projectCall(change: ProjectedChange): Promise<void> {
+      await projection.apply(change);
+    },
+
+    /**
+     * Bills the call, frees its place and writes its final status.
+     * @returns the seconds billed: those asked for, capped at what is held
+     */
+    async settleCall(
+      input: CallOfAccount & {
+        billableSeconds: number;
+        estimated: boolean;
+        conversed: boolean;
+        change: ProjectedChange;
+      },
+    ): Promise<{ billedSeconds: number }> {
+      const { callId, accountId, mode, billableSeconds, estimated, conversed, change } = input;
+      const settled = await ledger.settle({
+        ledgerAccountId: ledgerAccountId(accountId, mode),
+        callId,
+        billedSeconds: billableSeconds,
+        estimated,
+      });
+      await leases.release({ accountId, mode, callId });
+      await projection.apply(change, {
+        durationSeconds: settled.billedSeconds,
+        costMicros: settled.billedMicros,
+        ...(conversed ? {} : { summary: summaryOfUnspoken(change.status, change.endReason) }),
+      });
+      return { billedSeconds: settled.billedSeconds };
+    },
+  };
+}

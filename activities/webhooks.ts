@@ -1,0 +1,23 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { WebhookSender } from '../src/webhooks/sender.js';
+
+/** Delivery of the completion event. */
+export function createWebhookActivities({ sender }: { sender: WebhookSender }) {
+  return {
+    /**
+     * Makes the attempt that is due. Attempts are counted by rows in the database, not by Temporal, whose count a dead
+     * worker distorts; a failed one asks Temporal to come back when the next is due.
+     */
+    async deliverWebhook(input: { callId: string }): Promise<{ delivered: boolean }> {
+      const attempt = await sender.attempt(input.callId);
+      if (attempt.result === 'delivered') return { delivered: true };
+      if (attempt.result === 'exhausted') return { delivered: false };
+      throw ApplicationFailure.create({
+        type: 'WebhookNotDelivered',
+        message:
+          attempt.result === 'retry' ? 'The receiver did not accept the event' : 'The next attempt is not due yet',
+        nextRetryDelay: Math.max(1, attempt.afterMs),
+      });
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import type { Mode } from '../domain/ids.js';
+import type { Database } from './database.js';
+import type { CallDocument } from './models/call.js';
+
+export type CallQueries = ReturnType<typeof createCallQueries>;
+
+/** Reads of the call read model, always within one account and mode: another's call is not found. */
+export function createCallQueries(database: Database) {
+  return {
+    find(query: { callId: string; accountId: string; mode: Mode }): Promise<CallDocument | null> {
+      const { callId, accountId, mode } = query;
+      return database.calls.findOne({ _id: callId, accountId, mode }).lean<CallDocument>().exec();
+    },
+
+    /** Whether a call has ended, for carrier and media routes that know only its id. False when it is unknown. */
+    async isFinal(callId: string): Promise<boolean> {
+      const call = await database.calls.findById(callId, { status: 1 }).lean<Pick<CallDocument, 'status'>>().exec();
+      return call?.status === 'COMPLETED' || call?.status === 'FAILED' || call?.status === 'CANCELLED';
+    },
+  };
+}

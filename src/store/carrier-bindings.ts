@@ -1,0 +1,47 @@
+import { isDuplicateKey, type Database } from './database.js';
+import type { CarrierBindingDocument } from './models/carrier-binding.js';
+
+export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
+
+/** Which of the carrier's calls a call is. Insert-if-absent is the whole protocol: the first row stands for ever. */
+export function createCarrierBindings(database: Database) {
+  const bindings = database.carrierBindings;
+
+  const find = (callId: string) => bindings.findById(callId).lean<CarrierBindingDocument>().exec();
+
+  async function insertIfAbsent(row: CarrierBindingDocument): Promise<CarrierBindingDocument> {
+    const standing = await find(row._id);
+    if (standing) return standing;
+    try {
+      await bindings.create(row);
+      return row;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      // Either someone was faster for this call, or the carrier's call belongs to another call of ours: then this one
+      // has no binding, and a closed row is the truth to give back without writing it.
+      return (await find(row._id)) ?? { ...row, carrierSid: closedSid(row._id), closed: true };
+    }
+  }
+
+  return {
+    find,
+
+    findBySid(carrierSid: string): Promise<CarrierBindingDocument | null> {
+      return bindings.findOne({ carrierSid }).lean<CarrierBindingDocument>().exec();
+    },
+
+    /** Binds a call to the carrier's call unless it is bound or closed already; returns the row that stands. */
+    bind(callId: string, carrierSid: string): Promise<CarrierBindingDocument> {
+      return insertIfAbsent({ _id: callId, carrierSid, boundAt: new Date() });
+    },
+
+    /** Rules out that the call is ever bound, unless it is; returns the row that stands. */
+    close(callId: string): Promise<CarrierBindingDocument> {
+      return insertIfAbsent({ _id: callId, carrierSid: closedSid(callId), closed: true, boundAt: new Date() });
+    },
+  };
+}
+
+function closedSid(callId: string): string {
+  return `closed:${callId}`;
+}

@@ -1,0 +1,90 @@
+import type { AnsweredBy, CallStatus, EndReason } from '../domain/call-state.js';
+import { isDuplicateKey, type Database } from './database.js';
+import type { CallDocument } from './models/call.js';
+import type { CallRequestDocument } from './models/call-request.js';
+
+export type CallProjection = ReturnType<typeof createCallProjection>;
+
+/** A change of the call as its workflow tells it: ids, times in ms and seconds. */
+export interface ProjectedChange {
+  callId: string;
+  /** The workflow's own count of its writes, from 1; a write that is not newer than what stands is dropped. */
+  sequence: number;
+  /** The workflow's time of the change, ms. */
+  at: number;
+  status?: CallStatus;
+  endReason?: EndReason;
+  answeredBy?: AnsweredBy;
+  carrierSid?: string;
+  startTime?: number;
+  endTime?: number;
+}
+
+/** Sequence of an expired call's tombstone: above any that a workflow counts to. */
+const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
+
+/** The only writer of `calls`. Each write may be repeated or come late: the sequence decides. */
+export function createCallProjection(database: Database) {
+  const calls = database.calls;
+  return {
+    /** Makes the read model's first document of a call. A repeat, or a tombstone that came first, leaves it as it is. */
+    async begin(request: CallRequestDocument, change: ProjectedChange): Promise<void> {
+      try {
+        await calls.create(firstDocument(request, change));
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+    },
+
+    /** Applies a change, with whatever further fields the writer has for it. */
+    async apply(change: ProjectedChange, further: Partial<CallDocument> = {}): Promise<void> {
+      await calls.updateOne(
+        { _id: change.callId, sequence: { $lt: change.sequence } },
+        { $set: { ...fieldsOf(change), ...further } },
+      );
+    },
+
+    /** Takes an expired call out of everybody's sight and keeps a late first write from bringing it back. */
+    async bury(callId: string): Promise<void> {
+      await calls.collection.replaceOne(
+        { _id: callId as never },
+        { sequence: TOMBSTONE_SEQUENCE, buriedAt: new Date() },
+        { upsert: true },
+      );
+    },
+
+    find: (callId: string): Promise<CallDocument | null> => calls.findById(callId).lean<CallDocument>().exec(),
+  };
+}
+
+function firstDocument(request: CallRequestDocument, change: ProjectedChange): CallDocument {
+  return {
+    _id: request._id,
+    accountId: request.accountId,
+    mode: request.mode,
+    direction: request.direction,
+    fromPhoneNumber: request.fromPhoneNumber,
+    toPhoneNumber: request.toPhoneNumber,
+    agentId: request.agent.agentId,
+    ...(request.agent.name === undefined ? {} : { agentName: request.agent.name }),
+    inputParameters: request.inputParameters,
+    externalCallId: request.externalCallId,
+    createdAt: request.createdAt,
+    status: 'RINGING',
+    ...fieldsOf(change),
+  };
+}
+
+function fieldsOf(change: ProjectedChange) {
+  const { sequence, at, status, endReason, answeredBy, carrierSid, startTime, endTime } = change;
+  return {
+    sequence,
+    updatedAt: new Date(at),
+    ...(status === undefined ? {} : { status }),
+    ...(endReason === undefined ? {} : { endReason }),
+    ...(answeredBy === undefined ? {} : { answeredBy }),
+    ...(carrierSid === undefined ? {} : { carrierSid }),
+    ...(startTime === undefined ? {} : { startTime: new Date(startTime) }),
+    ...(endTime === undefined ? {} : { endTime: new Date(endTime) }),
+  };
+}

@@ -1,0 +1,21 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+
+/** Where the build leaves the workflow code and where workers take it from. */
+export const WORKFLOW_BUNDLE = path.join(__dirname, 'workflow-bundle.js');
+
+async function buildBundle(): Promise<void> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../workflows/index.js'),
+    logger: new DefaultLogger('WARN'),
+  });
+  await writeFile(WORKFLOW_BUNDLE, code);
+}
+
+if (require.main === module) {
+  buildBundle().catch((error: unknown) => {
+    process.stderr.write(`The workflow bundle could not be built: ${String(error)}\n`);
+    process.exitCode = 1;
+  });
+}

@@ -1,0 +1,79 @@
+import { IllegalStateError } from '@temporalio/common';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '../activities/create-activities.js';
+import { createCarriers } from '../src/carrier/carriers.js';
+import type { Config } from '../src/config.js';
+import type { Database } from '../src/store/database.js';
+import type { Logger } from '../src/telemetry/logger.js';
+import { WORKFLOW_BUNDLE } from './bundle.js';
+
+/** Running activities get this long to finish after a stop was asked for; what they leave, another worker repeats. */
+const SHUTDOWN_GRACE = '4s';
+const SHUTDOWN_FORCE = '7s';
+
+export interface WorkerDeps {
+  config: Config;
+  database: Database;
+  logger: Logger;
+  stop: AbortSignal;
+  /** File with the workflow code, the build's own by default. */
+  bundlePath?: string;
+}
+
+/**
+ * Works on calls until `stop` is aborted, then drains. Any number of these may run; a call goes on with another when one
+ * dies.
+ * @throws when Temporal cannot be reached at start, or the bundle is missing
+ */
+export async function runWorker(deps: WorkerDeps): Promise<void> {
+  const { config, database, logger, stop } = deps;
+  installRuntime(logger);
+  const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
+  const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  try {
+    const worker = await Worker.create({
+      connection,
+      namespace,
+      taskQueue,
+      workflowBundle: { codePath: deps.bundlePath ?? WORKFLOW_BUNDLE },
+      activities: createActivities({ config, database, carriers: createCarriers({ config }), logger }),
+      maxCachedWorkflows: config.worker.maxCachedCalls,
+      shutdownGraceTime: SHUTDOWN_GRACE,
+      shutdownForceTime: SHUTDOWN_FORCE,
+      ...versioning(config),
+    });
+    const shutdown = () => worker.shutdown();
+    if (stop.aborted) return;
+    stop.addEventListener('abort', shutdown, { once: true });
+    logger.info({ taskQueue }, 'worker ready');
+    await worker.run();
+  } finally {
+    await connection.close();
+  }
+}
+
+/** With a build id, a call ends on the code it began on: old workers stay until their calls are over. */
+function versioning({ worker }: Config) {
+  if (worker.buildId === undefined) return {};
+  return {
+    workerDeploymentOptions: {
+      useWorkerVersioning: true as const,
+      version: { buildId: worker.buildId, deploymentName: worker.deploymentName },
+      defaultVersioningBehavior: 'PINNED' as const,
+    },
+  };
+}
+
+/** The SDK's runtime is one per process; its own lines go to our log, warnings and worse only. */
+function installRuntime(logger: Logger): void {
+  const sdkLogger = new DefaultLogger('WARN', ({ level, message, meta }) => {
+    const { error, workflowId } = (meta ?? {}) as { error?: unknown; workflowId?: unknown };
+    logger[level === 'ERROR' ? 'error' : 'warn']({ err: error, workflowId }, message);
+  });
+  try {
+    Runtime.install({ logger: sdkLogger, shutdownSignals: [] });
+  } catch (error) {
+    // A second worker in the process (tests run several) shares the runtime of the first.
+    if (!(error instanceof IllegalStateError)) throw error;
+  }
+}

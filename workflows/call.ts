@@ -1,0 +1,43 @@
+import { allHandlersFinished, CancellationScope, condition } from '@temporalio/workflow';
+import { isFinal } from '../src/domain/call-state.js';
+import type { CallInput, CallResult } from '../src/domain/signals.js';
+import { createCallRun, type CallRun } from './call-run.js';
+import { dial } from './dial.js';
+import { awaitEnd } from './ending.js';
+import { receiveEvents } from './events.js';
+import { notify } from './notification.js';
+import { abandon, reserve } from './reservation.js';
+import { ring } from './ring.js';
+import { settle } from './settlement.js';
+import { talk } from './talk.js';
+
+/** A phone call, from the reserved money to the delivered webhook. Its workflow id is the call_id. */
+export async function CallWorkflow(input: CallInput): Promise<CallResult> {
+  const call = createCallRun(input);
+  receiveEvents(call);
+  // An operator's cancellation is an event like any other: the call is hung up, settled and told of, not torn down.
+  CancellationScope.current().cancelRequested.catch(() => {
+    call.apply({ type: 'hang_up_requested', cause: 'operator_cancel', now: Date.now() });
+  });
+  return CancellationScope.nonCancellable(async () => {
+    await conduct(call);
+    await call.tasksDone();
+    await condition(allHandlersFinished);
+    return call.result();
+  });
+}
+
+async function conduct(call: CallRun): Promise<void> {
+  const reservation = await reserve(call);
+  if (reservation.outcome !== 'granted') {
+    await abandon(call, reservation);
+    return;
+  }
+  call.apply({ type: 'reserved', now: Date.now() });
+  if (call.input.direction === 'outbound' && !isFinal(call.state)) await dial(call);
+  await ring(call);
+  await talk(call);
+  await awaitEnd(call);
+  await settle(call);
+  await notify(call);
+}

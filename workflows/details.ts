@@ -1,0 +1,26 @@
+import type { CallRun } from './call-run.js';
+
+/** What an operator reads on the workflow's page of the Temporal UI, as Markdown. No numbers, names or words of the talk. */
+export function describeCall(call: Pick<CallRun, 'input' | 'state' | 'heldSeconds' | 'billedSeconds'>): string {
+  const { input, state } = call;
+  const lines = [
+    `**${state.status}**${state.outcome ? ` (${state.outcome.endReason})` : ''}: ${input.direction} call, ${input.mode} mode`,
+    '',
+    `- account ${input.accountId}, agent ${input.agentId}`,
+    `- carrier call: ${state.carrierSid ?? 'none yet'}`,
+    `- answered: ${time(state.answeredAt)}${state.answeredBy ? ` by ${state.answeredBy}` : ''}`,
+    `- audio: ${state.mediaStartedAt === undefined ? 'not started' : `since ${time(state.mediaStartedAt)}`}` +
+      (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),
+    `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
+  ];
+  if (state.hangUpCause) lines.push(`- hang-up asked for: ${state.hangUpCause}`);
+  if (state.outcome) {
+    const billed = call.billedSeconds ?? `${state.outcome.billableSeconds} (not settled yet)`;
+    lines.push(`- ended: ${time(state.outcome.endedAt)}`, `- billed seconds: ${billed}`);
+  }
+  return lines.join('\n');
+}
+
+function time(ms: number | undefined): string {
+  return ms === undefined ? 'no' : new Date(ms).toISOString();
+}

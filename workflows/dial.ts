@@ -1,0 +1,71 @@
+import { ActivityFailure, condition, sleep, TimeoutFailure } from '@temporalio/workflow';
+import { isCancelCause } from '../src/domain/call-outcome.js';
+import type { EndReason } from '../src/domain/call-state.js';
+import { closeBinding, dialCallee, durable } from './activity-proxies.js';
+import type { CallRun } from './call-run.js';
+
+/** Tries that prove to have placed no call may be repeated this often in all. */
+const MAX_TRIES = 3;
+
+/** After an ambiguous try the carrier's calls are listed at 2, 5 and 10 s; a callback may tell sooner. */
+const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
+
+/** The carrier's own limit of a first window: a minute at least, or it may refuse the figure. */
+const FIRST_TIME_LIMIT_SECONDS = 60;
+
+/** Asks the carrier for the call: once, unless a try is proven not to have dialed. */
+export async function dial(call: CallRun): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    // Cancelled while waiting to try again: provably nothing rings.
+    if (isCancelCause(call.state.hangUpCause)) return fail(call, 'carrier_unreachable');
+    const dialedAt = Date.now();
+    const outcome = await placeCall(call);
+    switch (outcome.outcome) {
+      case 'accepted':
+        return call.apply({ type: 'dial_accepted', carrierSid: outcome.carrierSid, now: Date.now() });
+      case 'refused':
+        return fail(call, outcome.endReason);
+      case 'never_sent':
+        return fail(call, 'expired');
+      case 'ambiguous':
+        return searchPlacedCall(call, dialedAt);
+      case 'throttled':
+      case 'unreachable':
+        if (tries === MAX_TRIES) return fail(call, 'carrier_unreachable');
+        await sleep(1_000 * tries);
+    }
+  }
+}
+
+async function placeCall(call: CallRun) {
+  const { callId, mode, ringTimeoutSeconds } = call.input;
+  try {
+    const timeLimitSeconds = Math.max(FIRST_TIME_LIMIT_SECONDS, call.heldSeconds);
+    return await dialCallee({ callId, mode, ringTimeoutSeconds, timeLimitSeconds });
+  } catch (error) {
+    const { cause } = error instanceof ActivityFailure ? error : { cause: error };
+    const neverSent = cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';
+    return { outcome: neverSent ? ('never_sent' as const) : ('ambiguous' as const) };
+  }
+}
+
+/** The try may or may not have placed a call: it is looked for, never made again, and shut out when it cannot be found. */
+async function searchPlacedCall(call: CallRun, since: number): Promise<void> {
+  const { callId, mode } = call.input;
+  const known = () => call.state.carrierSid !== undefined;
+  for (const waitMs of SEARCH_WAITS_MS) {
+    if (await condition(known, waitMs)) return;
+    const found = await durable.findPlacedCall({ callId, mode, since }).catch(() => undefined);
+    if (known()) return;
+    if (found?.carrierSid !== undefined) {
+      return call.apply({ type: 'dial_accepted', carrierSid: found.carrierSid, now: Date.now() });
+    }
+  }
+  const bound = await closeBinding({ callId });
+  if (bound.carrierSid === undefined) return fail(call, 'carrier_unreachable');
+  call.apply({ type: 'dial_accepted', carrierSid: bound.carrierSid, now: Date.now() });
+}
+
+function fail(call: CallRun, endReason: EndReason): void {
+  call.apply({ type: 'dial_failed', endReason, now: Date.now() });
+}

@@ -1,0 +1,53 @@
+import { condition, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import { CARRIER_SIGNAL, DETAILS_QUERY, HANG_UP_SIGNAL, MEDIA_SIGNAL, RESERVED_UPDATE } from '../src/domain/signals.js';
+import type { CarrierSignal, HangUpSignal, MediaSignal, ReservationAnswer } from '../src/domain/signals.js';
+import type { CallRun } from './call-run.js';
+import { describeCall } from './details.js';
+
+const carrierSignal = defineSignal<[CarrierSignal]>(CARRIER_SIGNAL);
+const mediaSignal = defineSignal<[MediaSignal]>(MEDIA_SIGNAL);
+const hangUpSignal = defineSignal<[HangUpSignal]>(HANG_UP_SIGNAL);
+const reservedUpdate = defineUpdate<ReservationAnswer>(RESERVED_UPDATE);
+const detailsQuery = defineQuery<string>(DETAILS_QUERY);
+
+/** Turns everything that reaches the workflow into events of the call. */
+export function receiveEvents(call: CallRun): void {
+  setHandler(carrierSignal, (signal) => {
+    const { carrierSid, at, answeredBy } = signal;
+    // A stray call of the carrier's (one that lost its binding) says nothing about this one.
+    if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) return;
+    const heard = { carrierSid, now: Date.now(), ...(answeredBy === undefined ? {} : { answeredBy }) };
+    if (signal.kind === 'answered') call.apply({ type: 'carrier_answered', at, ...heard });
+    else if (signal.status !== undefined) {
+      const { status, durationSeconds, sipCode } = signal;
+      const end = {
+        status,
+        at,
+        ...(durationSeconds === undefined ? {} : { durationSeconds }),
+        ...(sipCode === undefined ? {} : { sipCode }),
+      };
+      call.apply({ type: 'carrier_ended', end, ...heard });
+    }
+  });
+
+  setHandler(mediaSignal, (signal) => {
+    const now = Date.now();
+    if (signal.kind === 'started') {
+      call.apply({ type: 'dial_accepted', carrierSid: signal.carrierSid, now });
+      call.apply({ type: 'media_started', at: signal.at, now });
+      return;
+    }
+    call.resultStored = true;
+    const { at, reason = 'carrier_stop', agentAudioPlayed = false } = signal;
+    call.apply({ type: 'media_ended', end: { reason, at, agentAudioPlayed }, now });
+  });
+
+  setHandler(hangUpSignal, ({ cause }) => call.apply({ type: 'hang_up_requested', cause, now: Date.now() }));
+
+  setHandler(reservedUpdate, async (): Promise<ReservationAnswer> => {
+    await condition(() => call.reservation !== undefined);
+    return call.reservation ?? { outcome: 'expired' };
+  });
+
+  setHandler(detailsQuery, () => describeCall(call));
+}

@@ -1,0 +1,1 @@
+export { CallWorkflow } from './call.js';

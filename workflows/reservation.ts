@@ -1,0 +1,39 @@
+import { workflowInfo } from '@temporalio/workflow';
+import type { ReservationAnswer } from '../src/domain/signals.js';
+import { recorded, reserveWithin } from './activity-proxies.js';
+import type { CallRun } from './call-run.js';
+
+/** The longest a workflow task may spend on the first step. */
+const RESERVATION_MS = 1_000;
+
+/**
+ * Takes the concurrency lease and the first hold and writes the first read model, in time or not at all: a client that
+ * is told to try again must be able to trust that nothing is dialed.
+ */
+export async function reserve(call: CallRun): Promise<ReservationAnswer> {
+  const { callId, accountId, mode, maxDurationSeconds, answerWithinMs, windows } = call.input;
+  const msLeft = () => answerWithinMs - (Date.now() - workflowInfo().startTime.getTime());
+  call.reservation = { outcome: 'expired' };
+  if (msLeft() <= 0) return call.reservation;
+  try {
+    const { change, ...rest } = { change: call.nextChange(), callId, accountId, mode, maxDurationSeconds };
+    const answer = await reserveWithin(Math.min(RESERVATION_MS, msLeft()))({
+      ...rest,
+      change,
+      ...(windows === undefined ? {} : { windows }),
+    });
+    if (answer.outcome !== 'granted') return (call.reservation = answer.refusal);
+    if (msLeft() <= 0) return call.reservation;
+    call.heldSeconds = answer.heldSeconds;
+    return (call.reservation = { outcome: 'granted' });
+  } catch {
+    // Whatever went wrong, an attempt may have held money: the caller of this step voids the call.
+    return call.reservation;
+  }
+}
+
+/** Frees everything a reservation may have taken, attempts that are still on their way included. */
+export async function abandon(call: CallRun, reservation: ReservationAnswer): Promise<void> {
+  const { callId, accountId, mode } = call.input;
+  await recorded('abandonCall', { callId, accountId, mode, expired: reservation.outcome === 'expired' });
+}

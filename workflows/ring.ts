@@ -1,0 +1,40 @@
+import { condition } from '@temporalio/workflow';
+import { isFinal } from '../src/domain/call-state.js';
+import type { CallRun } from './call-run.js';
+import { askCarrier } from './ending.js';
+
+/** The carrier gives up ringing by itself; ours is the second watch, in case it does not say so. */
+const CARRIER_MARGIN_MS = 10_000;
+
+/** An answered inbound webhook must bring a stream or a callback within this time. */
+const INBOUND_STREAM_MS = 30_000;
+
+/** Waits for the answer. Returns when the call is answered, or is over or ending. */
+export async function ring(call: CallRun): Promise<void> {
+  const { state } = call;
+  if (isFinal(state)) return;
+  const settled = () => call.state.answeredAt !== undefined || isEnding(call);
+  if (call.input.direction === 'inbound') return awaitStream(call, settled);
+  const ringMs = call.input.ringTimeoutSeconds * 1_000 + CARRIER_MARGIN_MS;
+  if (await condition(settled, ringMs)) return;
+  call.apply({ type: 'hang_up_requested', cause: 'no_answer', now: Date.now() });
+}
+
+async function awaitStream(call: CallRun, settled: () => boolean): Promise<void> {
+  if (await condition(settled, INBOUND_STREAM_MS)) return;
+  const record = await askCarrier(call);
+  if (call.state.carrierEnd !== undefined || isFinal(call.state)) return;
+  if (record === undefined) return call.apply({ type: 'carrier_lost', now: Date.now() });
+  // The caller is still there and heard nothing: our own stream failed.
+  const now = Date.now();
+  call.apply({ type: 'media_ended', end: { reason: 'media_failed', at: now, agentAudioPlayed: false }, now });
+  call.apply({ type: 'hang_up_requested', cause: 'media_failed', now });
+}
+
+/** Whether anything has happened after which no talk will begin or go on. */
+export function isEnding(call: CallRun): boolean {
+  const { state } = call;
+  return (
+    isFinal(state) || state.carrierEnd !== undefined || state.mediaEnd !== undefined || state.hangUpCause !== undefined
+  );
+}

@@ -1,0 +1,42 @@
+import { condition, upsertSearchAttributes } from '@temporalio/workflow';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { recorded } from './activity-proxies.js';
+import type { CallRun } from './call-run.js';
+
+/** How long the conversation's result may take after the end. */
+const RESULT_WAIT_MS = 20_000;
+
+/** Bills the call to the second, frees its place and writes the final status; then adds what was said. */
+export async function settle(call: CallRun): Promise<void> {
+  const { callId, accountId, mode } = call.input;
+  const { outcome, answeredAt, answeredBy, carrierSid, mediaStartedAt, carrierEnd } = call.state;
+  if (outcome === undefined) return;
+  // A carrier that told the end and the duration but never the answer has told the answer, too.
+  const startTime =
+    answeredAt ?? (outcome.billableSeconds > 0 ? outcome.endedAt - outcome.billableSeconds * 1_000 : undefined);
+  const settled = await recorded('settleCall', {
+    callId,
+    accountId,
+    mode,
+    billableSeconds: outcome.billableSeconds,
+    estimated: outcome.estimated,
+    conversed: mediaStartedAt !== undefined,
+    change: {
+      ...call.nextChange(),
+      status: outcome.status,
+      endReason: outcome.endReason,
+      endTime: outcome.endedAt,
+      ...(startTime === undefined ? {} : { startTime }),
+      ...(answeredBy === undefined ? {} : { answeredBy }),
+      ...(carrierSid === undefined ? {} : { carrierSid }),
+    },
+  });
+  call.billedSeconds = settled.billedSeconds;
+  upsertSearchAttributes([
+    { key: defineSearchAttributeKey('CallStatus', 'KEYWORD'), value: outcome.status },
+    { key: defineSearchAttributeKey('EndReason', 'KEYWORD'), value: outcome.endReason },
+  ]);
+  if (mediaStartedAt === undefined) return;
+  if (carrierEnd !== undefined) await condition(() => call.resultStored, RESULT_WAIT_MS);
+  await recorded('collectResult', call.nextChange());
+}

@@ -1,0 +1,69 @@
+import { condition } from '@temporalio/workflow';
+import { extensionLeadMs, HOLD_WINDOW_SECONDS } from '../src/domain/hold-windows.js';
+import type { EndReason } from '../src/domain/call-state.js';
+import { durable, extendWithin } from './activity-proxies.js';
+import type { CallRun } from './call-run.js';
+import { isEnding } from './ring.js';
+
+/** Carriers tell times in whole seconds, so the real answer may be up to this much later than the one they name. */
+const CARRIER_CLOCK_STEP_MS = 999;
+
+/** The carrier's limit may not be shorter than a minute; shorter ends are kept by our own timers. */
+const MIN_TIME_LIMIT_SECONDS = 60;
+
+/** Keeps the talk paid for: holds window after window ahead of need, and ends the call at the last second it paid for. */
+export async function talk(call: CallRun): Promise<void> {
+  const { answeredAt } = call.state;
+  if (answeredAt === undefined || isEnding(call)) return;
+  const { maxDurationSeconds, windows = HOLD_WINDOW_SECONDS } = call.input;
+  const clockStart = Math.min(Date.now(), answeredAt + CARRIER_CLOCK_STEP_MS);
+  const msUntil = (seconds: number) => Math.max(0, clockStart + seconds * 1_000 - Date.now());
+  const ending = () => isEnding(call);
+  if (call.input.direction === 'inbound') limitInbound(call);
+
+  let lastReason: EndReason | undefined;
+  for (let window = 1; lastReason === undefined && call.heldSeconds < maxDurationSeconds; window++) {
+    const leadMs = extensionLeadMs(windows[window - 1] ?? 0);
+    if (await condition(ending, Math.max(1, msUntil(call.heldSeconds) - leadMs))) return;
+    lastReason = await extend(call, window, msUntil(call.heldSeconds));
+    if (ending()) return;
+  }
+  const endSeconds = Math.min(call.heldSeconds, maxDurationSeconds);
+  if (await condition(ending, Math.max(1, msUntil(endSeconds)))) return;
+  const cause = endSeconds >= maxDurationSeconds ? 'max_duration' : (lastReason ?? 'balance_exhausted');
+  call.apply({ type: 'hang_up_requested', cause, now: Date.now() });
+}
+
+/**
+ * Holds the next window within the time that is left of the last one.
+ * @returns why no window can follow, or undefined when the talk may go on
+ */
+async function extend(call: CallRun, window: number, withinMs: number): Promise<EndReason | undefined> {
+  const { callId, accountId, mode, maxDurationSeconds, windows } = call.input;
+  const { carrierSid } = call.state;
+  try {
+    const hold = await extendWithin(withinMs)({
+      callId,
+      accountId,
+      mode,
+      window,
+      maxDurationSeconds,
+      ...(carrierSid === undefined ? {} : { carrierSid }),
+      ...(windows === undefined ? {} : { windows }),
+    });
+    call.heldSeconds = hold.heldSeconds;
+    return hold.last || hold.grantedSeconds === 0 ? 'balance_exhausted' : undefined;
+  } catch {
+    // The database was away for the whole lead: the talk ends where its money is known to end.
+    return 'internal_error';
+  }
+}
+
+/** An inbound call has no limit at the carrier until we set one. */
+function limitInbound(call: CallRun): void {
+  const { carrierSid } = call.state;
+  if (carrierSid === undefined) return;
+  const seconds = Math.max(MIN_TIME_LIMIT_SECONDS, call.heldSeconds);
+  // Our own timers end the call as well; a carrier that cannot be told is no reason to end it now.
+  call.track(durable.limitCall({ mode: call.input.mode, carrierSid, seconds }).catch(() => undefined));
+}
