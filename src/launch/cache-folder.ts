@@ -1,0 +1,19 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** Where built and downloaded servers are kept between starts, for all data folders: CALLWRIGHT_CACHE_DIR or ours in the home folder. */
+export function cacheFolder(env: NodeJS.ProcessEnv): string {
+  return env.CALLWRIGHT_CACHE_DIR || join(env.HOME || homedir(), '.cache', 'callwright');
+}
+
+/** The folder that holds package.json; the same whether this file runs from its source or compiled. */
+export function packageRoot(): string {
+  let folder = __dirname;
+  while (!existsSync(join(folder, 'package.json'))) {
+    const parent = dirname(folder);
+    if (parent === folder) throw new Error('The package.json of Callwright was not found above its own code.');
+    folder = parent;
+  }
+  return folder;
+}

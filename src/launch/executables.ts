@@ -1,0 +1,30 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+/** The first executable of this name on PATH, as an absolute path. */
+export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  for (const folder of (env.PATH ?? '').split(delimiter)) {
+    const file = join(folder, name);
+    if (isAbsolute(folder) && (await isExecutable(file))) return file;
+  }
+  return undefined;
+}
+
+export async function isExecutable(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @throws Error that tells the user what to install, or which variable makes it unnecessary
+ */
+export async function requireOnPath(name: string, env: NodeJS.ProcessEnv, advice: string): Promise<string> {
+  const found = await findOnPath(name, env);
+  if (found === undefined) throw new Error(`\`${name}\` was not found on PATH. ${advice}`);
+  return found;
+}

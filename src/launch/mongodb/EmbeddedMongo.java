@@ -1,0 +1,127 @@
+import de.bwaldvogel.mongo.MongoServer;
+import de.bwaldvogel.mongo.backend.h2.H2Backend;
+import de.bwaldvogel.mongo.bson.Document;
+import de.bwaldvogel.mongo.wire.message.MongoMessage;
+import io.netty.channel.Channel;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Supplier;
+import org.h2.mvstore.MVStore;
+
+/**
+ * A server of MongoDB's wire protocol for machines on which no mongod can be had: mongo-java-server on H2, made to answer
+ * a write only when it is in the file. A development store: a killed process loses nothing, a power cut may.
+ *
+ * Usage: EmbeddedMongo (data folder) (port). Ends when its standard input does, so that it never outlives its launcher.
+ */
+public final class EmbeddedMongo {
+    public static void main(String[] args) throws IOException {
+        Path folder = Files.createDirectories(Path.of(args[0]));
+        MVStore store = new MVStore.Builder()
+            .fileName(folder.resolve("data.mv").toString())
+            .cacheSize(64)
+            .autoCommitDisabled()
+            .open();
+        // Shorter than H2's 45 s, or the file grows with every write of the last 45 s.
+        store.setRetentionTime(5_000);
+        DurableBackend backend = new DurableBackend(store);
+        MongoServer server = new MongoServer(backend);
+        server.bind("127.0.0.1", Integer.parseInt(args[1]));
+        Runtime.getRuntime().addShutdownHook(new Thread(backend::commitAndClose));
+        System.out.println("ready");
+        while (System.in.read() >= 0) {
+            // Nothing is ever sent; only the end matters.
+        }
+        System.exit(0);
+    }
+
+    /** Group commit: whoever wrote waits for the next commit, and one commit serves all who wait. */
+    private static final class DurableBackend extends H2Backend {
+        /** Of MongoDB 5.0; today's drivers refuse the 8 that the library tells. */
+        private static final int WIRE_VERSION = 13;
+        private static final Set<String> READS = Set.of(
+            "hello", "ismaster", "ping", "find", "getmore", "count", "distinct", "aggregate", "killcursors", "endsessions",
+            "listcollections", "listdatabases", "listindexes", "buildinfo", "serverstatus", "collstats", "dbstats");
+
+        private final MVStore store;
+        private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+        private final Semaphore waiting = new Semaphore(0);
+        /** Written under the write lock, read under the read lock. */
+        private CompletableFuture<Void> nextCommit = new CompletableFuture<>();
+
+        DurableBackend(MVStore store) {
+            super(store);
+            this.store = store;
+            Thread committer = new Thread(this::commitForWaiting, "committer");
+            committer.setDaemon(true);
+            committer.start();
+        }
+
+        @Override
+        public Document handleMessage(MongoMessage message) {
+            Set<String> keys = message.getDocument().keySet();
+            String command = keys.isEmpty() ? "" : keys.iterator().next();
+            return answer(command, () -> super.handleMessage(message));
+        }
+
+        @Override
+        public Document handleCommand(Channel channel, String database, String command, Document query) {
+            return answer(command, () -> super.handleCommand(channel, database, command, query));
+        }
+
+        private Document answer(String command, Supplier<Document> handler) {
+            Document answer = READS.contains(command.toLowerCase()) ? handler.get() : durably(handler);
+            if (answer != null && answer.containsKey("maxWireVersion")) answer.put("maxWireVersion", WIRE_VERSION);
+            return answer;
+        }
+
+        /** A failed command may have written a part, and its answer too waits for that part. */
+        private Document durably(Supplier<Document> write) {
+            // The library hands some messages on as commands; the outer of the two waits.
+            if (lock.getReadHoldCount() > 0) return write.get();
+            CompletableFuture<Void> commit;
+            lock.readLock().lock();
+            try {
+                return write.get();
+            } finally {
+                commit = nextCommit;
+                lock.readLock().unlock();
+                waiting.release();
+                commit.join();
+            }
+        }
+
+        private void commitForWaiting() {
+            while (true) {
+                waiting.acquireUninterruptibly();
+                waiting.drainPermits();
+                CompletableFuture<Void> done;
+                // Exclusive: a commit in the middle of another write would keep a document without its index entry.
+                lock.writeLock().lock();
+                try {
+                    done = nextCommit;
+                    nextCommit = new CompletableFuture<>();
+                    store.commit();
+                } catch (Throwable fault) {
+                    System.err.println("The store cannot be written: " + fault);
+                    Runtime.getRuntime().halt(1);
+                    return;
+                } finally {
+                    lock.writeLock().unlock();
+                }
+                done.complete(null);
+            }
+        }
+
+        /** Takes the lock for good: no write is answered after the store is closed. */
+        void commitAndClose() {
+            lock.writeLock().lock();
+            store.close();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import { mkdir } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { probePort, startProcess, untilReady, type ServerCommand, type ServerProcess } from '../server-process.js';
+import type { MongodbProgram } from './find-mongodb.js';
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** Blocks answers until the commit, so many connections need many threads. */
+const CONNECTION_THREADS = 64;
+
+export interface MongodbOptions {
+  program: MongodbProgram;
+  dataFolder: string;
+  port: number;
+  env: NodeJS.ProcessEnv;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Starts the server on the loopback interface and waits until it listens.
+ * @throws Error with what it wrote last when it does not come up
+ */
+export async function startMongodb(options: MongodbOptions): Promise<ServerProcess> {
+  await mkdir(options.dataFolder, { recursive: true });
+  const server = await startProcess(commandOf(options));
+  try {
+    await untilReady(server, 'MongoDB', () => probePort(options.port), {
+      timeoutMs: READY_TIMEOUT_MS,
+      signal: options.signal,
+    });
+  } catch (error) {
+    await server.stop(0);
+    throw error;
+  }
+  return server;
+}
+
+/** The address of a database; a single mongod answers before its journal is on disk unless it is asked to wait. */
+export function mongodbUri(program: MongodbProgram, port: number, database: string): string {
+  const server = `mongodb://127.0.0.1:${port}/${database}`;
+  return program.kind === 'mongod' ? `${server}?journal=true` : server;
+}
+
+function commandOf({ program, dataFolder, port, env }: MongodbOptions): ServerCommand {
+  if (program.kind === 'mongod') {
+    const args = ['--dbpath', dataFolder, '--port', String(port), '--bind_ip', '127.0.0.1', '--quiet'];
+    return { file: program.file, args: [...args, '--wiredTigerCacheSizeGB', '0.5'], env };
+  }
+  const classPath = [join(program.folder, 'classes'), join(program.folder, 'lib', '*')].join(delimiter);
+  const flags = [
+    ...['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:+ExitOnOutOfMemoryError'],
+    `-Dio.netty.eventLoopThreads=${CONNECTION_THREADS}`,
+  ];
+  return { file: program.java, args: [...flags, '-cp', classPath, 'EmbeddedMongo', dataFolder, String(port)], env };
+}

@@ -1,0 +1,25 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** Where the teardown finds what the setup started: jest ignores what a setup returns. */
+export const HANDLE = Symbol.for('callwright.testServers');
+
+/** Long enough for a first run that builds Temporal. */
+const TIMEOUT_MS = 1_200_000;
+
+/** Starts the servers once for all test files, or takes those whose addresses are in the environment already. */
+export default async function globalSetup(): Promise<void> {
+  const script = join(__dirname, 'servers.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  Reflect.set(globalThis, HANDLE, child);
+  const lines = createInterface({ input: child.stdout });
+  const line = await Promise.race([
+    once(lines, 'line', { signal: AbortSignal.timeout(TIMEOUT_MS) }).then(([text]) => String(text)),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`The test servers did not start (code ${code}).`))),
+  ]);
+  Object.assign(process.env, JSON.parse(line));
+}
+
+export type Handle = ChildProcess;

@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createPorts } from '../../src/launch/free-port.js';
+import { findMongodb } from '../../src/launch/mongodb/find-mongodb.js';
+import { startMongodb } from '../../src/launch/mongodb/start-mongodb.js';
+import type { ServerProcess } from '../../src/launch/server-process.js';
+import { findTemporal } from '../../src/launch/temporal/find-temporal.js';
+import { startTemporal } from '../../src/launch/temporal/start-temporal.js';
+import { startWatchdog } from '../../src/launch/watchdog.js';
+import { startTimeSkipping, writeTimeSkippingProgram } from './time-skipping.js';
+
+/**
+ * The servers that tests need, in a process of their own: it prints their addresses as one line of JSON and stops them
+ * when its standard input ends, so they end even with a test runner that was killed.
+ */
+async function main(env: NodeJS.ProcessEnv): Promise<void> {
+  const report = (line: string) => void process.stderr.write(`test servers: ${line}\n`);
+  const folder = await mkdtemp(join(tmpdir(), 'callwright-test-'));
+  const ports = createPorts(env);
+  const watchdog = startWatchdog();
+  const running: ServerProcess[] = [];
+  const started = async (server: Promise<ServerProcess>) => {
+    const process_ = await server;
+    watchdog.watch(process_.pid);
+    running.push(process_);
+  };
+  const stop = async () => {
+    await Promise.all(running.splice(0).map((server) => server.stop()));
+    watchdog.close();
+    await ports.release();
+    await rm(folder, { recursive: true, force: true });
+  };
+
+  async function mongodb(): Promise<string> {
+    if (env.MONGODB_URI) return serverOf(env.MONGODB_URI);
+    const port = await ports.take();
+    const program = await findMongodb({ env, report });
+    await started(startMongodb({ program, dataFolder: join(folder, 'mongodb'), port, env }));
+    return `mongodb://127.0.0.1:${port}`;
+  }
+  async function temporal(): Promise<string> {
+    if (env.TEMPORAL_ADDRESS) return env.TEMPORAL_ADDRESS;
+    const port = await ports.take();
+    await started(startTemporal({ file: await findTemporal({ env, report }), port, env }));
+    return `127.0.0.1:${port}`;
+  }
+  async function timeSkipping(): Promise<string> {
+    const port = await ports.take();
+    await started(startTimeSkipping({ port, env, report }));
+    return `127.0.0.1:${port}`;
+  }
+
+  process.stdin.resume();
+  process.stdin.once('end', () => void stop().finally(() => process.exit()));
+  try {
+    const [TEST_MONGODB_URI, TEST_TEMPORAL_ADDRESS, TEST_TIME_SKIPPING_ADDRESS, TEST_TIME_SKIPPING_PROGRAM] =
+      await Promise.all([mongodb(), temporal(), timeSkipping(), writeTimeSkippingProgram({ folder, env, report })]);
+    const addresses = {
+      TEST_MONGODB_URI,
+      TEST_TEMPORAL_ADDRESS,
+      TEST_TIME_SKIPPING_ADDRESS,
+      TEST_TIME_SKIPPING_PROGRAM,
+    };
+    process.stdout.write(`${JSON.stringify(addresses)}\n`);
+  } catch (error) {
+    report(error instanceof Error ? error.message : String(error));
+    await stop();
+    process.exit(1);
+  }
+}
+
+/** Without database and options: each test file appends a database of its own. */
+function serverOf(uri: string): string {
+  return /^mongodb(\+srv)?:\/\/[^/?]+/.exec(uri)?.[0] ?? uri;
+}
+
+void main(process.env);

@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
+import { buildOnce } from '../../src/launch/build-once.js';
+import { cacheFolder, packageRoot } from '../../src/launch/cache-folder.js';
+import { requireOnPath } from '../../src/launch/executables.js';
+import { runCommand, type Report } from '../../src/launch/run-command.js';
+import { startProcess, untilReady, type ServerProcess } from '../../src/launch/server-process.js';
+
+const ADVICE = 'Install a JDK of version 17 or later and Maven: tests skip time with the Java test server of Temporal.';
+const FLAGS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
+
+/** Starts Temporal's test server, in which timers take no time while only timers are waited for. */
+export async function startTimeSkipping(options: {
+  port: number;
+  env: NodeJS.ProcessEnv;
+  report: Report;
+}): Promise<ServerProcess> {
+  const { port, env } = options;
+  const { java, library } = await findTimeSkipping(options);
+  const server = await startProcess({
+    file: java,
+    args: [...FLAGS, '-cp', join(library, '*'), 'io.temporal.testserver.TestServer', String(port)],
+    env,
+  });
+  await untilReady(server, 'the time-skipping server', () => probe(`127.0.0.1:${port}`), { timeoutMs: 60_000 });
+  return server;
+}
+
+/**
+ * A program that starts the server, for `TestWorkflowEnvironment.createTimeSkipping`, which takes no running one: tests
+ * that skip time must each have a clock of their own.
+ */
+export async function writeTimeSkippingProgram(options: {
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  report: Report;
+}): Promise<string> {
+  const { java, library } = await findTimeSkipping(options);
+  const file = join(options.folder, 'time-skipping-temporal');
+  const command = [java, ...FLAGS, '-cp', `${library}/*`, 'io.temporal.testserver.TestServer'];
+  const quoted = command.map((part) => `'${part.replaceAll("'", String.raw`'\''`)}'`).join(' ');
+  await writeFile(file, `#!/bin/sh\nexec ${quoted} "$@"\n`, { mode: 0o755 });
+  return file;
+}
+
+async function findTimeSkipping(options: {
+  env: NodeJS.ProcessEnv;
+  report: Report;
+}): Promise<{ java: string; library: string }> {
+  const { env, report } = options;
+  const java = await requireOnPath('java', env, ADVICE);
+  const folder = join(cacheFolder(env), 'temporal-test-server-1.38.0-1');
+  if (existsSync(folder)) return { java, library: join(folder, 'lib') };
+  const maven = await requireOnPath('mvn', env, ADVICE);
+  await buildOnce({
+    folder,
+    what: 'the time-skipping server',
+    report,
+    async build(made) {
+      await runCommand({
+        what: 'fetching the time-skipping server',
+        usually: 'usually 20 s on first run',
+        file: maven,
+        args: [
+          ...['--batch-mode', '--quiet', '--file', join(packageRoot(), 'test/support/time-skipping/pom.xml')],
+          ...['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${join(made, 'lib')}`],
+        ],
+        cwd: made,
+        env,
+        timeoutMs: 600_000,
+        report,
+      });
+    },
+  });
+  return { java, library: join(folder, 'lib') };
+}
+
+async function probe(address: string): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 1_000 });
+  try {
+    await connection.withDeadline(Date.now() + 2_000, async () => {
+      await connection.workflowService.getSystemInfo({});
+      await connection.operatorService.addSearchAttributes({
+        namespace: 'default',
+        searchAttributes: Object.fromEntries(Object.keys(SEARCH_ATTRIBUTES).map((name) => [name, 2])),
+      });
+    });
+  } finally {
+    await connection.close();
+  }
+}
