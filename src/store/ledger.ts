@@ -136,7 +136,10 @@ async function hold(session: LedgerSession, p: HoldRequest): Promise<HoldAnswer>
 }
 
 /** What the windows before this one hold, and whether one of them was the last. */
-async function windowsBefore(session: LedgerSession, p: HoldRequest): Promise<{ heldSeconds: number; closed: boolean }> {
+async function windowsBefore(
+  session: LedgerSession,
+  p: HoldRequest,
+): Promise<{ heldSeconds: number; closed: boolean }> {
   const keys = Array.from({ length: p.window }, (_, index) => holdKey(p.callId, index));
   const account = await readAccount(session, p.ledgerAccountId, keys);
   let heldSeconds = 0;

@@ -1,0 +1,145 @@
+import { ulid } from 'ulid';
+import { ServiceError } from '../domain/errors.js';
+import { ledgerAccountId, type Mode } from '../domain/ids.js';
+import { MICROS_PER_USD } from '../domain/money.js';
+import { isDuplicateKey, type Database } from './database.js';
+import { createLedger } from './ledger.js';
+import { PLANS, type AccountDocument, type Plan } from './models/account.js';
+
+export interface Limits {
+  /** Per API key. */
+  requestsPerMinute: number;
+  /** Per account and mode. */
+  concurrentCalls: number;
+}
+
+const LIMITS_OF_PLAN: Record<Plan, Limits> = {
+  trial: { requestsPerMinute: 60, concurrentCalls: 2 },
+  standard: { requestsPerMinute: 300, concurrentCalls: 10 },
+  growth: { requestsPerMinute: 1_200, concurrentCalls: 50 },
+  scale: { requestsPerMinute: 3_000, concurrentCalls: 500 },
+};
+
+const LIMITS_OF_TEST_MODE: Limits = { requestsPerMinute: 600, concurrentCalls: 100 };
+
+/** Test mode starts with this much play money. */
+const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
+
+const MAX_NAME_LENGTH = 100;
+
+/** What applies to an account in a mode: an operator's override of the account, else the plan's (or test mode's). */
+export function limitsOf(account: AccountDocument, mode: Mode): Limits {
+  const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
+  return {
+    requestsPerMinute: account.requestsPerMinute ?? standard.requestsPerMinute,
+    concurrentCalls: account.concurrentCalls ?? standard.concurrentCalls,
+  };
+}
+
+/** Changes of an account's limits; null returns to what the plan says, an absent field stays as it is. */
+export interface LimitChanges {
+  plan?: Plan;
+  requestsPerMinute?: number | null;
+  concurrentCalls?: number | null;
+  /** E.164 prefixes that may be called; null: all. */
+  allowedCountryPrefixes?: readonly string[] | null;
+}
+
+export type Accounts = ReturnType<typeof createAccounts>;
+
+/** Customers. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, NOT_FOUND for an unknown account. */
+export function createAccounts(database: Database) {
+  const ledger = createLedger(database);
+
+  async function change(accountId: string, changes: Record<string, unknown>): Promise<AccountDocument> {
+    const account = await database.accounts
+      .findOneAndUpdate({ _id: accountId }, updateOf(changes), { returnDocument: 'after' })
+      .lean<AccountDocument>();
+    if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+    return account;
+  }
+
+  return {
+    /**
+     * Creates an account with an empty live balance and the test balance.
+     * @param p.accountId a fixed id, where creating twice must make one account
+     */
+    async create(p: { name: string; plan?: Plan; accountId?: string }): Promise<AccountDocument> {
+      const account: AccountDocument = {
+        _id: p.accountId ?? `acct_${ulid()}`,
+        name: checkedName(p.name),
+        plan: checkedPlan(p.plan ?? 'trial'),
+        createdAt: new Date(),
+      };
+      // The balances come first, so that no account exists without them.
+      await ledger.open(ledgerAccountId(account._id, 'live'));
+      const test = ledgerAccountId(account._id, 'test');
+      await ledger.open(test);
+      await ledger.topUp({ ledgerAccountId: test, paymentId: 'opening', amountMicros: TEST_BALANCE_MICROS });
+      try {
+        await database.accounts.create([account]);
+        return account;
+      } catch (error) {
+        if (p.accountId === undefined || !isDuplicateKey(error)) throw error;
+        return (await this.find(account._id)) ?? account;
+      }
+    },
+
+    find(accountId: string): Promise<AccountDocument | null> {
+      return database.accounts.findOne({ _id: accountId }).lean<AccountDocument>().exec();
+    },
+
+    list(): Promise<AccountDocument[]> {
+      return database.accounts.find().sort({ createdAt: 1, _id: 1 }).lean<AccountDocument[]>().exec();
+    },
+
+    async setLimits(accountId: string, changes: LimitChanges): Promise<AccountDocument> {
+      if (changes.plan !== undefined) checkedPlan(changes.plan);
+      checkLimit('requestsPerMinute', changes.requestsPerMinute);
+      checkLimit('concurrentCalls', changes.concurrentCalls);
+      for (const prefix of changes.allowedCountryPrefixes ?? []) {
+        if (!/^\+[1-9]\d{0,14}$/.test(prefix)) {
+          throw new ServiceError('MISSING_PARAMS', `${prefix} is not the beginning of an E.164 number, like +44.`);
+        }
+      }
+      return change(accountId, { ...changes });
+    },
+
+    /** Names the agent that conducts calls to this account's numbers; null: none. */
+    async setInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
+      if (agentId !== null && !(await database.agents.exists({ _id: agentId, accountId, archivedAt: null }))) {
+        throw new ServiceError('AGENT_NOT_FOUND', `This account has no agent ${agentId}.`);
+      }
+      return change(accountId, { inboundAgentId: agentId });
+    },
+  };
+}
+
+/** `$set` of what has a value, `$unset` of what is null. */
+export function updateOf(changes: Record<string, unknown>): { $set?: object; $unset?: object } {
+  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const set = given.filter(([, value]) => value !== null);
+  const unset = given.filter(([, value]) => value === null).map(([name]) => [name, '']);
+  return {
+    ...(set.length > 0 ? { $set: Object.fromEntries(set) } : {}),
+    ...(unset.length > 0 ? { $unset: Object.fromEntries(unset) } : {}),
+  };
+}
+
+/** @throws ServiceError when it is not a name of 1 to 100 characters */
+export function checkedName(name: unknown): string {
+  const text = typeof name === 'string' ? name.trim() : '';
+  if (text.length > 0 && text.length <= MAX_NAME_LENGTH) return text;
+  throw new ServiceError('MISSING_PARAMS', `name must have 1 to ${MAX_NAME_LENGTH} characters.`);
+}
+
+function checkedPlan(plan: Plan): Plan {
+  if (PLANS.includes(plan)) return plan;
+  throw new ServiceError('MISSING_PARAMS', `plan must be one of ${PLANS.join(', ')}.`);
+}
+
+function checkLimit(name: string, limit: number | null | undefined): void {
+  if (limit === null || limit === undefined) return;
+  if (Number.isInteger(limit) && limit >= 0 && limit <= 1_000_000) return;
+  throw new ServiceError('MISSING_PARAMS', `${name} must be a whole number from 0 to 1,000,000.`);
+}

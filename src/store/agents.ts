@@ -1,0 +1,95 @@
+import { ulid } from 'ulid';
+import { ServiceError } from '../domain/errors.js';
+import { AGENT_ID_PATTERN } from '../domain/ids.js';
+import { updateOf } from './accounts.js';
+import { checkAgentFields, type AgentFields } from './agent-fields.js';
+import type { Database } from './database.js';
+import type { AgentDocument } from './models/agent.js';
+
+const DEFAULT_MAX_DURATION_SECONDS = 600;
+const DEFAULT_RING_TIMEOUT_SECONDS = 30;
+
+/** A new agent; durations default to 600 s of talk and 30 s of ringing. */
+export type NewAgent = Pick<AgentFields, 'name' | 'instruction' | 'voice' | 'language'> &
+  Partial<AgentFields> & { accountId: string; agentId?: string };
+
+type Optional = 'outputParameters' | 'webhookUrl' | 'phoneNumber';
+
+/** Changes of an agent; null removes an optional field, an absent field stays as it is. */
+export type AgentChanges = Partial<Omit<AgentFields, Optional>> & { [name in Optional]?: string | null };
+
+export type Agents = ReturnType<typeof createAgents>;
+
+/** Agents of accounts. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, AGENT_NOT_FOUND. */
+export function createAgents(database: Database) {
+  const { agents } = database;
+
+  async function checkNumber(accountId: string, number: string | null | undefined): Promise<void> {
+    if (number === null || number === undefined) return;
+    if (await database.phoneNumbers.exists({ _id: number, accountId })) return;
+    throw new ServiceError('MISSING_PARAMS', 'phone_number must be a number of this account.');
+  }
+
+  return {
+    async create(p: NewAgent): Promise<AgentDocument> {
+      const { accountId, agentId, ...given } = p;
+      const fields = checkAgentFields({
+        maxDurationSeconds: DEFAULT_MAX_DURATION_SECONDS,
+        ringTimeoutSeconds: DEFAULT_RING_TIMEOUT_SECONDS,
+        ...given,
+      });
+      if (!(await database.accounts.exists({ _id: accountId }))) {
+        throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+      }
+      await checkNumber(accountId, fields.phoneNumber);
+      const createdAt = new Date();
+      const agent: AgentDocument = {
+        _id: agentId ?? `agent_${ulid()}`,
+        accountId,
+        ...fields,
+        createdAt,
+        updatedAt: createdAt,
+      };
+      await agents.create([agent]);
+      return agent;
+    },
+
+    /** An agent that is not archived. */
+    async find(agentId: string): Promise<AgentDocument | null> {
+      if (typeof agentId !== 'string' || !AGENT_ID_PATTERN.test(agentId)) return null;
+      return agents.findOne({ _id: agentId, archivedAt: null }).lean<AgentDocument>();
+    },
+
+    list(accountId: string): Promise<AgentDocument[]> {
+      return agents.find({ accountId, archivedAt: null }).sort({ createdAt: 1, _id: 1 }).lean<AgentDocument[]>().exec();
+    },
+
+    /** Changes an agent; calls that run keep the agent as it was when they were asked for. */
+    async update(agentId: string, changes: AgentChanges): Promise<AgentDocument> {
+      const present = await this.find(agentId);
+      if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
+      const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+      const checked = checkAgentFields({ ...fieldsOf(present), ...withoutNull(given) });
+      await checkNumber(present.accountId, changes.phoneNumber);
+      const update = Object.fromEntries(
+        Object.entries(given).map(([name, value]) => [
+          name,
+          value === null ? null : checked[name as keyof AgentFields],
+        ]),
+      );
+      const changed = await agents
+        .findOneAndUpdate({ _id: agentId }, updateOf({ ...update, updatedAt: new Date() }), { returnDocument: 'after' })
+        .lean<AgentDocument>();
+      return changed ?? present;
+    },
+  };
+}
+
+function fieldsOf(agent: AgentDocument): AgentFields {
+  const { _id, accountId, createdAt, updatedAt, archivedAt, ...fields } = agent;
+  return fields;
+}
+
+function withoutNull(values: Record<string, unknown>): Partial<AgentFields> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,90 @@
+import { ulid } from 'ulid';
+import { ServiceError } from '../domain/errors.js';
+import type { Mode } from '../domain/ids.js';
+import { checkedName } from './accounts.js';
+import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
+import type { Database } from './database.js';
+import type { AccountDocument } from './models/account.js';
+import type { ApiKeyDocument } from './models/api-key.js';
+
+const LAST_USED_RESOLUTION_MS = 60_000;
+const SHOWN_PREFIX_LENGTH = 12;
+
+export type ApiKeys = ReturnType<typeof createApiKeys>;
+
+/** API keys. Only a keyed hash of each is kept; nothing is cached, so that revoking bites on the next request. */
+export function createApiKeys(deps: { database: Database; pepper: string }) {
+  const { accounts, apiKeys } = deps.database;
+
+  /** Not awaited: a use must not wait for its note. A note that is lost is made by the next use. */
+  function noteUse(key: ApiKeyDocument, now: number): void {
+    if (key.lastUsedAt && now - key.lastUsedAt.getTime() < LAST_USED_RESOLUTION_MS) return;
+    const stale = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(now - LAST_USED_RESOLUTION_MS) } }] };
+    apiKeys.updateOne({ _id: key._id, ...stale }, { $set: { lastUsedAt: new Date(now) } }).then(
+      () => undefined,
+      () => undefined,
+    );
+  }
+
+  return {
+    /**
+     * Creates a key; its secret is in the answer and nowhere else.
+     * @throws ServiceError when the name, the expiry or the account is wrong
+     */
+    async create(p: {
+      accountId: string;
+      mode: Mode;
+      name: string;
+      expiresAt?: Date;
+    }): Promise<{ secret: string; key: ApiKeyDocument }> {
+      const name = checkedName(p.name);
+      if (p.expiresAt && !(p.expiresAt.getTime() > Date.now())) {
+        throw new ServiceError('MISSING_PARAMS', 'The expiry must be a time in the future.');
+      }
+      if (!(await accounts.exists({ _id: p.accountId }))) {
+        throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
+      }
+      const secret = newSecret(p.mode);
+      const key: ApiKeyDocument = {
+        _id: hashSecret(deps.pepper, secret),
+        keyId: `key_${ulid()}`,
+        accountId: p.accountId,
+        mode: p.mode,
+        name,
+        prefix: secret.slice(0, SHOWN_PREFIX_LENGTH),
+        lastFour: secret.slice(-4),
+        createdAt: new Date(),
+        ...(p.expiresAt ? { expiresAt: p.expiresAt } : {}),
+      };
+      await apiKeys.create([key]);
+      return { secret, key };
+    },
+
+    /** The key and its account, or null for anything that is not a key in force. Noise never reaches the database. */
+    async authenticate(secret: string): Promise<{ key: ApiKeyDocument; account: AccountDocument } | null> {
+      if (typeof secret !== 'string' || !isWellFormed(secret)) return null;
+      const key = await apiKeys.findOne({ _id: hashSecret(deps.pepper, secret) }).lean<ApiKeyDocument>();
+      const now = Date.now();
+      if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= now)) return null;
+      const account = await accounts.findOne({ _id: key.accountId }).lean<AccountDocument>();
+      if (!account) return null;
+      noteUse(key, now);
+      return { key, account };
+    },
+
+    list(accountId: string): Promise<ApiKeyDocument[]> {
+      return apiKeys.find({ accountId }).sort({ createdAt: 1, keyId: 1 }).lean<ApiKeyDocument[]>().exec();
+    },
+
+    /**
+     * Ends a key; the first time of revoking stays.
+     * @throws ServiceError NOT_FOUND
+     */
+    async revoke(keyId: string): Promise<ApiKeyDocument> {
+      await apiKeys.updateOne({ keyId, revokedAt: null }, { $set: { revokedAt: new Date() } });
+      const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
+      if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
+      return key;
+    },
+  };
+}
