@@ -30,7 +30,10 @@ const PUBLIC_NAMES: Partial<Record<string, string>> = {
   phoneNumber: 'phone_number',
 };
 
-/** @throws ServiceError MISSING_PARAMS that names every field at fault */
+/**
+ * The fields of an agent, checked, and nothing else of what was given.
+ * @throws ServiceError MISSING_PARAMS that names every field at fault
+ */
 export function checkAgentFields(fields: unknown): AgentFields {
   const parsed = agentFields.safeParse(fields);
   if (parsed.success) return parsed.data;

@@ -69,7 +69,7 @@ export function createAgents(database: Database) {
       const present = await this.find(agentId);
       if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
       const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-      const checked = checkAgentFields({ ...fieldsOf(present), ...withoutNull(given) });
+      const checked = checkAgentFields({ ...present, ...withoutNull(given) });
       await checkNumber(present.accountId, changes.phoneNumber);
       const update = Object.fromEntries(
         Object.entries(given).map(([name, value]) => [
@@ -83,11 +83,6 @@ export function createAgents(database: Database) {
       return changed ?? present;
     },
   };
-}
-
-function fieldsOf(agent: AgentDocument): AgentFields {
-  const { _id, accountId, createdAt, updatedAt, archivedAt, ...fields } = agent;
-  return fields;
 }
 
 function withoutNull(values: Record<string, unknown>): Partial<AgentFields> {

@@ -1,4 +1,4 @@
-import { windowRequest } from '../domain/hold-windows.js';
+import type { windowRequest } from '../domain/hold-windows.js';
 import { MICROS_PER_SECOND, priceOfSeconds, secondsCovered, type Micros } from '../domain/money.js';
 import { ServiceError } from '../domain/errors.js';
 import type { Plan } from './ledger-decide.js';
