@@ -16,7 +16,7 @@ export interface Build {
   report: Report;
   signal?: AbortSignal | undefined;
   /** Fills the folder it is given; a folder it leaves half full is thrown away. */
-  build(folder: string): Promise<void>;
+  build: (folder: string) => Promise<void>;
 }
 
 /** Builds a folder of the cache unless it is there; of several processes that want it, one builds and the others wait. */

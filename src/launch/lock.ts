@@ -3,7 +3,7 @@ import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { randomUUID } from 'node:crypto';
 
-export type LockAttempt = { held: true; release(): Promise<void> } | { held: false; byPid: number };
+export type LockAttempt = { held: true; release: () => Promise<void> } | { held: false; byPid: number };
 
 /**
  * Takes a lock file for this process, or tells who has it. A lock whose process is gone counts as free: a killed launcher

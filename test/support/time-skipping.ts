@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
 import { buildOnce } from '../../src/launch/build-once.js';
 import { cacheFolder, packageRoot } from '../../src/launch/cache-folder.js';
 import { requireOnPath } from '../../src/launch/executables.js';
-import { runCommand, type Report } from '../../src/launch/run-command.js';
+import { fetchLibraries } from '../../src/launch/maven.js';
+import type { Report } from '../../src/launch/run-command.js';
 import { startProcess, untilReady, type ServerProcess } from '../../src/launch/server-process.js';
 
 const ADVICE = 'Install a JDK of version 17 or later and Maven: tests skip time with the Java test server of Temporal.';
@@ -54,25 +55,15 @@ async function findTimeSkipping(options: {
   const java = await requireOnPath('java', env, ADVICE);
   const folder = join(cacheFolder(env), 'temporal-test-server-1.38.0-1');
   if (existsSync(folder)) return { java, library: join(folder, 'lib') };
-  const maven = await requireOnPath('mvn', env, ADVICE);
   await buildOnce({
     folder,
     what: 'the time-skipping server',
     report,
-    async build(made) {
-      await runCommand({
-        what: 'fetching the time-skipping server',
-        usually: 'usually 20 s on first run',
-        file: maven,
-        args: [
-          ...['--batch-mode', '--quiet', '--file', join(packageRoot(), 'test/support/time-skipping/pom.xml')],
-          ...['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${join(made, 'lib')}`],
-        ],
-        cwd: made,
-        env,
-        timeoutMs: 600_000,
-        report,
-      });
+    build: async (made) => {
+      const library = join(made, 'lib');
+      await mkdir(library);
+      const pom = join(packageRoot(), 'test/support/time-skipping/pom.xml');
+      await fetchLibraries({ what: 'the time-skipping server', pom, folder: library, advice: ADVICE, env, report });
     },
   });
   return { java, library: join(folder, 'lib') };

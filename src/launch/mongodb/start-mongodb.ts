@@ -47,9 +47,7 @@ function commandOf({ program, dataFolder, port, env }: MongodbOptions): ServerCo
     return { file: program.file, args: [...args, '--wiredTigerCacheSizeGB', '0.5'], env };
   }
   const classPath = [join(program.folder, 'classes'), join(program.folder, 'lib', '*')].join(delimiter);
-  const flags = [
-    ...['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:+ExitOnOutOfMemoryError'],
-    `-Dio.netty.eventLoopThreads=${CONNECTION_THREADS}`,
-  ];
+  const memory = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:+ExitOnOutOfMemoryError'];
+  const flags = [...memory, '-XX:TieredStopAtLevel=1', `-Dio.netty.eventLoopThreads=${CONNECTION_THREADS}`];
   return { file: program.java, args: [...flags, '-cp', classPath, 'EmbeddedMongo', dataFolder, String(port)], env };
 }

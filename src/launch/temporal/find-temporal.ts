@@ -39,7 +39,7 @@ export async function findTemporal(options: FindOptions): Promise<string> {
     what: 'Temporal',
     report,
     signal,
-    async build(made) {
+    build: async (made) => {
       await runCommand({
         what: 'building Temporal',
         usually: 'usually 3 minutes on first run',
