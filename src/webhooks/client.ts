@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
 import type { Config } from '../config.js';
 import { classifyFailure, type WebhookFailure } from './failure.js';
-import { checkWebhookUrl, createGuardedLookup } from './guard.js';
+import { checkWebhookUrl, createGuardedLookup, type Resolve } from './guard.js';
 
 /** All of one attempt: name lookup, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 5_000;
@@ -43,8 +43,9 @@ interface Exchange {
  * Sends webhooks without trusting the receiver: no redirect is followed, nothing is decompressed, every byte and second
  * is bounded, and the address connected to is the one that was judged.
  */
-export function createWebhookClient({ config }: { config: Pick<Config, 'webhooks'> }): WebhookClient {
-  const lookup = createGuardedLookup(config);
+export function createWebhookClient(deps: { config: Pick<Config, 'webhooks'>; resolve?: Resolve }): WebhookClient {
+  const { config } = deps;
+  const lookup = createGuardedLookup(config, deps.resolve);
   return {
     async post(url, body, headers) {
       const startedAt = performance.now();

@@ -38,9 +38,9 @@ const FAILURE_BY_CODE: Readonly<Record<string, WebhookFailure>> = {
 
 /** The class of an error that a request ended with; messages of libraries are not kept, they may repeat the URL. */
 export function classifyFailure(error: unknown): WebhookFailure {
-  if (!(error instanceof Error)) return 'connection_lost';
-  if (error.name === 'TimeoutError') return 'timeout';
-  const { code } = error as { code?: unknown };
+  // By shape, not by class: errors of the runtime may come from another realm than this code's.
+  const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
+  if (name === 'TimeoutError') return 'timeout';
   if (typeof code !== 'string') return 'connection_lost';
   if (code.startsWith('ERR_TLS_') || code.startsWith('ERR_SSL_') || code.startsWith('CERT_')) return 'tls_failed';
   if (code.startsWith('HPE_')) return 'invalid_response';

@@ -1,10 +1,17 @@
-import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.js';
 
 type GuardConfig = Pick<Config, 'webhooks'>;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** All addresses of a name, as `dns.lookup` gives them. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
 
 export const MAX_WEBHOOK_URL_LENGTH = 2_048;
 
@@ -47,7 +54,7 @@ export function checkWebhookUrl(url: string, config: GuardConfig): string | unde
  * among several refuses them all.
  * @param resolve how names are resolved; the system's way unless a test brings another
  */
-export function createGuardedLookup(config: GuardConfig, resolve: typeof systemLookup = systemLookup): LookupFunction {
+export function createGuardedLookup(config: GuardConfig, resolve: Resolve = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
       const [first] = addresses ?? [];

@@ -1,0 +1,148 @@
+import { END_REASONS } from '../../src/domain/call-state.js';
+import type { CallDocument } from '../../src/store/models/call.js';
+import { completionPayload } from '../../src/webhooks/payload.js';
+
+const BASE = 'https://calls.example.com';
+const CALL_ID = 'call_01JD0000000000000000000000';
+
+/** A call that was never answered: nothing optional is known of it. */
+const unanswered: CallDocument = {
+  _id: CALL_ID,
+  sequence: 3,
+  accountId: 'acct_01JD0000000000000000000000',
+  mode: 'live',
+  direction: 'outbound',
+  status: 'FAILED',
+  endReason: 'busy',
+  fromPhoneNumber: '+12025550199',
+  toPhoneNumber: '+12025550101',
+  agentId: 'agent_tmp_01JD0000000000000000000000',
+  inputParameters: '{}',
+  externalCallId: '',
+  createdAt: new Date('2026-11-21T10:00:00.000Z'),
+  updatedAt: new Date('2026-11-21T10:00:09.000Z'),
+  endTime: new Date('2026-11-21T10:00:08.000Z'),
+  durationSeconds: 0,
+  costMicros: 0,
+};
+
+const answered: CallDocument = {
+  ...unanswered,
+  status: 'COMPLETED',
+  endReason: 'callee_hangup',
+  answeredBy: 'human',
+  agentName: 'Reception',
+  inputParameters: '{"name":"Ada"}',
+  externalCallId: 'order-7',
+  startTime: new Date('2026-11-21T10:00:03.000Z'),
+  endTime: new Date('2026-11-21T10:00:46.000Z'),
+  durationSeconds: 43,
+  costMicros: 107_500,
+  summary: 'Ada confirmed.',
+  transcription: 'Agent: Hello.',
+  outputParameters: '{"confirmed":true}',
+  hasRecording: true,
+};
+
+const ALWAYS_STRINGS = [
+  'call_id',
+  'status',
+  'call_direction',
+  'from_phone_number',
+  'to_phone_number',
+  'agent_id',
+  'created_at',
+  'updated_at',
+  'start_time',
+  'end_time',
+  'summary',
+  'input_parameters',
+  'external_call_id',
+];
+
+/** As a receiver sees it. */
+function sent(call: CallDocument): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(completionPayload(call, BASE))) as Record<string, unknown>;
+}
+
+function without(call: CallDocument, ...fields: (keyof CallDocument)[]): CallDocument {
+  return Object.fromEntries(
+    Object.entries(call).filter(([name]) => !fields.includes(name as keyof CallDocument)),
+  ) as unknown as CallDocument;
+}
+
+describe('completion payload', () => {
+  it.each(ALWAYS_STRINGS)('%s is a string for an answered and for an unanswered call', (field) => {
+    for (const call of [answered, unanswered]) expect(typeof sent(call)[field]).toBe('string');
+  });
+
+  it('says all that is known of an answered call', () => {
+    expect(sent(answered)).toEqual({
+      call_id: CALL_ID,
+      status: 'COMPLETED',
+      call_direction: 'outbound',
+      from_phone_number: '+12025550199',
+      to_phone_number: '+12025550101',
+      agent_id: 'agent_tmp_01JD0000000000000000000000',
+      agent_name: 'Reception',
+      created_at: '2026-11-21T10:00:00.000Z',
+      updated_at: '2026-11-21T10:00:09.000Z',
+      start_time: '2026-11-21T10:00:03.000Z',
+      end_time: '2026-11-21T10:00:46.000Z',
+      duration_seconds: 43,
+      recording_url: `${BASE}/calls/${CALL_ID}/recording`,
+      summary: 'Ada confirmed.',
+      transcription: 'Agent: Hello.',
+      input_parameters: '{"name":"Ada"}',
+      output_parameters: '{"confirmed":true}',
+      external_call_id: 'order-7',
+      cost: 0.1075,
+      end_reason: 'callee_hangup',
+      answered_by: 'human',
+    });
+  });
+
+  it('leaves optional fields of an unanswered call out, never null, and bills it nothing', () => {
+    const payload = sent(unanswered);
+    for (const field of ['agent_name', 'recording_url', 'transcription', 'output_parameters', 'answered_by']) {
+      expect(payload).not.toHaveProperty(field);
+    }
+    expect(Object.values(payload)).not.toContain(null);
+    expect(payload).toMatchObject({ cost: 0, duration_seconds: 0, end_reason: 'busy' });
+  });
+
+  it('start_time of a call that was never answered is created_at', () => {
+    expect(sent(unanswered)['start_time']).toBe(sent(unanswered)['created_at']);
+  });
+
+  it('end_time falls back to updated_at', () => {
+    expect(sent(without(unanswered, 'endTime'))['end_time']).toBe('2026-11-21T10:00:09.000Z');
+  });
+
+  it('external_call_id and input_parameters are "" and "{}" when the store has none', () => {
+    expect(sent(without(unanswered, 'externalCallId', 'inputParameters'))).toMatchObject({
+      external_call_id: '',
+      input_parameters: '{}',
+    });
+  });
+
+  it.each(END_REASONS)('summary is a sentence when a call that ended by %s left none', (endReason) => {
+    const short = sent({ ...unanswered, endReason })['summary'];
+    const long = sent({ ...without(answered, 'summary'), endReason })['summary'];
+    expect(short).toMatch(/^No conversation took place: .+[a-z]\.$/);
+    expect(long).toMatch(/^The call ended after 43 seconds: .+[a-z]\.$/);
+  });
+
+  it('CANCELLED is told as it is', () => {
+    expect(sent({ ...unanswered, status: 'CANCELLED', endReason: 'api_hangup' })['status']).toBe('CANCELLED');
+  });
+
+  it('money is exact in USD', () => {
+    expect(sent({ ...answered, costMicros: 2_500 })['cost']).toBe(0.0025);
+    expect(sent({ ...answered, costMicros: 36_000_000 })['cost']).toBe(36);
+  });
+
+  it.each(['IDLE', 'RINGING', 'IN_PROGRESS'] as const)('there is none while a call is %s', (status) => {
+    expect(() => completionPayload({ ...unanswered, status }, BASE)).toThrow(status);
+  });
+});
