@@ -9,6 +9,7 @@ import { conversationResultSchema } from './models/conversation-result.js';
 import { idempotencyKeySchema } from './models/idempotency-key.js';
 import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/ledger.js';
 import { phoneNumberSchema } from './models/phone-number.js';
+import { rateLimitSchema } from './models/rate-limit.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
@@ -54,6 +55,7 @@ function modelsOn(connection: Connection) {
     ledgerAccounts: connection.model('LedgerAccount', ledgerAccountSchema),
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),
     leases: connection.model('Lease', leaseSchema),
+    rateLimits: connection.model('RateLimit', rateLimitSchema),
   };
 }
 

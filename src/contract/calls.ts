@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { agentId, callId, externalCallId, jsonObjectText, MAX_LENGTHS, text, toPhoneNumber, webhookUrl } from './fields.js';
+
+/** Statuses of a call response. A cancelled call reads FAILED here; the completion webhook says CANCELLED. */
+export const CallResponseStatus = z
+  .enum(['IDLE', 'RINGING', 'IN_PROGRESS', 'COMPLETED', 'FAILED'])
+  .meta({ id: 'CallResponseStatus' });
+export type CallResponseStatus = z.infer<typeof CallResponseStatus>;
+
+export const CallResponse = z
+  .object({
+    success: z.boolean().describe('Whether the request succeeded.'),
+    call_id: z.string().describe('Call identifier.'),
+    status: CallResponseStatus,
+    message: z.string().optional().describe('Response message.'),
+  })
+  .meta({ id: 'CallResponse' });
+export type CallResponse = z.infer<typeof CallResponse>;
+
+const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
+  description:
+    'What the agent shall do. Without agent_id it makes a temporary agent for this call; with agent_id it replaces that agent’s instruction for this call.',
+  examples: ['Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.'],
+});
+
+/** POST /outbound_call without call_id, after nulls and an empty agent_id are taken for absent. */
+export const OutboundCallRequest = z
+  .object({
+    to_phone_number: toPhoneNumber(),
+    agent_id: agentId.optional(),
+    instruction: instruction.optional(),
+    webhook_url: webhookUrl.optional(),
+    external_call_id: externalCallId.optional(),
+    input_parameters: jsonObjectText('input_parameters', false)
+      .optional()
+      .meta({
+        description: 'A JSON object, encoded as a string: parameters passed to the agent.',
+        examples: ['{"customer":"Ms Chen"}'],
+      }),
+    output_parameters: jsonObjectText('output_parameters', true)
+      .optional()
+      .meta({
+        description:
+          'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) stand when nothing was said. Replaces the agent’s template.',
+        examples: ['{"confirmed":null}'],
+      }),
+  })
+  .refine((request) => request.agent_id !== undefined || request.instruction !== undefined, {
+    error: 'agent_id or instruction is required.',
+    // Told together with the faults of other fields, not only when those are mended.
+    when: () => true,
+  });
+export type OutboundCallRequest = z.infer<typeof OutboundCallRequest>;
+
+/** The same request as the interface document shows it: with call_id, and with the three ways to satisfy it. */
+export const OutboundCallBody = z.object({ ...OutboundCallRequest.shape, call_id: callId.optional() }).meta({
+  id: 'OutboundCallRequest',
+  required: [],
+  anyOf: [
+    { required: ['to_phone_number', 'agent_id'] },
+    { required: ['to_phone_number', 'instruction'] },
+    { required: ['call_id'] },
+  ],
+});
+
+/** GET /outbound_call without call_id. */
+export const OutboundCallQuery = z.object({
+  to_phone_number: toPhoneNumber(' In a query string the plus is written %2B.'),
+  agent_id: z
+    .string({
+      error: (issue) =>
+        issue.input === undefined
+          ? 'agent_id is required. A call from an instruction, and input_parameters or output_parameters, are taken by POST only.'
+          : 'agent_id must be given once.',
+    })
+    .max(255, 'agent_id must have at most 255 characters.')
+    .meta({ description: 'Agent to use. Required when call_id is absent.', examples: ['agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'] }),
+  webhook_url: webhookUrl.optional(),
+  external_call_id: externalCallId.optional(),
+});
+export type OutboundCallQuery = z.infer<typeof OutboundCallQuery>;
+
+/** The same parameters as the interface document shows them. */
+export const OutboundCallParameters = z.object({
+  ...OutboundCallQuery.partial().shape,
+  call_id: callId.optional(),
+});

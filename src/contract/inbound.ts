@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { agentId, externalCallId, text } from './fields.js';
+
+/** A field of the carrier's form that must hold something. */
+function carrierText(field: string, description: string, example: string) {
+  return text(field, 255)
+    .min(1, `${field} must not be empty.`)
+    .meta({ description, examples: [example] });
+}
+
+export const InboundCallQuery = z.object({ agent_id: agentId.optional() });
+
+/** The form a carrier posts when a call arrives. Its many further fields are kept out of our way. */
+export const InboundCallForm = z
+  .object({
+    CallSid: carrierText('CallSid', 'The carrier’s identifier of the call.', 'CA0123456789abcdef0123456789abcdef'),
+    From: carrierText('From', 'Caller number; may be anonymous or a SIP address.', '+12025550143'),
+    To: carrierText('To', 'Called number.', '+12025550199'),
+    ForwardedFrom: text('ForwardedFrom', 255)
+      .optional()
+      .meta({ description: 'Present when the call was forwarded.', examples: ['+12025550188'] }),
+    agent_id: agentId.optional(),
+    external_call_id: externalCallId.optional(),
+    AccountSid: text('AccountSid', 255)
+      .optional()
+      .meta({ description: 'Names the carrier account whose signature the request carries.' }),
+  })
+  .meta({ id: 'InboundCallForm' });
+export type InboundCallForm = z.infer<typeof InboundCallForm>;
+
+/** A status callback, as far as we read it. */
+export const StatusCallbackForm = z
+  .looseObject({
+    CallSid: z.string().describe('The carrier’s identifier of the call.'),
+    CallStatus: z
+      .string()
+      .describe('queued, initiated, ringing, in-progress, completed, busy, failed, no-answer or canceled.'),
+    AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
+    SequenceNumber: z.string().optional().describe('Order of firing, from 0.'),
+    Timestamp: z.string().optional().describe('RFC 2822 time of the event.'),
+    CallDuration: z.string().optional().describe('Seconds talked, in the last callback.'),
+    SipResponseCode: z.string().optional(),
+    AnsweredBy: z.string().optional(),
+  })
+  .meta({ id: 'StatusCallbackForm' });
+
+/** What the carrier sends with a request for TwiML. */
+export const CarrierRequestForm = z
+  .looseObject({
+    CallSid: z.string().describe('The carrier’s identifier of the call.'),
+    AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
+  })
+  .meta({ id: 'CarrierRequestForm' });

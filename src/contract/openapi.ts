@@ -1,0 +1,149 @@
+import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
+import type { ErrorCode } from '../domain/errors.js';
+import { COMPLETION_EXAMPLE, CompletionPayload } from './completion.js';
+import { ErrorObject, ERRORS, errorObject } from './errors.js';
+import { errorCodesOf, type Route, type RouteAuth } from './route.js';
+import { routes } from './routes.js';
+
+export type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
+
+const SECURITY_SCHEMES = {
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'Authorization: Bearer sk_live_… or sk_test_…',
+  },
+  apiKeyAsPassword: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'The API key as password, for telephony providers, which cannot send Bearer; any user name.',
+  },
+  carrierSignature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Twilio-Signature',
+    description: 'The carrier’s signature over the public URL and all form fields.',
+  },
+} as const;
+
+const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {
+  none: [],
+  key: [{ apiKey: [] }],
+  keyOrCarrier: [{ apiKey: [] }, { apiKeyAsPassword: [] }, { carrierSignature: [] }],
+  carrier: [{ carrierSignature: [] }],
+};
+
+/** The interface as an OpenAPI 3.1 document, derived from the route table. */
+export function openApiDocument(publicBaseUrl: string): OpenApiDocument {
+  const registry = new OpenAPIRegistry();
+  for (const [name, scheme] of Object.entries(SECURITY_SCHEMES)) {
+    registry.registerComponent('securitySchemes', name, scheme);
+  }
+  for (const [operationId, route] of Object.entries(routes)) registry.registerPath(operation(operationId, route));
+  registry.registerWebhook(completionWebhook());
+  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Callwright',
+      version: '1.0.0',
+      description: 'Places and receives phone calls that an AI agent conducts.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: publicBaseUrl }],
+    tags: [...new Set(Object.values(routes).map((route) => route.tag))].map((name) => ({ name })),
+  });
+}
+
+function operation(operationId: string, route: Route): RouteConfig {
+  return {
+    operationId,
+    method: route.method,
+    path: route.path,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: SECURITY[route.auth],
+    request: {
+      ...(route.params ? { params: route.params } : {}),
+      ...(route.query ? { query: route.query } : {}),
+      ...(route.headers ? { headers: route.headers } : {}),
+      ...(route.body
+        ? {
+            body: {
+              required: true,
+              content: {
+                [route.body.contentType]: { schema: route.body.schema, examples: examples(route.body.examples) },
+              },
+            },
+          }
+        : {}),
+    },
+    responses: {
+      200: {
+        description: route.success.description,
+        headers: headers({ 'X-Request-Id': 'Names this request in our logs.', ...route.success.headers }),
+        content: {
+          [route.success.contentType]: { schema: route.success.schema, examples: examples(route.success.examples) },
+        },
+      },
+      ...errorResponses(errorCodesOf(route)),
+    },
+  };
+}
+
+function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {
+  const responses: RouteConfig['responses'] = {};
+  for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
+    const ofStatus = codes.filter((code) => ERRORS[code].status === status);
+    responses[status] = {
+      description: ofStatus.map((code) => `${code}: ${ERRORS[code].meaning}`).join(' '),
+      headers: headers({
+        'X-Request-Id': 'Names this request in our logs.',
+        ...(status === 429 || status === 503 ? { 'Retry-After': 'Seconds to wait.' } : {}),
+        ...(status === 401 ? { 'WWW-Authenticate': 'How to authenticate.' } : {}),
+      }),
+      content: {
+        'application/json': {
+          schema: ErrorObject,
+          examples: examples(Object.fromEntries(ofStatus.map((code) => [code, exampleOf(code)]))),
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+function exampleOf(code: ErrorCode): ErrorObject {
+  const details = code === 'CONCURRENCY_LIMIT_EXCEEDED' ? { limit: 10, current: 10 } : {};
+  return errorObject({ code, message: ERRORS[code].meaning, details });
+}
+
+function completionWebhook(): RouteConfig {
+  return {
+    operationId: 'callCompleted',
+    method: 'post',
+    path: 'callCompleted',
+    tags: ['Calls'],
+    summary: 'A call is over',
+    description:
+      'Sent to webhook_url when a call completes. Answer 2xx within 5 seconds; otherwise it is sent again after 1, 5 and 30 seconds. Not signed. Deduplicate by call_id.',
+    security: [],
+    request: {
+      body: {
+        required: true,
+        content: { 'application/json': { schema: CompletionPayload, examples: examples({ completed: COMPLETION_EXAMPLE }) } },
+      },
+    },
+    responses: { '2XX': { description: 'Received.' } },
+  };
+}
+
+function examples(values: Readonly<Record<string, unknown>>): Record<string, { value: unknown }> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
+}
+
+function headers(descriptions: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
+  );
+}

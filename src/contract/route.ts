@@ -1,0 +1,46 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../domain/errors.js';
+
+/**
+ * Who may ask: `none` anyone; `key` a Bearer key; `keyOrCarrier` a Bearer key, the key as Basic password, or the
+ * carrier's signature; `carrier` the carrier's signature alone.
+ */
+export type RouteAuth = 'none' | 'key' | 'keyOrCarrier' | 'carrier';
+
+type Examples = Readonly<Record<string, unknown>>;
+
+/** One operation of the interface: all that validation, the router and the interface document need to know. */
+export interface Route {
+  method: 'get' | 'post';
+  /** With parameters in braces, as in the interface document. */
+  path: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  auth: RouteAuth;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  headers?: z.ZodObject;
+  body?: { contentType: string; schema: z.ZodObject; examples: Examples };
+  success: {
+    description: string;
+    contentType: string;
+    schema: z.ZodType;
+    examples: Examples;
+    headers?: Readonly<Record<string, string>>;
+  };
+  /** Codes of its own; those that every route of its kind may answer come with `auth`. */
+  errors: readonly ErrorCode[];
+}
+
+const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
+  none: ['INTERNAL_ERROR'],
+  key: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  keyOrCarrier: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  carrier: ['FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+};
+
+/** Every error code a route may answer with. */
+export function errorCodesOf(route: Route): ErrorCode[] {
+  return [...new Set([...route.errors, ...COMMON_ERRORS[route.auth]])];
+}
