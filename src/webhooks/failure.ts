@@ -41,8 +41,8 @@ export function classifyFailure(error: unknown): WebhookFailure {
   // By shape, not by class: errors of the runtime may come from another realm than this code's.
   const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
   if (name === 'TimeoutError') return 'timeout';
+  if (name === 'HTTPParserError') return 'invalid_response';
   if (typeof code !== 'string') return 'connection_lost';
   if (code.startsWith('ERR_TLS_') || code.startsWith('ERR_SSL_') || code.startsWith('CERT_')) return 'tls_failed';
-  if (code.startsWith('HPE_')) return 'invalid_response';
   return FAILURE_BY_CODE[code] ?? 'connection_lost';
 }
