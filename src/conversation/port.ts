@@ -39,7 +39,10 @@ export interface Engine {
   start(call: EngineCall, sink: EngineSink): Promise<void>;
   onCallerAudio(frame: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
-  /** How much of an item the far end has really heard, in ms, from the carrier's marks. */
+  /**
+   * How much of an item the far end has really heard, in ms, from the carrier's marks: about every 200 ms, and once more
+   * for each item that a clear dropped, before `clear` returns.
+   */
   onPlayed(itemId: string, playedMs: number, complete: boolean): void;
   /** The call is over; give back what the engine made of it. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;

@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import mongoose from 'mongoose';
+import { WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import type { Database } from './database.js';
 import { isDuplicateKey } from './database.js';
 
-const WAV_HEADER_BYTES = 44;
-const CHANNELS = 2;
-const SAMPLE_RATE = 8_000;
-const BYTES_PER_SAMPLE = 2;
+const FORMAT = { sampleRate: 8_000, channels: 2 };
 /** GridFS's usual chunk: eight seconds of a recording. */
 const CHUNK_BYTES = 255 * 1_024;
 /** How long writes are repeated while the database is away, from the first failure of a chunk. */
@@ -51,7 +49,7 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
   const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
 
   async function* pcmOf(file: FileDocument): AsyncGenerator<Buffer> {
-    yield wavHeader(file.length);
+    yield wavHeader({ ...FORMAT, dataBytes: file.length });
     for (let n = 0; n < chunkCount(file); n++) {
       const chunk = await chunks.findOne({ _id: chunkId(file._id, n) });
       if (chunk === null) throw new Error(`The recording of ${file._id} has lost chunk ${n}.`);
@@ -141,21 +139,4 @@ async function insertOnce(insert: () => Promise<unknown>, giveUpAfterMs: number)
     }
     await sleep(pauseMs);
   }
-}
-
-function wavHeader(pcmBytes: number): Buffer {
-  const header = Buffer.alloc(WAV_HEADER_BYTES);
-  header.write('RIFF', 0, 'latin1');
-  header.writeUInt32LE(pcmBytes + WAV_HEADER_BYTES - 8, 4);
-  header.write('WAVEfmt ', 8, 'latin1');
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(CHANNELS, 22);
-  header.writeUInt32LE(SAMPLE_RATE, 24);
-  header.writeUInt32LE(SAMPLE_RATE * CHANNELS * BYTES_PER_SAMPLE, 28);
-  header.writeUInt16LE(CHANNELS * BYTES_PER_SAMPLE, 32);
-  header.writeUInt16LE(BYTES_PER_SAMPLE * 8, 34);
-  header.write('data', 36, 'latin1');
-  header.writeUInt32LE(pcmBytes, 40);
-  return header;
 }

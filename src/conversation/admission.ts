@@ -1,0 +1,57 @@
+import { isValidSignature } from '../carrier/twilio/signature.js';
+import type { Config } from '../config.js';
+import { CALL_ID_PATTERN } from '../domain/ids.js';
+import { createCallQueries } from '../store/call-queries.js';
+import { createCallRequests } from '../store/call-requests.js';
+import { createCarrierBindings } from '../store/carrier-bindings.js';
+import { createConversationResults } from '../store/conversation-results.js';
+import type { Database } from '../store/database.js';
+import type { CallRequestDocument } from '../store/models/call-request.js';
+
+export type Admission =
+  | { admitted: true; request: CallRequestDocument; carrierSid: string }
+  | { admitted: false; status: 403 | 404 | 409; why: string };
+
+/** The id of the call whose stream a request path names, under the path of the configured stream URL; else undefined. */
+export function callIdOfPath(streamUrl: string, path: string): string | undefined {
+  const prefix = `${new URL(streamUrl).pathname.replace(/\/$/, '')}/`;
+  const callId = path.startsWith(prefix) ? path.slice(prefix.length) : '';
+  return CALL_ID_PATTERN.test(callId) ? callId : undefined;
+}
+
+/**
+ * Decides whether a stream may be opened for a call. Reads the call once; afterwards its audio needs no database.
+ * The signature is checked before the database is asked, so that strangers cost no reads and learn nothing.
+ */
+export function createAdmission(deps: { config: Config; database: Database }) {
+  const { config, database } = deps;
+  const requests = createCallRequests(database);
+  const bindings = createCarrierBindings(database);
+  const calls = createCallQueries(database);
+  const results = createConversationResults(database);
+
+  /** @throws the database's error when it is away */
+  return async function admit(callId: string, signature: string | undefined): Promise<Admission> {
+    const url = `${config.streamUrl}/${callId}`;
+    const isSignedBy = (authToken: string) => isValidSignature({ authToken, signature, url, params: {} });
+    const { live, test } = config.carriers;
+    if (!isSignedBy(live.authToken) && !isSignedBy(test.authToken)) return refusal(403, 'no valid carrier signature');
+
+    const [request, binding, isFinal, result] = await Promise.all([
+      requests.find(callId),
+      bindings.find(callId),
+      calls.isFinal(callId),
+      results.find(callId),
+    ]);
+    if (request === null) return refusal(404, 'no such call');
+    if (!isSignedBy(config.carriers[request.mode].authToken)) return refusal(403, 'no valid carrier signature');
+    if (isFinal) return refusal(404, 'the call is over');
+    if (binding === null || binding.closed === true) return refusal(404, 'the call has no call of the carrier');
+    if (result !== null) return refusal(409, 'the call has had its stream');
+    return { admitted: true, request, carrierSid: binding.carrierSid };
+  };
+}
+
+function refusal(status: 403 | 404 | 409, why: string): Admission {
+  return { admitted: false, status, why };
+}

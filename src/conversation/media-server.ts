@@ -1,0 +1,178 @@
+import { createServer, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import type { CallGateway } from '../calls/gateway.js';
+import type { Config } from '../config.js';
+import { createConversationResults } from '../store/conversation-results.js';
+import type { Database } from '../store/database.js';
+import { createRecordings } from '../store/recordings.js';
+import type { Logger } from '../telemetry/logger.js';
+import { callIdOfPath, createAdmission } from './admission.js';
+import type { Admission } from './admission.js';
+import { STREAM_TIMINGS } from './carrier-stream.js';
+import type { StreamTimings } from './carrier-stream.js';
+import type { EngineFactory } from './port.js';
+import { openStreamSession } from './stream-session.js';
+import type { StreamSession } from './stream-session.js';
+import { within } from './within.js';
+
+export interface MediaServerDeps {
+  config: Config;
+  database: Database;
+  gateway: CallGateway;
+  engine: EngineFactory;
+  logger: Logger;
+  /** Shorter ones are for tests. */
+  timings?: Partial<StreamTimings & { shutdownGraceMs: number; shutdownMs: number }>;
+}
+
+export interface MediaServer {
+  /** Loads the engine, then takes streams. */
+  listen(): Promise<{ port: number }>;
+  /** Takes no more streams, lets live calls end for a while, then ends them and tells their workflows. */
+  close(): Promise<void>;
+}
+
+/** The longest text a carrier sends is some 400 bytes, in one fragment. */
+const SOCKET_LIMITS = {
+  perMessageDeflate: false,
+  maxPayload: 65_536,
+  maxFragments: 64,
+  maxBufferedChunks: 1_024,
+  closeTimeout: 2_000,
+};
+const MAX_CONNECTIONS = 4_000;
+/** Live calls may end by themselves this long after close was asked for. */
+const SHUTDOWN_GRACE_MS = 5_000;
+/** After the grace: the time for results and reports of the calls that were cut off. */
+const SHUTDOWN_MS = 4_000;
+
+/** Takes the carrier's media streams at `{streamUrl}/<call_id>` and conducts the calls on them. */
+export function createMediaServer(deps: MediaServerDeps): MediaServer {
+  const { config, database, gateway, engine, logger } = deps;
+  const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
+  const results = createConversationResults(database);
+  const recordings = createRecordings(database);
+  const admit = createAdmission({ config, database });
+  const sessions = new Map<string, StreamSession>();
+  /** Calls whose upgrade is being decided. */
+  const arriving = new Set<string>();
+  let closing = false;
+
+  const server = createServer(
+    {
+      maxHeaderSize: 8_192,
+      headersTimeout: 10_000,
+      requestTimeout: 15_000,
+      keepAliveTimeout: 5_000,
+      connectionsCheckingInterval: 1_000,
+    },
+    answer,
+  );
+  server.maxHeadersCount = 100;
+  server.maxRequestsPerSocket = 1_000;
+  server.maxConnections = MAX_CONNECTIONS;
+  const sockets = new WebSocketServer({
+    noServer: true,
+    ...SOCKET_LIMITS,
+  });
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    const isHealth = request.url === '/health' && (request.method === 'GET' || request.method === 'HEAD');
+    const status = isHealth ? (closing ? 503 : 200) : 404;
+    const body = isHealth
+      ? { status: closing ? 'closing' : 'ok', calls: sessions.size }
+      : { success: false, message: 'There is nothing at this path.', error_code: 'NOT_FOUND' };
+    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+    response.end(JSON.stringify(body));
+    // A body that nobody asked for is not read to its end.
+    if (!request.complete) response.once('finish', () => request.destroy());
+  }
+
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const callId = callIdOfPath(config.streamUrl, request.url ?? '');
+    if (callId === undefined) return refuse(socket, 404, 'no such stream');
+    if (closing) return refuse(socket, 503, 'shutting down');
+    const signature = request.headers['x-twilio-signature'];
+    if (arriving.has(callId)) return refuse(socket, 409, 'the call has its stream');
+    arriving.add(callId);
+    try {
+      const admission = await admit(callId, typeof signature === 'string' ? signature : undefined);
+      if (!admission.admitted) return refuse(socket, admission.status, admission.why);
+      if (sessions.has(callId)) return refuse(socket, 409, 'the call has its stream');
+      if (closing) return refuse(socket, 503, 'shutting down');
+      sockets.handleUpgrade(request, socket, head, (webSocket) => begin(callId, webSocket, admission));
+    } catch (error) {
+      logger.error({ callId, err: error }, 'a stream could not be admitted');
+      refuse(socket, 503, 'try again later');
+    } finally {
+      arriving.delete(callId);
+    }
+  }
+
+  function begin(callId: string, socket: WebSocket, admission: Extract<Admission, { admitted: true }>): void {
+    const { request, carrierSid } = admission;
+    const session = openStreamSession({
+      socket,
+      request,
+      carrierSid,
+      engines: engine,
+      results,
+      recordings,
+      gateway,
+      logger,
+      timings,
+    });
+    sessions.set(callId, session);
+    void session.over.finally(() => sessions.delete(callId));
+  }
+
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', (error) => logger.debug({ err: error }, 'an upgrade broke off'));
+    void upgrade(request, socket, head);
+  });
+
+  return {
+    async listen() {
+      await engine.warm();
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(config.media.port, config.media.host, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
+      return { port: (server.address() as AddressInfo).port };
+    },
+
+    async close() {
+      closing = true;
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      await within(timings.shutdownGraceMs, allOver(sessions));
+      for (const session of sessions.values()) session.abort();
+      await within(timings.shutdownMs, allOver(sessions));
+      for (const callId of sessions.keys()) logger.error({ callId }, 'a call was left before its end could be told');
+      for (const socket of sockets.clients) socket.terminate();
+      server.closeAllConnections();
+      await stopped;
+      await engine.close();
+    },
+  };
+}
+
+async function allOver(sessions: ReadonlyMap<string, StreamSession>): Promise<void> {
+  await Promise.all(Array.from(sessions.values(), (session) => session.over));
+}
+
+/** Answers an upgrade with an HTTP status instead of a socket. */
+function refuse(socket: Duplex, status: number, why: string): void {
+  const body = JSON.stringify({ success: false, message: why });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
