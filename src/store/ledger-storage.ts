@@ -41,6 +41,8 @@ export interface LedgerSession {
   findEntryKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
   /** Inserts unless an entry of this key exists. */
   insertEntry(entry: LedgerEntryDocument): Promise<void>;
+  /** The ids of all accounts, in order. */
+  listAccounts(): Promise<string[]>;
   /** Inserts unless the account exists. */
   insertAccount(account: LedgerAccountDocument): Promise<void>;
   /** @returns whether the change was made */
@@ -95,6 +97,12 @@ function sessionOn(database: Database, session: ClientSession | undefined): Ledg
       return new Set(found);
     },
     insertEntry: (entry) => ifAbsent(() => entries.insertOne(entry, options)),
+    listAccounts: () =>
+      accounts
+        .find({}, { ...options, projection: { _id: 1 } })
+        .sort({ _id: 1 })
+        .map(({ _id }) => _id)
+        .toArray(),
     insertAccount: (account) => ifAbsent(() => accounts.insertOne(account, options)),
     async updateAccount(update) {
       const { filter, change }: AccountChange = update.kind === 'decide' ? decision(update) : removal(update);

@@ -64,6 +64,8 @@ export interface Ledger {
   balance(ledgerAccountId: string): Promise<Balance>;
   /** Compares the account with the sum of its operations, while others go on writing. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
+  /** The ids of every ledger account, or of one customer's. */
+  accounts(accountId?: string): Promise<string[]>;
   /** Writes out the entries of an account's latest operations; happens by itself on busy accounts. */
   sweep(ledgerAccountId: string): Promise<void>;
 }
@@ -85,6 +87,10 @@ export function createLedgerOn(storage: LedgerStorage): Ledger {
     settle: (p) => storage.consistently((session) => settle(session, p)),
     balance: (id) => storage.consistently(async (session) => balanceOf(await readAccount(session, id, []))),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
+    accounts: async (accountId) => {
+      const ids = await storage.consistently((session) => session.listAccounts());
+      return accountId === undefined ? ids : ids.filter((id) => id.startsWith(`${accountId}~`));
+    },
     sweep: (id) => storage.consistently((session) => sweep(session, id)),
   };
 }

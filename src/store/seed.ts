@@ -15,7 +15,8 @@ export const DEMO_PHONE_NUMBER = '+12025550199';
 const DEMO_BALANCE_MICROS = 100 * MICROS_PER_USD;
 
 const DEMO_INSTRUCTION = [
-  'Hello, this is Amber from Callwright, calling to confirm your appointment for tomorrow at ten.',
+  // Spoken as the greeting, whichever side called.
+  'Hello, this is Amber at the Callwright front desk, about your appointment tomorrow at ten.',
   'Be polite and brief. Ask whether the time suits, and note another one if it does not.',
   'Thank the person and say goodbye.',
 ].join(' ');

@@ -1,0 +1,45 @@
+import { InvalidArgumentError } from 'commander';
+import { MICROS_PER_USD, type Micros } from '../domain/money.js';
+
+const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A whole number of an option. */
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+/** A whole number, or `default` (null) for what the plan says. */
+export function wholeNumberOrDefault(text: string): number | null {
+  return text === 'default' ? null : wholeNumber(text);
+}
+
+/** An id, or `none` (null). */
+export function idOrNone(text: string): string | null {
+  return text === 'none' ? null : text;
+}
+
+/** USD as written, exactly: at most six decimals, no rounding anywhere. */
+export function usd(text: string): Micros {
+  const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
+  if (!match) throw new InvalidArgumentError('It must be an amount of USD like 25 or 0.15, with at most six decimals.');
+  const micros = Number(match[1]) * MICROS_PER_USD + Number((match[2] ?? '').padEnd(6, '0'));
+  if (micros === 0) throw new InvalidArgumentError('It must be more than 0.');
+  return micros;
+}
+
+/** A moment (`2027-01-31`, `2027-01-31T12:00:00Z`) or a time from now (`30d`, `12h`, `90m`). */
+export function expiry(text: string): Date {
+  const span = /^(\d{1,6})([mhd])$/.exec(text);
+  if (span) return new Date(Date.now() + Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0));
+  const date = new Date(text);
+  if (!/^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) || Number.isNaN(date.getTime())) {
+    throw new InvalidArgumentError('It must be a date like 2027-01-31 or a time from now like 30d, 12h or 90m.');
+  }
+  return date;
+}
+
+/** Country prefixes in a list (`+1,+44`), or `all` (null). */
+export function prefixes(text: string): string[] | null {
+  return text === 'all' ? null : text.split(',').map((prefix) => prefix.trim());
+}

@@ -1,0 +1,46 @@
+import { ServiceError } from '../../domain/errors.js';
+import type { Plan } from '../../store/models/account.js';
+import { createAccounts, type LimitChanges } from '../../store/accounts.js';
+import type { Connection } from '../connect.js';
+import type { Output } from '../output.js';
+import { accountView } from '../views.js';
+
+const COLUMNS = {
+  account_id: 'Account',
+  name: 'Name',
+  plan: 'Plan',
+  requests_per_minute: 'Requests/min',
+  concurrent_calls: 'Calls',
+  inbound_agent_id: 'Inbound agent',
+  created_at: 'Created',
+};
+
+export async function createAccount({ database }: Connection, out: Output, name: string, options: { plan?: Plan }) {
+  const account = await createAccounts(database).create({ name, ...options });
+  await out.record('Account created; its test balance is 1,000 USD, its live balance 0.', accountView(account));
+}
+
+export async function listAccounts({ database }: Connection, out: Output) {
+  await out.table((await createAccounts(database).list()).map(accountView), COLUMNS);
+}
+
+export async function showAccount({ database }: Connection, out: Output, accountId: string) {
+  const account = await createAccounts(database).find(accountId);
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  await out.record('', accountView(account));
+}
+
+export async function setLimits(on: Connection, out: Output, accountId: string, changes: LimitChanges) {
+  if (Object.keys(changes).length === 0) return showAccount(on, out, accountId);
+  await out.record('Limits set.', accountView(await createAccounts(on.database).setLimits(accountId, changes)));
+}
+
+export async function setInboundAgent(
+  { database }: Connection,
+  out: Output,
+  accountId: string,
+  agentId: string | null,
+) {
+  const account = await createAccounts(database).setInboundAgent(accountId, agentId);
+  await out.record(agentId === null ? 'No agent takes inbound calls now.' : 'Inbound agent set.', accountView(account));
+}

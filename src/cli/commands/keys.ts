@@ -1,0 +1,49 @@
+import type { Mode } from '../../domain/ids.js';
+import { createApiKeys } from '../../store/api-keys.js';
+import type { Connection } from '../connect.js';
+import type { Output } from '../output.js';
+import { apiKeyView } from '../views.js';
+
+const COLUMNS = {
+  key_id: 'Key',
+  name: 'Name',
+  mode: 'Mode',
+  prefix: 'Begins',
+  last_four: 'Ends',
+  state: 'State',
+  expires_at: 'Expires',
+  last_used_at: 'Last used',
+};
+
+export async function createKey(
+  on: Connection,
+  out: Output,
+  accountId: string,
+  options: { name: string; mode: Mode; expires?: Date },
+) {
+  const { name, mode, expires } = options;
+  const { secret, key } = await keysOf(on).create({
+    accountId,
+    name,
+    mode,
+    ...(expires === undefined ? {} : { expiresAt: expires }),
+  });
+  const sentence = 'Key created. It is shown this once only; keep it secret.';
+  await out.record(sentence, { api_key: secret, ...apiKeyView(key) });
+}
+
+export async function listKeys(on: Connection, out: Output, accountId: string) {
+  const keys = await keysOf(on).list(accountId);
+  await out.table(
+    keys.map((key) => apiKeyView(key)),
+    COLUMNS,
+  );
+}
+
+export async function revokeKey(on: Connection, out: Output, keyId: string) {
+  await out.record('Key revoked; it is refused from the next request on.', apiKeyView(await keysOf(on).revoke(keyId)));
+}
+
+function keysOf({ database, config }: Connection) {
+  return createApiKeys({ database, pepper: config.apiKeyPepper });
+}

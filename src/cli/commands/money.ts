@@ -1,0 +1,90 @@
+import { ulid } from 'ulid';
+import { ServiceError } from '../../domain/errors.js';
+import { ledgerAccountId, type Mode } from '../../domain/ids.js';
+import { usdFromMicros, type Micros } from '../../domain/money.js';
+import { createAccounts } from '../../store/accounts.js';
+import { createLedger } from '../../store/ledger.js';
+import type { AccountDocument } from '../../store/models/account.js';
+import type { Connection } from '../connect.js';
+import { formatUsd, type Output } from '../output.js';
+import { CliError } from '../run.js';
+import { amounts, balanceView } from '../views.js';
+
+const MODES: readonly Mode[] = ['live', 'test'];
+
+export async function topUp(
+  { database }: Connection,
+  out: Output,
+  accountId: string,
+  amountMicros: Micros,
+  options: { mode: Mode; paymentId?: string },
+) {
+  const account = await findAccount({ database }, accountId);
+  const ledger = createLedger(database);
+  const id = ledgerAccountId(account._id, options.mode);
+  const paymentId = options.paymentId ?? `cli_${ulid()}`;
+  await ledger.topUp({ ledgerAccountId: id, paymentId, amountMicros });
+  const { availableMicros } = await ledger.balance(id);
+  await out.record(`Credited ${formatUsd(amountMicros)} USD; repeating this payment id credits nothing more.`, {
+    account_id: account._id,
+    mode: options.mode,
+    payment_id: paymentId,
+    amount_usd: usdFromMicros(amountMicros),
+    amount_micros: amountMicros,
+    available_usd: usdFromMicros(availableMicros),
+    available_micros: availableMicros,
+  });
+}
+
+export async function showBalance(on: Connection, out: Output, accountId: string, options: { mode?: Mode }) {
+  const account = await findAccount(on, accountId);
+  const ledger = createLedger(on.database);
+  const rows = [];
+  for (const mode of MODES.filter((each) => options.mode === undefined || each === options.mode)) {
+    rows.push(balanceView(account._id, mode, await ledger.balance(ledgerAccountId(account._id, mode))));
+  }
+  await out.table(rows, {
+    mode: 'Mode',
+    available_usd: 'Available USD',
+    held_usd: 'Held USD',
+    credited_usd: 'Credited USD',
+    billed_usd: 'Billed USD',
+  });
+}
+
+/** Checks every ledger account, or those of one customer, against the sum of its operations. */
+export async function auditLedger(on: Connection, out: Output, accountId: string | undefined) {
+  const owner = accountId === undefined ? undefined : (await findAccount(on, accountId))._id;
+  const ledger = createLedger(on.database);
+  const rows = [];
+  for (const id of await ledger.accounts(owner)) {
+    const { balanced, operationCount, account, operations } = await ledger.audit(id);
+    rows.push({
+      ledger_account_id: id,
+      balanced,
+      operations: operationCount,
+      equation: equationOf(account),
+      ...amounts(account),
+      summed: amounts(operations),
+    });
+  }
+  await out.table(rows, {
+    ledger_account_id: 'Ledger account',
+    operations: 'Operations',
+    equation: 'credited - billed = available + held (USD)',
+    balanced: 'Balanced',
+  });
+  const wrong = rows.filter(({ balanced }) => !balanced).length;
+  if (wrong > 0) throw new CliError(`${wrong} of ${rows.length} ledger accounts do not equal their operations.`);
+}
+
+function equationOf(a: { creditedMicros: Micros; billedMicros: Micros; availableMicros: Micros; heldMicros: Micros }) {
+  const [credited, billed] = [formatUsd(a.creditedMicros), formatUsd(a.billedMicros)];
+  return `${credited} - ${billed} = ${formatUsd(a.availableMicros)} + ${formatUsd(a.heldMicros)}`;
+}
+
+async function findAccount({ database }: Pick<Connection, 'database'>, accountId: string): Promise<AccountDocument> {
+  const account = await createAccounts(database).find(accountId);
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  return account;
+}

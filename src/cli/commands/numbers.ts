@@ -1,0 +1,30 @@
+import { createPhoneNumbers } from '../../store/phone-numbers.js';
+import type { Connection } from '../connect.js';
+import type { Output } from '../output.js';
+import { phoneNumberView } from '../views.js';
+
+const COLUMNS = { phone_number: 'Number', agent_id: 'Agent', created_at: 'Added' };
+
+export async function addNumber(
+  { database }: Connection,
+  out: Output,
+  accountId: string,
+  number: string,
+  options: { agent?: string },
+) {
+  const agent = options.agent === undefined ? {} : { agentId: options.agent };
+  const added = await createPhoneNumbers(database).add({ number, accountId, ...agent });
+  await out.record('Number added.', phoneNumberView(added));
+}
+
+export async function listNumbers({ database }: Connection, out: Output, accountId: string) {
+  await out.table((await createPhoneNumbers(database).list(accountId)).map(phoneNumberView), COLUMNS);
+}
+
+export async function setNumberAgent({ database }: Connection, out: Output, number: string, agentId: string | null) {
+  const changed = await createPhoneNumbers(database).setAgent(number, agentId);
+  await out.record(
+    agentId === null ? 'The number has no agent of its own now.' : 'Agent set.',
+    phoneNumberView(changed),
+  );
+}

@@ -1,0 +1,50 @@
+import type { Micros } from '../domain/money.js';
+import type { CliProcess } from './run.js';
+
+type Cell = string | number | boolean | null | undefined;
+
+/** How results are shown: JSON for scripts, a table or a line for people. */
+export interface Output {
+  readonly json: boolean;
+  /** `rows` is the JSON answer; people see the columns named, each with its heading. */
+  table(rows: readonly object[], columns: Record<string, string>): Promise<void>;
+  /** One object: a table of its fields for people, under a sentence. */
+  record(sentence: string, value: object): Promise<void>;
+}
+
+export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean): Output {
+  const write = (text: string) => void process.stdout.write(`${text}\n`);
+  const asJson = (value: unknown) => write(JSON.stringify(value, null, 2));
+  return {
+    json,
+    async table(rows, columns) {
+      if (json) return asJson(rows);
+      if (rows.length === 0) return write('None.');
+      const { default: Table } = await import('cli-table3');
+      const table = new Table({ head: Object.values(columns), style: { head: [], border: [] } });
+      for (const row of rows) table.push(Object.keys(columns).map((name) => cell(Reflect.get(row, name))));
+      write(table.toString());
+    },
+    async record(sentence, value) {
+      if (json) return asJson(value);
+      if (sentence !== '') write(sentence);
+      const { default: Table } = await import('cli-table3');
+      const table = new Table({ style: { head: [], border: [] }, colWidths: [null, 90], wordWrap: true });
+      for (const [name, field] of Object.entries(value)) table.push({ [name]: cell(field) });
+      write(table.toString());
+    },
+  };
+}
+
+/** USD to the last micro, with no more zeros than cents need: `12.50`, `0.0025`. */
+export function formatUsd(micros: Micros): string {
+  const sign = micros < 0 ? '-' : '';
+  const digits = String(Math.abs(micros)).padStart(7, '0');
+  const decimals = digits.slice(-6).replace(/0{1,4}$/, '');
+  return `${sign}${digits.slice(0, -6)}.${decimals}`;
+}
+
+function cell(value: unknown): string {
+  const shown = value as Cell;
+  return shown === undefined || shown === null ? '' : String(shown);
+}

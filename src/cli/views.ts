@@ -1,0 +1,93 @@
+import { usdFromMicros, type Micros } from '../domain/money.js';
+import type { Mode } from '../domain/ids.js';
+import { limitsOf } from '../store/accounts.js';
+import type { Balance } from '../store/ledger.js';
+import type { AccountDocument } from '../store/models/account.js';
+import type { AgentDocument } from '../store/models/agent.js';
+import type { ApiKeyDocument } from '../store/models/api-key.js';
+import type { PhoneNumberDocument } from '../store/models/phone-number.js';
+
+/** What commands show of each thing: snake_case names, absent where there is nothing. */
+export function accountView(account: AccountDocument) {
+  const limits = limitsOf(account, 'live');
+  return present({
+    account_id: account._id,
+    name: account.name,
+    plan: account.plan,
+    requests_per_minute: limits.requestsPerMinute,
+    concurrent_calls: limits.concurrentCalls,
+    allowed_country_prefixes: account.allowedCountryPrefixes,
+    inbound_agent_id: account.inboundAgentId,
+    created_at: account.createdAt.toISOString(),
+  });
+}
+
+export function apiKeyView(key: ApiKeyDocument, now = Date.now()) {
+  return present({
+    key_id: key.keyId,
+    account_id: key.accountId,
+    mode: key.mode,
+    name: key.name,
+    prefix: key.prefix,
+    last_four: key.lastFour,
+    state: stateOf(key, now),
+    created_at: key.createdAt.toISOString(),
+    expires_at: key.expiresAt?.toISOString(),
+    revoked_at: key.revokedAt?.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString(),
+  });
+}
+
+export function agentView(agent: AgentDocument) {
+  return present({
+    agent_id: agent._id,
+    account_id: agent.accountId,
+    name: agent.name,
+    instruction: agent.instruction,
+    voice: agent.voice,
+    language: agent.language,
+    output_parameters: agent.outputParameters,
+    max_duration_seconds: agent.maxDurationSeconds,
+    ring_timeout_seconds: agent.ringTimeoutSeconds,
+    webhook_url: agent.webhookUrl,
+    phone_number: agent.phoneNumber,
+    created_at: agent.createdAt.toISOString(),
+    updated_at: agent.updatedAt.toISOString(),
+  });
+}
+
+export function phoneNumberView(number: PhoneNumberDocument) {
+  return present({
+    phone_number: number._id,
+    account_id: number.accountId,
+    agent_id: number.agentId,
+    created_at: number.createdAt.toISOString(),
+  });
+}
+
+export function balanceView(accountId: string, mode: Mode, balance: Balance) {
+  return { account_id: accountId, mode, ...amounts(balance) };
+}
+
+/** Each amount in exact micro-USD and in USD. */
+export function amounts(balance: Balance) {
+  const both = (name: string, micros: Micros) => ({
+    [`${name}_usd`]: usdFromMicros(micros),
+    [`${name}_micros`]: micros,
+  });
+  return {
+    ...both('available', balance.availableMicros),
+    ...both('held', balance.heldMicros),
+    ...both('credited', balance.creditedMicros),
+    ...both('billed', balance.billedMicros),
+  };
+}
+
+function stateOf(key: ApiKeyDocument, now: number): 'active' | 'revoked' | 'expired' {
+  if (key.revokedAt) return 'revoked';
+  return key.expiresAt && key.expiresAt.getTime() <= now ? 'expired' : 'active';
+}
+
+function present(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
