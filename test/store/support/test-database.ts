@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import { ulid } from 'ulid';
+import { createIndexes, openDatabase, type Database } from '../../../src/store/database.js';
+
+/** A database of its own on the test server, with indexes. */
+export async function openTestDatabase(name: string): Promise<Database> {
+  const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/${name}_${randomUUID().slice(0, 8)}`);
+  await createIndexes(database);
+  return database;
+}
+
+export function newCallId(): string {
+  return `call_${ulid()}`;
+}
+
+/** A ledger account id that no other test uses. */
+export function newLedgerAccountId(): string {
+  return `acct_${ulid()}~live#0`;
+}

@@ -1,0 +1,50 @@
+import { createLedgerOn } from '../../src/store/ledger.js';
+import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
+import { describeLedger } from '../store/support/ledger-rules.js';
+import { createMemoryLedgerStorage } from '../store/support/memory-ledger-storage.js';
+import { newCallId, newLedgerAccountId } from '../store/support/test-database.js';
+
+describe('the ledger on a storage that is atomic per document', () => {
+  const storage = createMemoryLedgerStorage();
+  const ledger = createLedgerOn(storage);
+  describeLedger(() => ledger);
+
+  it('finishes an operation whose writer died before its entry was written', async () => {
+    const id = newLedgerAccountId();
+    const callId = newCallId();
+    await ledger.open(id);
+    await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 1_000_000 });
+    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60 });
+    storage.entries.clear();
+    expect(await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60 })).toMatchObject({
+      grantedSeconds: 60,
+    });
+    await ledger.sweep(id);
+    expect([...storage.entries.keys()].toSorted()).toEqual([`H${callId}~0`, `T${id.replace('#0', '')}~p1`]);
+    expect(await ledger.audit(id)).toMatchObject({ balanced: true, operationCount: 2 });
+  });
+
+  it('notices an account that does not equal its operations', async () => {
+    const id = newLedgerAccountId();
+    await ledger.open(id);
+    await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 1_000_000 });
+    const account = storage.accounts.get(id);
+    if (account) account.availableMicros += 1;
+    expect(await ledger.audit(id)).toMatchObject({ balanced: false });
+  });
+
+  it('sweeps by itself before the account carries too many markers', async () => {
+    const id = newLedgerAccountId();
+    await ledger.open(id);
+    let most = 0;
+    for (let i = 0; i < 300; i++) {
+      await ledger.topUp({ ledgerAccountId: id, paymentId: `p${i}`, amountMicros: 1 });
+      const account = storage.accounts.get(id);
+      most = Math.max(most, Object.keys(account?.markers ?? {}).length);
+      expect(account?.markerCount).toBe(Object.keys(account?.markers ?? {}).length);
+    }
+    expect(most).toBeGreaterThan(50);
+    expect(most).toBeLessThanOrEqual(MAX_MARKERS);
+    expect(await ledger.audit(id)).toMatchObject({ balanced: true, operationCount: 300 });
+  });
+});
