@@ -16,6 +16,7 @@ const environment = z.object({
   API_PORT: port.default(8080),
   MEDIA_HOST: z.string().default('127.0.0.1'),
   MEDIA_PORT: port.default(8081),
+  SIMULATOR_HOST: z.string().default('127.0.0.1'),
   SIMULATOR_PORT: port.default(8082),
   TRUST_PROXY: flag.default(false),
   MONGODB_URI: z.string().default('mongodb://127.0.0.1:27017/callwright'),
@@ -105,7 +106,7 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
     streamUrl: values.STREAM_URL.replace(/\/+$/, ''),
     api: { host: values.API_HOST, port: values.API_PORT, trustProxy: values.TRUST_PROXY },
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
-    simulator: { port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
+    simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
     mongodbUri: values.MONGODB_URI,
     temporal: {
       address: values.TEMPORAL_ADDRESS,

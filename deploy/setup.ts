@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { parseConfig, type Config } from '../src/config.js';
+import { SEARCH_ATTRIBUTES } from '../src/domain/search-attributes.js';
+import { createIndexes, openDatabase } from '../src/store/database.js';
+
+/** Temporal's number for a Keyword, the type of all our search attributes. */
+const KEYWORD = 2;
+const SERVERS_WITHIN_MS = 180_000;
+const RETRY_MS = 2_000;
+
+/**
+ * Prepares MongoDB and Temporal for the service: indexes and search attributes. Safe to repeat; run once per deployment,
+ * before the roles start.
+ */
+async function main(env: NodeJS.ProcessEnv): Promise<void> {
+  const config = parseConfig(env);
+  await until('MongoDB', () => buildIndexes(config));
+  await until('Temporal', () => registerSearchAttributes(config));
+}
+
+async function buildIndexes(config: Config): Promise<void> {
+  const database = await openDatabase(config.mongodbUri);
+  try {
+    await createIndexes(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function registerSearchAttributes({ temporal }: Config): Promise<void> {
+  const { address, namespace, tls, apiKey } = temporal;
+  const connection = await Connection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
+  try {
+    const missing = async () => {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+      return Object.keys(SEARCH_ATTRIBUTES).filter((name) => customAttributes?.[name] === undefined);
+    };
+    const names = await missing();
+    if (names.length === 0) return;
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(names.map((name) => [name, KEYWORD])),
+    });
+    // Registered is not yet known everywhere: a call that starts before it is would fail.
+    const unknown = await missing();
+    if (unknown.length > 0)
+      throw new Error(`Temporal does not know these search attributes yet: ${unknown.join(', ')}`);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Repeats until it succeeds, because servers come up in any order. */
+async function until(server: string, attempt: () => Promise<void>): Promise<void> {
+  const deadline = Date.now() + SERVERS_WITHIN_MS;
+  for (;;) {
+    try {
+      await attempt();
+      process.stdout.write(`${server} is prepared.\n`);
+      return;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (Date.now() > deadline) throw new Error(`${server} could not be prepared: ${reason}`, { cause: error });
+      process.stdout.write(`Waiting for ${server}: ${reason}\n`);
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+main(process.env).then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  },
+);
