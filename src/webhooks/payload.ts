@@ -1,35 +1,7 @@
-import type { AnsweredBy, Direction, EndReason, FinalStatus } from '../domain/call-state.js';
+import type { CompletionPayload } from '../contract/completion.js';
+import type { EndReason } from '../domain/call-state.js';
 import { usdFromMicros } from '../domain/money.js';
 import type { CallDocument } from '../store/models/call.js';
-
-/** The completion event as receivers get it. What is always sent is always a string; what is optional is absent, never null. */
-export interface CompletionPayload {
-  call_id: string;
-  status: FinalStatus;
-  call_direction: Direction;
-  from_phone_number: string;
-  to_phone_number: string;
-  agent_id: string;
-  agent_name?: string;
-  created_at: string;
-  updated_at: string;
-  /** The answer; the creation of a call that was never answered. */
-  start_time: string;
-  end_time: string;
-  duration_seconds: number;
-  recording_url?: string;
-  summary: string;
-  transcription?: string;
-  /** JSON object in a string. */
-  input_parameters: string;
-  /** JSON object in a string. */
-  output_parameters?: string;
-  external_call_id: string;
-  /** USD. */
-  cost: number;
-  end_reason: EndReason;
-  answered_by?: AnsweredBy;
-}
 
 /**
  * The completion event of a call that is over.

@@ -7,10 +7,10 @@ import type { WebhookDeliveryDocument } from '../store/models/webhook.js';
 import { createWebhookAttempts } from '../store/webhook-attempts.js';
 import { createWebhookDeliveries } from '../store/webhook-deliveries.js';
 import type { Logger } from '../telemetry/logger.js';
-import { version } from '../../package.json';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
 import { MAX_ATTEMPTS, nextStep, waitAfter } from './schedule.js';
+import { USER_AGENT } from './user-agent.js';
 
 export type WebhookAttemptResult =
   | { result: 'delivered' }
@@ -105,7 +105,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
 function headersOf(callId: string): Record<string, string> {
   return {
     'content-type': 'application/json',
-    'user-agent': `callwright/${version}`,
+    'user-agent': USER_AGENT,
     'webhook-id': completionEventId(callId),
     'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),
   };

@@ -1,3 +1,4 @@
+import { CompletionPayload } from '../../src/contract/completion.js';
 import { END_REASONS } from '../../src/domain/call-state.js';
 import type { CallDocument } from '../../src/store/models/call.js';
 import { completionPayload } from '../../src/webhooks/payload.js';
@@ -74,6 +75,12 @@ function without(call: CallDocument, ...fields: (keyof CallDocument)[]): CallDoc
 describe('completion payload', () => {
   it.each(ALWAYS_STRINGS)('%s is a string for an answered and for an unanswered call', (field) => {
     for (const call of [answered, unanswered]) expect(typeof sent(call)[field]).toBe('string');
+  });
+
+  it('is what the interface document promises, and has nothing that it does not name', () => {
+    for (const call of [answered, unanswered]) {
+      expect(CompletionPayload.strict().safeParse(sent(call))).toMatchObject({ success: true });
+    }
   });
 
   it('says all that is known of an answered call', () => {

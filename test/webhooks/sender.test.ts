@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { version } from '../../package.json';
 import { parseConfig } from '../../src/config.js';
 import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
 import type { CallDocument } from '../../src/store/models/call.js';
@@ -108,7 +109,7 @@ describe('a completion webhook', () => {
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'webhook-id': `evt_${callId}_completed`,
-      'user-agent': expect.stringMatching(/^callwright\/\d+\.\d+\.\d+$/) as string,
+      'user-agent': `callwright/${version}`,
       'accept-encoding': 'identity',
     });
     expect(Math.abs(Number(headers?.['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(30);
