@@ -21,6 +21,13 @@ export interface Plan {
   guard: AmountGuard;
 }
 
+/** What operations work with. */
+export interface LedgerWork {
+  session: LedgerSession;
+  /** Sweeps an account, or waits for the sweep of it that is on its way in this process. */
+  sweepOnce(ledgerAccountId: string): Promise<void>;
+}
+
 export interface Decision {
   ledgerAccountId: string;
   key: string;
@@ -40,7 +47,8 @@ export interface Decision {
  * the matter decided.
  * @throws LedgerBusyError when other writers won every attempt
  */
-export async function decide(session: LedgerSession, decision: Decision): Promise<LedgerEntryDocument> {
+export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {
+  const { session } = work;
   const { ledgerAccountId, key } = decision;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0) await sleep(Math.random() * Math.min(2 ** attempt, MAX_PAUSE_MS));
@@ -50,7 +58,7 @@ export async function decide(session: LedgerSession, decision: Decision): Promis
     const marker = account.markers[key];
     if (marker) return record(session, entryOf(ledgerAccountId, key, marker));
     if (account.markerCount >= SWEEP_AT_MARKERS) {
-      await sweep(session, ledgerAccountId);
+      await work.sweepOnce(ledgerAccountId);
       continue;
     }
     const plan = await decision.plan(account);
@@ -77,6 +85,18 @@ export async function sweep(session: LedgerSession, ledgerAccountId: string): Pr
     if (!present.has(key)) await session.insertEntry(entryOf(ledgerAccountId, key, marker));
   }
   await session.updateAccount({ kind: 'sweep', ledgerAccountId, epoch: account.epoch, keys });
+}
+
+/** Lets the operations of a process share one sweep of an account instead of each doing its own. */
+export function createSharedSweeps() {
+  const running = new Map<string, Promise<void>>();
+  return (session: LedgerSession, ledgerAccountId: string): Promise<void> => {
+    const present = running.get(ledgerAccountId);
+    if (present) return present;
+    const started = sweep(session, ledgerAccountId).finally(() => running.delete(ledgerAccountId));
+    running.set(ledgerAccountId, started);
+    return started;
+  };
 }
 
 /** @throws Error when there is no such account */

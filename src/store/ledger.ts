@@ -3,7 +3,15 @@ import { HOLD_WINDOW_SECONDS, windowRequest } from '../domain/hold-windows.js';
 import { MICROS_PER_SECOND, assertMicros, secondsCovered, type Micros } from '../domain/money.js';
 import type { Database } from './database.js';
 import { auditAccount, balanceOf, type Balance, type LedgerAudit } from './ledger-audit.js';
-import { LedgerBusyError, decide, findCell, readAccount, sweep } from './ledger-decide.js';
+import {
+  LedgerBusyError,
+  createSharedSweeps,
+  decide,
+  findCell,
+  readAccount,
+  sweep,
+  type LedgerWork,
+} from './ledger-decide.js';
 import { holdKey, isPaymentId, settlementKey, topUpKey } from './ledger-keys.js';
 import { holdPlan, settlementPlan, tombstonePlan, topUpPlan } from './ledger-plans.js';
 import { createLedgerStorage, type LedgerSession, type LedgerStorage } from './ledger-storage.js';
@@ -80,11 +88,14 @@ export function createLedger(database: Database): Ledger {
 
 /** The same ledger on any storage that is atomic per document. */
 export function createLedgerOn(storage: LedgerStorage): Ledger {
+  const sharedSweep = createSharedSweeps();
+  const onWork = <T>(operation: (work: LedgerWork) => Promise<T>) =>
+    storage.consistently((session) => operation({ session, sweepOnce: (id) => sharedSweep(session, id) }));
   return {
     open: (ledgerAccountId) => storage.consistently((session) => session.insertAccount(newAccount(ledgerAccountId))),
-    topUp: (p) => storage.consistently((session) => topUp(session, p)),
-    hold: (p) => storage.consistently((session) => hold(session, p)),
-    settle: (p) => storage.consistently((session) => settle(session, p)),
+    topUp: (p) => onWork((work) => topUp(work, p)),
+    hold: (p) => onWork((work) => hold(work, p)),
+    settle: (p) => onWork((work) => settle(work, p)),
     balance: (id) => storage.consistently(async (session) => balanceOf(await readAccount(session, id, []))),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
     accounts: async (accountId) => {
@@ -100,7 +111,7 @@ function newAccount(ledgerAccountId: string): LedgerAccountDocument {
   return { _id: ledgerAccountId, epoch: 0, ...amounts, markerCount: 0, markers: {} };
 }
 
-async function topUp(session: LedgerSession, p: Parameters<Ledger['topUp']>[0]): Promise<{ amountMicros: Micros }> {
+async function topUp(work: LedgerWork, p: Parameters<Ledger['topUp']>[0]): Promise<{ amountMicros: Micros }> {
   const { ledgerAccountId, paymentId } = p;
   if (!isPaymentId(paymentId)) {
     throw new ServiceError('MISSING_PARAMS', 'The payment id must have 1 to 128 letters, digits, _ or -.');
@@ -108,7 +119,7 @@ async function topUp(session: LedgerSession, p: Parameters<Ledger['topUp']>[0]):
   if (!Number.isSafeInteger(p.amountMicros) || p.amountMicros <= 0) {
     throw new ServiceError('MISSING_PARAMS', 'The amount must be a whole number of micro-USD above 0.');
   }
-  const entry = await decide(session, {
+  const entry = await decide(work, {
     ledgerAccountId,
     key: topUpKey(ledgerAccountId, paymentId),
     plan: (account) => topUpPlan(account, p.amountMicros),
@@ -119,16 +130,16 @@ async function topUp(session: LedgerSession, p: Parameters<Ledger['topUp']>[0]):
   return { amountMicros: p.amountMicros };
 }
 
-async function hold(session: LedgerSession, p: HoldRequest): Promise<HoldAnswer> {
+async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldAnswer> {
   const { ledgerAccountId, callId, window } = p;
   const windows = p.windows ?? HOLD_WINDOW_SECONDS;
   assertWhole([window, p.maxDurationSeconds, ...windows]);
   if (window >= windows.length) throw new RangeError('there is no such window');
-  const before = window === 0 ? { heldSeconds: 0, closed: false } : await windowsBefore(session, p);
+  const before = window === 0 ? { heldSeconds: 0, closed: false } : await windowsBefore(work.session, p);
   const { heldSeconds } = before;
   const request = windowRequest(window, heldSeconds, p.maxDurationSeconds, windows);
   if (before.closed || request.seconds === 0) return { grantedSeconds: 0, heldSeconds, last: true };
-  const cell = await decide(session, {
+  const cell = await decide(work, {
     ledgerAccountId,
     key: holdKey(callId, window),
     plan: (account) => holdPlan(callId, window, request, account.availableMicros),
@@ -158,15 +169,15 @@ async function windowsBefore(
   return { heldSeconds, closed: false };
 }
 
-async function settle(session: LedgerSession, p: Parameters<Ledger['settle']>[0]): Promise<Settlement> {
+async function settle(work: LedgerWork, p: Parameters<Ledger['settle']>[0]): Promise<Settlement> {
   const { ledgerAccountId, callId, billedSeconds } = p;
   assertWhole([billedSeconds]);
-  const cell = await decide(session, {
+  const cell = await decide(work, {
     ledgerAccountId,
     key: settlementKey(callId),
     alsoRead: Array.from({ length: WINDOWS_READ_AHEAD }, (_, window) => holdKey(callId, window)),
     plan: async (account) =>
-      settlementPlan(callId, await closeHolds(session, account, callId), billedSeconds, p.estimated ?? false),
+      settlementPlan(callId, await closeHolds(work, account, callId), billedSeconds, p.estimated ?? false),
   });
   const billedMicros = cell.billedMicros ?? 0;
   return { billedSeconds: billedMicros / MICROS_PER_SECOND, billedMicros, heldMicros: cell.heldMicros ?? 0 };
@@ -177,13 +188,13 @@ async function settle(session: LedgerSession, p: Parameters<Ledger['settle']>[0]
  * is faster, which then counts. How many windows there are is never taken from a caller, and absence is never inferred
  * from a read.
  */
-async function closeHolds(session: LedgerSession, account: LedgerAccountDocument, callId: string): Promise<Micros> {
+async function closeHolds(work: LedgerWork, account: LedgerAccountDocument, callId: string): Promise<Micros> {
   let held = 0;
   for (let window = 0; ; window++) {
     const key = holdKey(callId, window);
     const cell =
-      (await findCell(session, account, key)) ??
-      (await decide(session, { ledgerAccountId: account._id, key, plan: () => tombstonePlan(callId) }));
+      (await findCell(work.session, account, key)) ??
+      (await decide(work, { ledgerAccountId: account._id, key, plan: () => tombstonePlan(callId) }));
     held += assertMicros(cell.amountMicros, 'held amount');
     if (isLastCell(cell)) return held;
   }
