@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { agentId, callId, externalCallId, jsonObjectText, MAX_LENGTHS, text, toPhoneNumber, webhookUrl } from './fields.js';
+import {
+  agentId,
+  callId,
+  externalCallId,
+  jsonObjectText,
+  MAX_LENGTHS,
+  text,
+  toPhoneNumber,
+  webhookUrl,
+} from './fields.js';
 
 /** Statuses of a call response. A cancelled call reads FAILED here; the completion webhook says CANCELLED. */
 export const CallResponseStatus = z
@@ -74,7 +83,10 @@ export const OutboundCallQuery = z.object({
           : 'agent_id must be given once.',
     })
     .max(255, 'agent_id must have at most 255 characters.')
-    .meta({ description: 'Agent to use. Required when call_id is absent.', examples: ['agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'] }),
+    .meta({
+      description: 'Agent to use. Required when call_id is absent.',
+      examples: ['agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
+    }),
   webhook_url: webhookUrl.optional(),
   external_call_id: externalCallId.optional(),
 });

@@ -24,7 +24,10 @@ export const CompletionPayload = z
     output_parameters: z.string().optional().describe('JSON object in a string: the extracted data.'),
     external_call_id: z.string().describe('Echo of the tracking identifier, empty when none was given.'),
     cost: z.number().optional().describe('USD.'),
-    end_reason: z.string().optional().describe('Why the call ended, e.g. callee_hangup, busy, no_answer, max_duration.'),
+    end_reason: z
+      .string()
+      .optional()
+      .describe('Why the call ended, e.g. callee_hangup, busy, no_answer, max_duration.'),
     answered_by: z.enum(['human', 'voicemail', 'unknown']).optional(),
   })
   .meta({ id: 'CompletionPayload' });

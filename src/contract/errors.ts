@@ -17,7 +17,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; meaning: strin
   IDEMPOTENCY_CONFLICT: { status: 409, meaning: 'The Idempotency-Key was used with another request before.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request is larger than the service takes.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The request body is of a type or encoding that is not taken.' },
-  RATE_LIMIT_EXCEEDED: { status: 429, meaning: 'Too many requests with this API key; Retry-After tells when to go on.' },
+  RATE_LIMIT_EXCEEDED: {
+    status: 429,
+    meaning: 'Too many requests with this API key; Retry-After tells when to go on.',
+  },
   CONCURRENCY_LIMIT_EXCEEDED: { status: 429, meaning: 'The account has as many calls at once as its plan allows.' },
   INTERNAL_ERROR: { status: 500, meaning: 'Internal server error.' },
   SERVICE_UNAVAILABLE: { status: 503, meaning: 'A part of the service is away; ask again after Retry-After seconds.' },

@@ -19,7 +19,10 @@ const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
 /** A text field whose every fault is told by its name. */
 export function text(field: string, maxLength: number) {
   return z
-    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string, given once.`) })
+    .string({
+      error: (issue) =>
+        issue.input === undefined ? `${field} is required.` : `${field} must be a string, given once.`,
+    })
     .max(maxLength, `${field} must have at most ${maxLength} characters.`)
     .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`);
 }

@@ -131,7 +131,9 @@ function completionWebhook(): RouteConfig {
     request: {
       body: {
         required: true,
-        content: { 'application/json': { schema: CompletionPayload, examples: examples({ completed: COMPLETION_EXAMPLE }) } },
+        content: {
+          'application/json': { schema: CompletionPayload, examples: examples({ completed: COMPLETION_EXAMPLE }) },
+        },
       },
     },
     responses: { '2XX': { description: 'Received.' } },
@@ -144,6 +146,9 @@ function examples(values: Readonly<Record<string, unknown>>): Record<string, { v
 
 function headers(descriptions: Readonly<Record<string, string>>) {
   return Object.fromEntries(
-    Object.entries(descriptions).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
+    Object.entries(descriptions).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' as const } },
+    ]),
   );
 }

@@ -55,7 +55,11 @@ export const routes = {
       contentType: 'application/json',
       schema: OutboundCallBody,
       examples: {
-        agent: { to_phone_number: '+12025550100', agent_id: AGENT_ID, webhook_url: 'https://example.com/call-completed' },
+        agent: {
+          to_phone_number: '+12025550100',
+          agent_id: AGENT_ID,
+          webhook_url: 'https://example.com/call-completed',
+        },
         instruction: {
           to_phone_number: '+12025550100',
           instruction: 'Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.',

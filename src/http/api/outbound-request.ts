@@ -1,0 +1,119 @@
+import { ulid } from 'ulid';
+import type { OutboundCallRequest } from '../../contract/calls.js';
+import { TEST_FROM_NUMBER, type Config } from '../../config.js';
+import { ServiceError } from '../../domain/errors.js';
+import { isEmergencyNumber } from '../../domain/phone-number.js';
+import type { Agents } from '../../store/agents.js';
+import type { AgentDocument } from '../../store/models/agent.js';
+import type { AgentSnapshot, CallRequestDocument } from '../../store/models/call-request.js';
+import type { PhoneNumbers } from '../../store/phone-numbers.js';
+import { checkWebhookUrl } from '../../webhooks/guard.js';
+import type { Principal } from '../context.js';
+
+/** How long a call lasts at most when no agent says otherwise. */
+const DEFAULT_MAX_DURATION_SECONDS = 600;
+
+export interface OutboundDeps {
+  config: Config;
+  agents: Agents;
+  phoneNumbers: PhoneNumbers;
+}
+
+/** @throws ServiceError MISSING_PARAMS */
+export function refuseBadWebhookUrl(url: string | undefined, config: Config): void {
+  const fault = url === undefined ? undefined : checkWebhookUrl(url, config);
+  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
+}
+
+/**
+ * The call that a valid request asks for, but for its id and time: the agent as it is now, the number called from, the
+ * limits.
+ * @throws ServiceError AGENT_NOT_FOUND, DESTINATION_NOT_ALLOWED, MISSING_PARAMS
+ */
+export async function outboundCallOf(
+  deps: OutboundDeps,
+  principal: Principal,
+  request: OutboundCallRequest,
+): Promise<Omit<CallRequestDocument, '_id' | 'createdAt'>> {
+  const { account, mode } = principal;
+  const { config } = deps;
+  const agent = request.agent_id === undefined ? undefined : await agentOf(deps.agents, account._id, request.agent_id);
+  const to = request.to_phone_number;
+  refuseDestination(to, [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes]);
+  const from = await fromNumber(deps, principal, agent);
+  if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');
+  const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
+  return {
+    accountId: account._id,
+    mode,
+    direction: 'outbound',
+    fromPhoneNumber: from,
+    toPhoneNumber: to,
+    agent: snapshotOf(agent, request, config),
+    inputParameters: request.input_parameters ?? '{}',
+    externalCallId: request.external_call_id ?? '',
+    ...(webhookUrl === undefined ? {} : { webhookUrl }),
+    ringTimeoutSeconds: agent?.ringTimeoutSeconds ?? config.calls.ringSeconds,
+    maxDurationSeconds: agent?.maxDurationSeconds ?? DEFAULT_MAX_DURATION_SECONDS,
+  };
+}
+
+/** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent */
+export async function agentOf(agents: Agents, accountId: string, agentId: string): Promise<AgentDocument> {
+  const agent = await agents.find(agentId);
+  if (agent === null || agent.accountId !== accountId) {
+    throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+  }
+  return agent;
+}
+
+/** What of an agent a call keeps. */
+export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
+  const { _id: agentId, name, instruction, voice, language, outputParameters } = agent;
+  return {
+    agentId,
+    name,
+    instruction,
+    voice,
+    language,
+    ...(outputParameters === undefined ? {} : { outputParameters }),
+  };
+}
+
+function snapshotOf(agent: AgentDocument | undefined, request: OutboundCallRequest, config: Config): AgentSnapshot {
+  const base: AgentSnapshot = agent
+    ? snapshotOfAgent(agent)
+    : {
+        agentId: `agent_tmp_${ulid()}`,
+        instruction: '',
+        voice: config.calls.defaultVoice,
+        language: config.calls.defaultLanguage,
+      };
+  return {
+    ...base,
+    ...(request.instruction === undefined ? {} : { instruction: request.instruction }),
+    ...(request.output_parameters === undefined ? {} : { outputParameters: request.output_parameters }),
+  };
+}
+
+/** A number must be on every list that says anything at all. */
+function refuseDestination(to: string, prefixLists: readonly (readonly string[])[]): void {
+  if (isEmergencyNumber(to)) {
+    throw new ServiceError('DESTINATION_NOT_ALLOWED', 'Emergency numbers are never called.');
+  }
+  const allowed = prefixLists.every(
+    (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
+  );
+  if (!allowed) throw new ServiceError('DESTINATION_NOT_ALLOWED', 'This account may not call numbers of this country.');
+}
+
+async function fromNumber(
+  deps: OutboundDeps,
+  { account, mode }: Principal,
+  agent: AgentDocument | undefined,
+): Promise<string> {
+  if (mode === 'test') return TEST_FROM_NUMBER;
+  if (agent?.phoneNumber !== undefined) return agent.phoneNumber;
+  const [first] = await deps.phoneNumbers.list(account._id);
+  return first?._id ?? deps.config.carriers.live.fromNumber;
+}

@@ -1,0 +1,21 @@
+import { ServiceError } from '../../domain/errors.js';
+import type { CallQueries } from '../../store/call-queries.js';
+import type { Recordings } from '../../store/recordings.js';
+import type { ApiContext, Principal } from '../context.js';
+import { deadlineOf, within } from '../deadline.js';
+import { findCall } from './call-status.js';
+
+/** GET /calls/{call_id}/recording: the recording of a call of the account that asks, as a WAV file. */
+export function createReadRecording(deps: { queries: CallQueries; recordings: Recordings }) {
+  return async function readRecording(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    const deadline = deadlineOf(ctx);
+    const call = await within(deadline, findCall(deps.queries, principal, callId));
+    const recording = await within(deadline, deps.recordings.read(call._id));
+    if (recording === null) throw new ServiceError('NOT_FOUND', 'This call has no recording.');
+    ctx.status = 200;
+    ctx.set('Content-Type', 'audio/wav');
+    ctx.set('Content-Disposition', `attachment; filename="${call._id}.wav"`);
+    ctx.length = recording.bytes;
+    ctx.body = recording.stream;
+  };
+}

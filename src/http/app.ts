@@ -1,0 +1,103 @@
+import Koa from 'koa';
+import type { CallGateway } from '../calls/gateway.js';
+import type { Config } from '../config.js';
+import { createAccounts } from '../store/accounts.js';
+import { createAgents } from '../store/agents.js';
+import { createCallQueries } from '../store/call-queries.js';
+import { createCallRequests } from '../store/call-requests.js';
+import { createCarrierBindings } from '../store/carrier-bindings.js';
+import { createConversationResults } from '../store/conversation-results.js';
+import type { Database } from '../store/database.js';
+import { createIdempotencyKeys } from '../store/idempotency-keys.js';
+import { createPhoneNumbers } from '../store/phone-numbers.js';
+import { createRecordings } from '../store/recordings.js';
+import type { Logger } from '../telemetry/logger.js';
+import { createDocs } from './api/docs.js';
+import { createHealth } from './api/health.js';
+import { createInboundCall } from './api/inbound-call.js';
+import { createOutboundCall } from './api/outbound-call.js';
+import { createReadRecording } from './api/recording.js';
+import { createContinueAfterStream } from './carrier/after-stream.js';
+import { createCarrierStatus } from './carrier/status.js';
+import { createAnswerOutboundCall } from './carrier/twiml.js';
+import type { RequestState } from './context.js';
+import { createAuthenticator, type Authenticator } from './middleware/authentication.js';
+import { errors } from './middleware/errors.js';
+import { createFailureLimiter, createRateLimiter } from './middleware/rate-limit.js';
+import { requestId } from './middleware/request-id.js';
+import { securityHeaders } from './middleware/security.js';
+import { createRouters, unmatched, type Handlers } from './router.js';
+
+export interface AppDeps {
+  config: Config;
+  database: Database;
+  gateway: CallGateway;
+  logger: Logger;
+}
+
+/** The whole HTTP interface as one Koa application. */
+export function createApp(deps: AppDeps): Koa<RequestState> {
+  const { config, database, logger } = deps;
+  const authenticator = createAuthenticator({
+    config,
+    database,
+    rateLimiter: createRateLimiter(database),
+    failureLimiter: createFailureLimiter(config),
+  });
+  const app = new Koa<RequestState>();
+  // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
+  app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
+  app.use(requestId(logger));
+  app.use(errors(logger));
+  app.use(securityHeaders(config));
+  for (const router of createRouters({ config, authenticator, handlers: createHandlers(deps, authenticator) })) {
+    app.use(router.routes());
+  }
+  app.use(unmatched({ config, authenticator }));
+  return app;
+}
+
+function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
+  const { database } = deps;
+  const shared = {
+    ...deps,
+    authenticator,
+    accounts: createAccounts(database),
+    agents: createAgents(database),
+    phoneNumbers: createPhoneNumbers(database),
+    requests: createCallRequests(database),
+    queries: createCallQueries(database),
+    bindings: createCarrierBindings(database),
+    results: createConversationResults(database),
+    recordings: createRecordings(database),
+    idempotencyKeys: createIdempotencyKeys(database),
+  };
+  const outboundCall = createOutboundCall(shared);
+  const readRecording = createReadRecording(shared);
+  const status = createCarrierStatus(shared);
+  const answerOutboundCall = createAnswerOutboundCall(shared);
+  const continueAfterStream = createContinueAfterStream(shared);
+  const health = createHealth(shared);
+  const docs = createDocs(shared);
+  return {
+    key: {
+      placeCall: outboundCall.post,
+      readOrPlaceCall: outboundCall.get,
+      readRecording: (ctx, principal, params) => readRecording(ctx, principal, params['call_id'] ?? ''),
+    },
+    keyOrCarrier: { receiveCall: createInboundCall(shared) },
+    carrier: {
+      answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
+      reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
+      reportInboundStatus: status.inbound,
+      continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
+    },
+    none: {
+      checkLiveness: health.live,
+      checkReadiness: health.ready,
+      readInterface: docs.document,
+      readDocs: docs.page,
+      readDocsFile: (ctx, params) => docs.file(ctx, params['file'] ?? ''),
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import type { CallGateway } from '../../calls/gateway.js';
+import type { Config } from '../../config.js';
+import type { AnsweredBy, CarrierFinalStatus } from '../../domain/call-state.js';
+import type { CarrierSignal } from '../../domain/signals.js';
+import type { CallRequests } from '../../store/call-requests.js';
+import type { CarrierBindings } from '../../store/carrier-bindings.js';
+import type { ApiContext } from '../context.js';
+import { within } from '../deadline.js';
+import { single, type FormFields } from '../middleware/form.js';
+import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
+
+export interface StatusDeps {
+  config: Config;
+  gateway: CallGateway;
+  requests: CallRequests;
+  bindings: CarrierBindings;
+}
+
+/**
+ * Status callbacks. What cannot change a call (an unknown or finished one, another carrier call than the bound one, a
+ * status in between) is answered 200 and ignored; only when we cannot tell is it 503, so that the carrier asks again.
+ */
+export function createCarrierStatus(deps: StatusDeps) {
+  const { config, gateway, requests, bindings } = deps;
+
+  async function signal(callId: string, callback: Callback): Promise<void> {
+    const { form, carrierSid } = callback;
+    const told = carrierSignalOf(carrierSid, form, Date.now());
+    if (told === undefined) return;
+    // The carrier numbers its callbacks, and repeats of one have the same number.
+    const sequence = single(form, 'SequenceNumber') ?? told.status ?? told.kind;
+    await gateway.signalCarrier(callId, told, `${carrierSid}:${sequence}`);
+  }
+
+  async function note(callId: string, callback: Callback): Promise<void> {
+    const request = await calledRequest(requests, callId, callback.mode);
+    if (request === undefined || callback.carrierSid === '') return;
+    const binding = await bindings.bind(callId, callback.carrierSid);
+    if (binding.carrierSid === callback.carrierSid) await signal(callId, callback);
+  }
+
+  async function noteBySid(callback: Callback): Promise<void> {
+    const binding = await bindings.findBySid(callback.carrierSid);
+    if (binding === null || (await calledRequest(requests, binding._id, callback.mode)) === undefined) return;
+    await signal(binding._id, callback);
+  }
+
+  async function answer(ctx: ApiContext, work: (callback: Callback) => Promise<void>): Promise<void> {
+    const callback = await verifiedCallback(ctx, config);
+    await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, work(callback));
+    ctx.status = 200;
+    ctx.type = 'text/plain';
+    ctx.body = '';
+  }
+
+  return {
+    /** POST /carrier/calls/{call_id}/status */
+    outbound: (ctx: ApiContext, callId: string) => answer(ctx, (callback) => note(callId, callback)),
+    /** POST /carrier/status */
+    inbound: (ctx: ApiContext) => answer(ctx, noteBySid),
+  };
+}
+
+const FINAL_STATUSES: ReadonlySet<string> = new Set<CarrierFinalStatus>([
+  'completed',
+  'busy',
+  'failed',
+  'no-answer',
+  'canceled',
+]);
+
+/** What a callback tells the call; undefined for the statuses on the way, which change nothing. */
+export function carrierSignalOf(carrierSid: string, form: FormFields, now: number): CarrierSignal | undefined {
+  const status = single(form, 'CallStatus') ?? '';
+  const told = { carrierSid, at: timeOf(single(form, 'Timestamp'), now), ...answeredByOf(single(form, 'AnsweredBy')) };
+  if (status === 'in-progress') return { ...told, kind: 'answered' };
+  if (!isFinalStatus(status)) return undefined;
+  const durationSeconds = wholeNumber(single(form, 'CallDuration'));
+  const sipCode = wholeNumber(single(form, 'SipResponseCode'));
+  return {
+    ...told,
+    kind: 'ended',
+    status,
+    ...(durationSeconds === undefined ? {} : { durationSeconds }),
+    ...(sipCode === undefined ? {} : { sipCode }),
+  };
+}
+
+function isFinalStatus(status: string): status is CarrierFinalStatus {
+  return FINAL_STATUSES.has(status);
+}
+
+function timeOf(timestamp: string | undefined, now: number): number {
+  const time = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+  return Number.isNaN(time) ? now : time;
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function answeredByOf(text: string | undefined): { answeredBy?: AnsweredBy } {
+  if (text === undefined || text === '') return {};
+  if (text === 'human') return { answeredBy: 'human' };
+  return { answeredBy: text.startsWith('machine') || text === 'fax' ? 'voicemail' : 'unknown' };
+}

@@ -1,0 +1,26 @@
+import type { ParameterizedContext } from 'koa';
+import type { Mode } from '../domain/ids.js';
+import type { AccountDocument } from '../store/models/account.js';
+
+/** What middleware leaves for handlers. */
+export interface RequestState {
+  requestId: string;
+  /** ms since the epoch. */
+  arrivedAt: number;
+  /** The route's path with parameters in braces; never the real path, which may hold what logs must not. */
+  route?: string;
+}
+
+export type ApiContext = ParameterizedContext<RequestState>;
+
+/** Who asks: an account in one mode. */
+export interface Principal {
+  account: AccountDocument;
+  mode: Mode;
+}
+
+/** Who brings an inbound call: the owner of a key, or, without an account, the carrier itself for whichever it is. */
+export interface Forwarder {
+  account?: AccountDocument;
+  mode: Mode;
+}

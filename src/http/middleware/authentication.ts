@@ -1,0 +1,98 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Config } from '../../config.js';
+import { isValidSignature } from '../../carrier/twilio/signature.js';
+import { ServiceError } from '../../domain/errors.js';
+import type { Mode } from '../../domain/ids.js';
+import { limitsOf } from '../../store/accounts.js';
+import { createApiKeys } from '../../store/api-keys.js';
+import type { Database } from '../../store/database.js';
+import type { ApiContext, Forwarder, Principal } from '../context.js';
+import { deadlineOf, within } from '../deadline.js';
+import type { FormFields } from './form.js';
+import type { FailureLimiter, RateLimiter } from './rate-limit.js';
+
+const BEARER_CHALLENGE = 'Bearer realm="callwright"';
+const BASIC_CHALLENGE = 'Basic realm="callwright"';
+
+export type Authenticator = ReturnType<typeof createAuthenticator>;
+
+/** Finds out who asks, by API key or by the carrier's signature, and counts the requests of each key. */
+export function createAuthenticator(deps: {
+  config: Config;
+  database: Database;
+  rateLimiter: RateLimiter;
+  failureLimiter: FailureLimiter;
+}) {
+  const { config, rateLimiter, failureLimiter } = deps;
+  const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
+
+  async function principalOf(ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> {
+    await failureLimiter.check(ctx);
+    const found = secret === undefined ? null : await within(deadlineOf(ctx), apiKeys.authenticate(secret));
+    if (found === null) {
+      await failureLimiter.count(ctx);
+      throw unauthorized(ctx, challenges);
+    }
+    const { key, account } = found;
+    const { requestsPerMinute } = limitsOf(account, key.mode);
+    await within(deadlineOf(ctx), rateLimiter.count(ctx, key.keyId, requestsPerMinute));
+    return { account, mode: key.mode };
+  }
+
+  return {
+    /**
+     * The owner of the Bearer key.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED
+     */
+    byKey(ctx: ApiContext): Promise<Principal> {
+      return principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
+    },
+
+    /**
+     * The owner of the key, sent as Bearer or as the password of Basic, or the mode whose carrier signed the form.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, or what reading the form throws
+     */
+    async byKeyOrCarrier(ctx: ApiContext, readForm: () => Promise<FormFields>): Promise<Forwarder> {
+      const secret = keyOf(ctx, true);
+      const challenges = [BEARER_CHALLENGE, BASIC_CHALLENGE];
+      if (secret === undefined && ctx.get('X-Twilio-Signature') !== '') {
+        const mode = signingMode(ctx, await readForm(), config);
+        if (mode !== undefined) return { mode };
+      }
+      return principalOf(ctx, secret, challenges);
+    },
+  };
+}
+
+/** The mode whose carrier account signed the request over our configured address; undefined when none did. */
+export function signingMode(ctx: ApiContext, form: FormFields, config: Config): Mode | undefined {
+  const signature = ctx.get('X-Twilio-Signature') || undefined;
+  const url = `${config.publicBaseUrl}${ctx.req.url ?? ''}`;
+  for (const mode of ['live', 'test'] as const) {
+    const { accountSid, authToken } = config.carriers[mode];
+    if (!equal(form['AccountSid'], accountSid)) continue;
+    if (isValidSignature({ authToken, signature, url, params: form })) return mode;
+  }
+  return undefined;
+}
+
+function equal(given: string | string[] | undefined, expected: string): boolean {
+  const [left, right] = [Buffer.from(String(given)), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** The API key of the Authorization header; undefined when there is none, or more than one. */
+function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
+  const headers = ctx.req.headersDistinct['authorization'];
+  if (headers?.length !== 1) return undefined;
+  const [, scheme = '', credentials = ''] = /^([A-Za-z]+) +(\S+)$/.exec(headers[0] ?? '') ?? [];
+  if (scheme.toLowerCase() === 'bearer') return credentials;
+  if (!basicToo || scheme.toLowerCase() !== 'basic') return undefined;
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8')) ?? [];
+  return password;
+}
+
+function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
+  ctx.set('WWW-Authenticate', challenges);
+  return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');
+}

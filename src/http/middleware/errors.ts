@@ -1,0 +1,67 @@
+import { CallServiceUnavailable } from '../../calls/gateway.js';
+import { ERRORS, errorObject } from '../../contract/errors.js';
+import { ServiceError } from '../../domain/errors.js';
+import type { Logger } from '../../telemetry/logger.js';
+import type { ApiContext } from '../context.js';
+import { unavailable } from '../deadline.js';
+
+/** Seconds after which a refused request may have another answer, where the refusing part does not know better. */
+const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '5', 503: '1' };
+
+/** Turns whatever was thrown into the error object. What is not an expected refusal is logged once, and told to nobody. */
+export function errors(logger: Logger) {
+  return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
+    try {
+      await next();
+    } catch (error) {
+      const refusal = refusalOf(error);
+      const { requestId, route } = ctx.state;
+      if (refusal.code === 'INTERNAL_ERROR') logger.error({ requestId, route, err: error }, 'request failed');
+      else if (refusal.code === 'SERVICE_UNAVAILABLE') logger.warn({ requestId, route, err: error }, 'service away');
+      sendError(ctx, refusal);
+    }
+  };
+}
+
+function sendError(ctx: ApiContext, refusal: ServiceError): void {
+  const { status } = ERRORS[refusal.code];
+  ctx.status = status;
+  ctx.body = errorObject(refusal);
+  const retryAfter = RETRY_AFTER_SECONDS[status];
+  if (retryAfter !== undefined && !ctx.response.get('Retry-After')) ctx.set('Retry-After', retryAfter);
+}
+
+/** The refusal that stands for an error towards clients. */
+export function refusalOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof CallServiceUnavailable || isDatabaseAway(error)) return unavailable();
+  return new ServiceError('INTERNAL_ERROR', 'Something went wrong on our side.');
+}
+
+const DATABASE_AWAY = new Set([
+  'MongoNetworkError',
+  'MongoNetworkTimeoutError',
+  'MongoServerSelectionError',
+  'MongooseServerSelectionError',
+  'MongoNotConnectedError',
+  'MongoClientClosedError',
+  'MongoTopologyClosedError',
+  'MongoPoolClearedError',
+  'PoolClearedOnNetworkError',
+  'MongoPoolClosedError',
+  'MongoWaitQueueTimeoutError',
+  'MongoOperationTimeoutError',
+]);
+
+/** Labels by which the database says that the same operation may succeed on another try, such as during a failover. */
+const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
+
+/** Whether an error says that the database did not answer, or not as a primary. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (DATABASE_AWAY.has(error.name)) return true;
+  // What mongoose throws at once while there is no connection; it has no class of its own.
+  if (error.name === 'MongooseError' && error.message.includes('bufferCommands')) return true;
+  const { hasErrorLabel } = error as { hasErrorLabel?: (label: string) => boolean };
+  return typeof hasErrorLabel === 'function' && TRANSIENT_LABELS.some((label) => hasErrorLabel.call(error, label));
+}

@@ -1,0 +1,61 @@
+import { MAX_JSON_DEPTH } from '../../contract/fields.js';
+import { scanJson } from '../../contract/json-scan.js';
+import { ServiceError } from '../../domain/errors.js';
+import type { ApiContext } from '../context.js';
+import { contentTypeOf, readBody, utf8 } from './raw-body.js';
+
+const MAX_BODY_BYTES = 256 * 1_024;
+
+export interface JsonBody {
+  fields: Record<string, unknown>;
+  /** Keys of the outermost object that stand in it more than once. */
+  repeated: ReadonlySet<string>;
+}
+
+/**
+ * The JSON object of a request body.
+ * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS
+ */
+export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
+  const { type, charset } = contentTypeOf(ctx.req);
+  if (type !== 'application/json') {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request body must be application/json.');
+  }
+  if (charset !== 'utf-8' && charset !== 'us-ascii') {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request body must be UTF-8.');
+  }
+  return parseJsonObject(utf8(await readBody(ctx.req, MAX_BODY_BYTES)));
+}
+
+function parseJsonObject(json: string): JsonBody {
+  const { depth, repeatedKeys } = scanJson(json);
+  if (depth > MAX_JSON_DEPTH) {
+    throw new ServiceError('MISSING_PARAMS', `The JSON nests deeper than ${MAX_JSON_DEPTH} levels.`);
+  }
+  let fields: unknown;
+  try {
+    fields = JSON.parse(json);
+  } catch {
+    throw new ServiceError('MISSING_PARAMS', 'The request body is not valid JSON.');
+  }
+  if (!isObject(fields)) throw new ServiceError('MISSING_PARAMS', 'The request body must be a JSON object.');
+  return { fields, repeated: repeatedKeys };
+}
+
+/**
+ * Refuses keys by which careless code reaches into every object, at any depth.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function refusePrototypeKeys(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '__proto__' || key === 'constructor') {
+      throw new ServiceError('MISSING_PARAMS', `${key} is not a field of any request.`);
+    }
+    refusePrototypeKeys(member);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

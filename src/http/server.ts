@@ -1,0 +1,121 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ERRORS, errorObject } from '../contract/errors.js';
+import type { ErrorCode } from '../domain/errors.js';
+import { createApp, type AppDeps } from './app.js';
+import { newRequestId } from './middleware/request-id.js';
+
+/** Requests are small and quick; whoever sends one slowly is holding a socket, not using it. */
+const LIMITS = {
+  maxHeaderSize: 8_192,
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 1_000,
+  // A request without Host gets the error object like any other wrong one, from the handler below.
+  requireHostHeader: false,
+} as const;
+const MAX_CONNECTIONS = 10_000;
+const MAX_HEADERS = 100;
+const MAX_REQUESTS_PER_SOCKET = 1_000;
+
+/** Requests under way get this long to finish when the server closes. */
+const CLOSE_WITHIN_MS = 5_000;
+
+/** The HTTP server of the API role. */
+export function createApiServer(deps: AppDeps): {
+  /** @returns the port, also when the configured one was 0 */
+  listen(): Promise<{ port: number }>;
+  /** Takes no more requests and lets those under way finish, 5 s at most. */
+  close(): Promise<void>;
+} {
+  const handle = createApp(deps).callback();
+  const server = createServer(LIMITS, (req, res) => {
+    if (req.httpVersion === '1.1' && req.headers.host === undefined) {
+      const { status, body } = bareError('MISSING_PARAMS', 'The Host header is missing.');
+      res.writeHead(status, { ...bareHeaders(), Connection: 'close' }).end(body);
+      return;
+    }
+    // Koa answers every failure itself; the promise never rejects.
+    void handle(req, res);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.maxHeadersCount = MAX_HEADERS;
+  server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
+  server.on('clientError', answerClientError);
+  server.on('checkExpectation', (req, res) => void handle(req, res));
+
+  return {
+    async listen() {
+      const { host, port } = deps.config.api;
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
+      return { port: (server.address() as AddressInfo).port };
+    },
+    close: () => closeServer(server),
+  };
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+    server.close(() => {
+      clearTimeout(force);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Bytes that are no HTTP request, headers that are too large, or a request that never ends: they reach no handler. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, reason, code, message } = clientErrorOf(error);
+  const { body } = bareError(code, message);
+  const headers = { ...bareHeaders(), 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function clientErrorOf(error: NodeJS.ErrnoException): {
+  status: number;
+  reason: string;
+  code: ErrorCode;
+  message: string;
+} {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return {
+        status: 431,
+        reason: 'Request Header Fields Too Large',
+        code: 'PAYLOAD_TOO_LARGE',
+        message: `The request headers must have at most ${LIMITS.maxHeaderSize} bytes.`,
+      };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return {
+        status: 408,
+        reason: 'Request Timeout',
+        code: 'MISSING_PARAMS',
+        message: 'The request did not arrive completely in time.',
+      };
+    default:
+      return { status: 400, reason: 'Bad Request', code: 'MISSING_PARAMS', message: 'This is not an HTTP request.' };
+  }
+}
+
+function bareError(code: ErrorCode, message: string): { status: number; body: string } {
+  return { status: ERRORS[code].status, body: JSON.stringify(errorObject({ code, message, details: {} })) };
+}
+
+function bareHeaders(): Record<string, string> {
+  return { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': newRequestId() };
+}
