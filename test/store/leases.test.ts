@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ulid } from 'ulid';
+import type { Database } from '../../src/store/database.js';
+import { createLeases, type Leases } from '../../src/store/leases.js';
+import { newCallId, openTestDatabase } from './support/test-database.js';
+
+describe('places for concurrent calls', () => {
+  let database: Database;
+  let leases: Leases;
+  let accountId: string;
+  beforeAll(async () => {
+    database = await openTestDatabase('leases');
+    leases = createLeases(database);
+  });
+  afterAll(() => database.close());
+  beforeEach(() => {
+    accountId = `acct_${ulid()}`;
+  });
+
+  const acquire = (callId: string, limit = 10, on = leases) => on.acquire({ accountId, mode: 'live', callId, limit });
+  const release = (callId: string, on = leases) => on.release({ accountId, mode: 'live', callId });
+  const stored = () => database.leases.findOne({ _id: `${accountId}~live` }).lean();
+
+  it('grants exactly the limit when many ask at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => acquire(newCallId())));
+    expect(answers.filter(({ granted }) => granted)).toHaveLength(10);
+    expect(answers.find(({ granted }) => !granted)).toEqual({ granted: false, limit: 10, current: 10 });
+  });
+
+  it('counts a call once, however often it asks', async () => {
+    const callId = newCallId();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => acquire(callId, 1)));
+    expect(answers).toEqual(Array(10).fill({ granted: true }));
+    expect(await acquire(newCallId(), 1)).toEqual({ granted: false, limit: 1, current: 1 });
+  });
+
+  it('frees a place once, however often it is given back', async () => {
+    const [first, second] = [newCallId(), newCallId()];
+    await acquire(first);
+    await acquire(second);
+    await Promise.all(Array.from({ length: 10 }, () => release(first)));
+    expect((await stored())?.count).toBe(1);
+    expect(await acquire(newCallId(), 2)).toEqual({ granted: true });
+    expect(await acquire(newCallId(), 2)).toEqual({ granted: false, limit: 2, current: 2 });
+  });
+
+  it('refuses an attempt that arrives after the release, also when there was no place before', async () => {
+    const [held, never] = [newCallId(), newCallId()];
+    await acquire(held);
+    await release(held);
+    await release(never);
+    expect(await acquire(held)).toMatchObject({ granted: false });
+    expect(await acquire(never)).toMatchObject({ granted: false });
+    expect((await stored())?.count).toBe(0);
+  });
+
+  it('stays exact when acquires and releases of the same calls race', async () => {
+    const calls = Array.from({ length: 30 }, newCallId);
+    await Promise.all(calls.flatMap((callId) => [acquire(callId, 100), release(callId), release(callId)]));
+    expect((await stored())?.count).toBe(0);
+  });
+
+  it('keeps modes and accounts apart, and a limit of 0 admits nobody', async () => {
+    const callId = newCallId();
+    expect(await acquire(callId, 1)).toEqual({ granted: true });
+    expect(await leases.acquire({ accountId, mode: 'test', callId: newCallId(), limit: 1 })).toEqual({ granted: true });
+    expect(await leases.acquire({ accountId: `acct_${ulid()}`, mode: 'live', callId: newCallId(), limit: 0 })).toEqual({
+      granted: false,
+      limit: 0,
+      current: 0,
+    });
+  });
+
+  it('removes old tombstones and keeps live places', async () => {
+    const short = createLeases(database, { tombstoneMs: 0, pruneEveryMs: 0 });
+    const [live, gone] = [newCallId(), newCallId()];
+    await acquire(live, 10, short);
+    await acquire(gone, 10, short);
+    await release(gone, short);
+    await sleep(5);
+    await release(newCallId(), short);
+    const document = await stored();
+    expect(Object.keys(document?.leases ?? {})).toContain(live);
+    expect(Object.keys(document?.leases ?? {})).not.toContain(gone);
+    expect(document?.count).toBe(1);
+  });
+
+  it('refuses what is no call id, because ids become field names', async () => {
+    await expect(acquire('$where')).rejects.toThrow(RangeError);
+    await expect(release('a.b')).rejects.toThrow(RangeError);
+  });
+});

@@ -1,0 +1,64 @@
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { createAccounts } from '../../src/store/accounts.js';
+import { createAgents } from '../../src/store/agents.js';
+import { createApiKeys } from '../../src/store/api-keys.js';
+import type { Database } from '../../src/store/database.js';
+import { createLedger } from '../../src/store/ledger.js';
+import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
+import { seedDemo } from '../../src/store/seed.js';
+import { openTestDatabase } from './support/test-database.js';
+
+const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
+
+describe('the demo account', () => {
+  let database: Database;
+  beforeEach(async () => {
+    database = await openTestDatabase('seed');
+  });
+  afterEach(() => database.close());
+
+  const seed = (options: { webhookUrl?: string; reissueKeys?: boolean } = {}) =>
+    seedDemo({ database, pepper: PEPPER, webhookUrl: 'http://127.0.0.1:9000/inbox', ...options });
+
+  it('has keys of both modes, 100 USD, an inbound agent and a number', async () => {
+    const demo = await seed();
+    const keys = createApiKeys({ database, pepper: PEPPER });
+    expect((await keys.authenticate(demo.liveApiKey ?? ''))?.account.inboundAgentId).toBe(demo.agentId);
+    expect((await keys.authenticate(demo.testApiKey ?? ''))?.key.mode).toBe('test');
+    const balance = await createLedger(database).balance(ledgerAccountId(demo.accountId, 'live'));
+    expect(balance.availableMicros).toBe(100_000_000);
+    expect(await createPhoneNumbers(database).find(demo.phoneNumber)).toMatchObject({ accountId: demo.accountId });
+    expect(await createAgents(database).find(demo.agentId)).toMatchObject({
+      webhookUrl: 'http://127.0.0.1:9000/inbox',
+      phoneNumber: demo.phoneNumber,
+    });
+  });
+
+  it('is made once: a second start creates nothing and knows no secret', async () => {
+    const first = await seed();
+    const second = await seed();
+    expect(second).toEqual({ ...first, liveApiKey: null, testApiKey: null });
+    expect(await createAccounts(database).list()).toHaveLength(1);
+    expect(await database.apiKeys.countDocuments()).toBe(2);
+    const balance = await createLedger(database).balance(ledgerAccountId(first.accountId, 'live'));
+    expect(balance.availableMicros).toBe(100_000_000);
+  });
+
+  it('gets new keys when their secrets were lost, and the old ones end', async () => {
+    const first = await seed();
+    const second = await seed({ reissueKeys: true });
+    const keys = createApiKeys({ database, pepper: PEPPER });
+    expect(await keys.authenticate(first.liveApiKey ?? '')).toBeNull();
+    expect(await keys.authenticate(second.liveApiKey ?? '')).not.toBeNull();
+  });
+
+  it('follows the inbox to another port, and leaves a webhook that someone set', async () => {
+    const { agentId } = await seed();
+    await seed({ webhookUrl: 'http://127.0.0.1:9001/inbox' });
+    const agents = createAgents(database);
+    expect((await agents.find(agentId))?.webhookUrl).toBe('http://127.0.0.1:9001/inbox');
+    await agents.update(agentId, { webhookUrl: 'https://example.com/hook' });
+    await seed();
+    expect((await agents.find(agentId))?.webhookUrl).toBe('https://example.com/hook');
+  });
+});
