@@ -196,6 +196,14 @@ describe('a completion webhook', () => {
     await expect(rowsOf(callId)).resolves.toHaveLength(0);
   });
 
+  it('is neither sent nor given up while the database is away', async () => {
+    const callId = await endedCall();
+    const away = await openDatabase(`${process.env['TEST_MONGODB_URI']}/webhooks_away`);
+    await away.close();
+    await expect(createWebhookSender({ config, database: away, logger }).attempt(callId)).rejects.toThrow();
+    expect(receiver.received).toHaveLength(0);
+  });
+
   it('is given up when there is no call, or nobody to tell', async () => {
     await expect(sender().attempt(`call_${randomUUID()}`)).resolves.toEqual({ result: 'exhausted' });
     const callId = await endedCall();

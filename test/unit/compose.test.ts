@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { parseConfig } from '../../src/config.js';
+
+const ROOT = join(__dirname, '..', '..');
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+
+// It comes with jest; it has no types of its own.
+const { safeLoad } = jest.requireActual<{ safeLoad: (text: string) => unknown }>('js-yaml');
+
+const service = z.object({
+  image: z.string(),
+  environment: z.record(z.string(), z.union([z.string(), z.number()])).default({}),
+  command: z.array(z.string()).optional(),
+  ports: z.array(z.string()).default([]),
+  container_name: z.string().optional(),
+  profiles: z.array(z.string()).optional(),
+  depends_on: z.union([z.array(z.string()), z.record(z.string(), z.object({ condition: z.string() }))]).default([]),
+});
+const compose = z.object({ services: z.record(z.string(), service) }).parse(safeLoad(read('docker-compose.yml')));
+const { services } = compose;
+
+const ROLES = ['api', 'worker', 'media', 'simulator'];
+const ours = Object.entries(services).filter(([, { image }]) => image.startsWith('callwright:'));
+
+/** Names in the environment schema, as its own source has them. */
+const SETTINGS = new Set(
+  read('src/config.ts')
+    .match(/^ {2}[A-Z][A-Z0-9_]+(?=: )/gm)
+    ?.map((name) => name.trim()),
+);
+
+/** A value as Compose fills it in from an environment file. */
+function filledIn(value: string | number, env: Record<string, string>): string {
+  return String(value).replace(
+    /\$\{(\w+)(?::([-?])([^}]*))?\}/g,
+    (_all, name: string, kind?: string, text?: string) => {
+      const given = env[name];
+      if (given) return given;
+      if (kind === '?') throw new Error(`${name} is not given`);
+      return text ?? '';
+    },
+  );
+}
+
+function environmentFile(text: string): Record<string, string> {
+  const lines = text.split('\n').flatMap((line) => /^([A-Z0-9_]+)=([^#\n]*)/.exec(line) ?? []);
+  const env: Record<string, string> = {};
+  for (let i = 0; i < lines.length; i += 3) env[lines[i + 1] ?? ''] = (lines[i + 2] ?? '').trim();
+  return env;
+}
+
+describe('docker-compose.yml', () => {
+  it('runs every role and prepares the servers before', () => {
+    for (const role of ROLES) {
+      expect(services[role]).toMatchObject({
+        command: [role],
+        depends_on: { setup: { condition: 'service_completed_successfully' } },
+      });
+    }
+    expect(services['setup']?.depends_on).toEqual({
+      mongodb: { condition: 'service_healthy' },
+      temporal: { condition: 'service_healthy' },
+    });
+  });
+
+  it('gives our roles settings that exist, and all of them', () => {
+    expect(SETTINGS.size).toBeGreaterThan(30);
+    for (const [, { environment }] of ours) expect(new Set(Object.keys(environment))).toEqual(SETTINGS);
+  });
+
+  it('pins every image to a full version', () => {
+    for (const { image } of Object.values(services)) expect(image).toMatch(/^[\w./-]+:\d+\.\d+(\.\d+)?(-[\w.]+)?$/);
+    expect(read('Dockerfile')).toMatch(/^ARG NODE_IMAGE=node:\d+\.\d+\.\d+-[\w-]+$/m);
+  });
+
+  it('names our image by the version of the package', () => {
+    const { version } = z.object({ version: z.string() }).parse(JSON.parse(read('package.json')));
+    for (const [, { image }] of ours) expect(image).toBe(`callwright:${version}`);
+  });
+
+  it('lets workers be scaled: no name and no host port of their own', () => {
+    expect(services['worker']).toMatchObject({ ports: [] });
+    expect(services['worker']?.container_name).toBeUndefined();
+  });
+
+  it('opens nothing but the TLS proxy beyond this machine', () => {
+    const open = Object.entries(services).filter(([, { ports }]) =>
+      ports.some((port) => !port.startsWith('127.0.0.1:')),
+    );
+    expect(open.map(([name]) => name)).toEqual(['proxy']);
+    expect(services['proxy']?.profiles).toEqual(['tls']);
+    for (const name of ['mongodb', 'postgresql', 'temporal', 'simulator']) expect(services[name]?.ports).toEqual([]);
+  });
+
+  it('starts with .env.example as it stands', () => {
+    const env = environmentFile(read('.env.example'));
+    for (const { environment } of Object.values(services)) {
+      for (const value of Object.values(environment)) expect(() => filledIn(value, env)).not.toThrow();
+    }
+    const config = parseConfig(filledEnvironment(env));
+    expect(config).toMatchObject({ production: false, publicBaseUrl: 'http://api:8080' });
+    expect(config.mongodbUri).toContain('replicaSet=rs0');
+  });
+
+  it('starts in production once the lines of .env.example are filled in, and says what is missing before', () => {
+    const template = environmentFile(read('.env.example').replace(/^# (?=[A-Z0-9_]+=)/gm, ''));
+    expect(() => parseConfig(filledEnvironment(template))).toThrow(/API_KEY_PEPPER/);
+    const config = parseConfig(
+      filledEnvironment({
+        ...template,
+        API_KEY_PEPPER: 'p'.repeat(48),
+        TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
+        TWILIO_AUTH_TOKEN: 't',
+        CARRIER_FROM_NUMBER: '+12025550199',
+      }),
+    );
+    expect(config).toMatchObject({ production: true, publicBaseUrl: 'https://calls.example.com' });
+    expect(config.api.trustProxy).toBe(true);
+  });
+
+  function filledEnvironment(env: Record<string, string>): Record<string, string> {
+    const environment = services['api']?.environment ?? {};
+    return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, filledIn(value, env)]));
+  }
+});
