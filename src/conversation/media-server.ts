@@ -46,9 +46,9 @@ const SOCKET_LIMITS = {
 };
 const MAX_CONNECTIONS = 4_000;
 /** Live calls may end by themselves this long after close was asked for. */
-const SHUTDOWN_GRACE_MS = 5_000;
+const SHUTDOWN_GRACE_MS = 4_000;
 /** After the grace: the time for results and reports of the calls that were cut off. */
-const SHUTDOWN_MS = 4_000;
+const SHUTDOWN_MS = 3_000;
 
 /** Takes the carrier's media streams at `{streamUrl}/<call_id>` and conducts the calls on them. */
 export function createMediaServer(deps: MediaServerDeps): MediaServer {
@@ -86,10 +86,13 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     const body = isHealth
       ? { status: closing ? 'closing' : 'ok', calls: sessions.size }
       : { success: false, message: 'There is nothing at this path.', error_code: 'NOT_FOUND' };
-    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
-    response.end(JSON.stringify(body));
     // A body that nobody asked for is not read to its end.
-    if (!request.complete) response.once('finish', () => request.destroy());
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      connection: 'close',
+    });
+    response.end(JSON.stringify(body));
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {

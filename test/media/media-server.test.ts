@@ -1,0 +1,253 @@
+import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
+import { WebSocket } from 'ws';
+import { sign } from '../../src/carrier/twilio/signature.js';
+import { startEvent } from './support/carrier-line';
+import { startGate } from './support/gate';
+import { eventually, openMediaFixture } from './support/media-fixture';
+import type { MediaFixture, TestCall } from './support/media-fixture';
+
+const START_WITHIN_MS = 500;
+
+/** Resolves with the close code. */
+const closeOf = (socket: WebSocket) => new Promise<number>((resolve) => socket.once('close', resolve));
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('the media server', () => {
+  let media: MediaFixture;
+  beforeAll(async () => {
+    media = await openMediaFixture({ timings: { startWithinMs: START_WITHIN_MS } });
+  });
+  afterAll(() => media.close());
+
+  async function live(): Promise<{ call: TestCall; socket: WebSocket }> {
+    const call = await media.placeCall();
+    const socket = await media.dialIn(call);
+    socket.send(startEvent(call.carrierSid, call.streamSid));
+    await new Promise((resolve) => socket.once('message', resolve));
+    return { call, socket };
+  }
+
+  describe('at the upgrade', () => {
+    it.each([
+      ['no signature', { signature: '' }],
+      ['a wrong signature', { signature: randomBytes(20).toString('base64') }],
+      ['the other mode’s token', { authToken: '2'.repeat(32) }],
+      ['a signature over https', { streamUrl: 'https://media.example.com/stream' }],
+    ])('refuses %s with 403', async (_, changes) => {
+      const call = await media.placeCall();
+      await expect(media.dialIn(call, changes)).rejects.toThrow('403');
+    });
+
+    it('refuses a signature that was made for another call with 403', async () => {
+      const [one, other] = [await media.placeCall(), await media.placeCall()];
+      const { authToken, streamUrl } = media.lineOptions(one);
+      const signature = sign({ authToken, url: `${streamUrl}/${one.callId}`, params: {} });
+      await expect(media.dialIn(other, { signature })).rejects.toThrow('403');
+    });
+
+    it('knows no stream of an unknown call, of no call and of a call that is final', async () => {
+      const call = await media.placeCall();
+      await expect(media.dialIn(call, { callId: `call_${'0'.repeat(26)}` })).rejects.toThrow('404');
+      await expect(media.dialIn(call, { callId: 'call_1' })).rejects.toThrow('404');
+      await media.database.calls.create({
+        ...{ _id: call.callId, sequence: 2, accountId: 'acct_1', mode: 'live', direction: 'outbound' },
+        ...{
+          status: 'CANCELLED',
+          fromPhoneNumber: '+1',
+          toPhoneNumber: '+1',
+          agentId: 'agent_1',
+          inputParameters: '{}',
+        },
+        ...{ externalCallId: '', createdAt: new Date(), updatedAt: new Date() },
+      });
+      await expect(media.dialIn(call)).rejects.toThrow('404');
+    });
+
+    it('knows no stream of a call whose binding is missing or closed', async () => {
+      const [unbound, closed] = [await media.placeCall(), await media.placeCall()];
+      await media.database.carrierBindings.deleteOne({ _id: unbound.callId });
+      await media.database.carrierBindings.updateOne({ _id: closed.callId }, { $set: { closed: true } });
+      await expect(media.dialIn(unbound)).rejects.toThrow('404');
+      await expect(media.dialIn(closed)).rejects.toThrow('404');
+    });
+
+    it('takes one socket of a call: a second one is refused, also after the first is gone', async () => {
+      const { call, socket } = await live();
+      await expect(media.dialIn(call)).rejects.toThrow('409');
+      socket.close(1000);
+      await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined);
+      await expect(media.dialIn(call)).rejects.toThrow(/40[49]/);
+    });
+
+    it('lets one of two sockets in that come at once', async () => {
+      const call = await media.placeCall();
+      const tries = await Promise.allSettled([media.dialIn(call), media.dialIn(call)]);
+      expect(tries.map((outcome) => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
+      for (const outcome of tries) if (outcome.status === 'fulfilled') outcome.value.close();
+    });
+  });
+
+  describe('before the start', () => {
+    it('closes with 1008 when no start comes in time', async () => {
+      const socket = await media.dialIn(await media.placeCall());
+      const openedAt = performance.now();
+      expect(await closeOf(socket)).toBe(1008);
+      expect(performance.now() - openedAt).toBeGreaterThan(START_WITHIN_MS * 0.9);
+    });
+
+    it('closes with 1008, and tells nobody, when the start names another call of the carrier', async () => {
+      const call = await media.placeCall();
+      const socket = await media.dialIn(call);
+      socket.send(startEvent(`CA${'0'.repeat(32)}`, call.streamSid));
+      expect(await closeOf(socket)).toBe(1008);
+      expect(await media.results.find(call.callId)).toBeNull();
+      expect(await media.signals(call.callId)).toEqual([]);
+    });
+
+    it.each([
+      ['audio', '{"event":"media","media":{"timestamp":"0","payload":"/////w=="}}', 1008],
+      ['a stop', '{"event":"stop"}', 1008],
+      ['another codec', startEvent('CA', 'MZ').replace('x-mulaw', 'l16'), 1008],
+      ['no JSON', 'hello', 1007],
+      ['nested arrays', '['.repeat(60_000), 1007],
+      ['an array', '[]', 1007],
+      ['a binary frame', Buffer.from([1, 2, 3]), 1003],
+      ['an oversized frame', 'x'.repeat(70_000), 1009],
+    ])('closes on %s', async (_, data, code) => {
+      const socket = await media.dialIn(await media.placeCall());
+      socket.send(data);
+      expect(await closeOf(socket)).toBe(code);
+    });
+  });
+
+  describe('in a running stream', () => {
+    it.each([
+      ['bad base64', '{"event":"media","media":{"timestamp":"0","payload":"%%%%"}}', 1007],
+      ['a timestamp that is no time', '{"event":"media","media":{"timestamp":"-1","payload":"////"}}', 1007],
+      ['a second start', startEvent('CA1', 'MZ1'), 1008],
+      ['bytes that are no UTF-8', Buffer.from([0xff, 0xfe]), 1007],
+    ])('ends on %s as media_failed while another call goes on', async (_, data, code) => {
+      const other = await media.openLine(await media.placeCall());
+      const { call, socket } = await live();
+      socket.send(data, { binary: false });
+      expect(await closeOf(socket)).toBe(code);
+      await eventually(async () => (await media.results.find(call.callId))?.endReason === 'media_failed');
+      const heard = other.heard.length;
+      await eventually(() => other.heard.length > heard + 10);
+      other.hangUp();
+    });
+
+    it('ends on a flood of messages with 1008', async () => {
+      const { socket } = await live();
+      for (let i = 0; i < 6_000; i++) socket.send('{"event":"mark","mark":{"name":"x"}}');
+      expect(await closeOf(socket)).toBe(1008);
+    });
+
+    it('ends on a message in very many fragments', async () => {
+      const { socket } = await live();
+      for (let i = 0; i < 200; i++) socket.send('x', { fin: false });
+      expect([1008, 1009]).toContain(await closeOf(socket));
+    });
+
+    it('takes unknown events and key presses as they come', async () => {
+      const { socket } = await live();
+      socket.send('{"event":"noise","level":1}');
+      socket.send('{"event":"dtmf","dtmf":{"track":"inbound_track","digit":"5"}}');
+      await pause(100);
+      expect(socket.readyState).toBe(WebSocket.OPEN);
+      socket.close(1000);
+    });
+
+    it('takes a socket that breaks without a word as media_failed, one that closes in order as the carrier’s stop', async () => {
+      const [broken, closed] = [await live(), await live()];
+      broken.socket.terminate();
+      closed.socket.close(1000);
+      await eventually(async () => (await media.signals(broken.call.callId)).length === 2);
+      await eventually(async () => (await media.signals(closed.call.callId)).length === 2);
+      expect((await media.signals(broken.call.callId)).at(-1)).toMatchObject({ kind: 'ended', reason: 'media_failed' });
+      expect((await media.signals(closed.call.callId)).at(-1)).toMatchObject({ kind: 'ended', reason: 'carrier_stop' });
+    });
+
+    it('does not count audio as played before a mark has proven it', async () => {
+      const { call, socket } = await live();
+      await pause(600);
+      socket.close(1000);
+      await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined);
+      expect(await media.results.find(call.callId)).toMatchObject({ agentAudioPlayed: false, turns: [] });
+    });
+  });
+
+  it('answers its health and nothing else over HTTP', async () => {
+    const statusOf = (path: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        request({ port: media.port, path }, (response) => resolve(response.resume().statusCode))
+          .on('error', reject)
+          .end();
+      });
+    expect(await statusOf('/health')).toBe(200);
+    expect(await statusOf('/stream/x')).toBe(404);
+  });
+});
+
+describe('a media server under other conditions', () => {
+  it('takes a carrier that answers no ping for gone', async () => {
+    const media = await openMediaFixture({ timings: { pingEveryMs: 300 } });
+    const call = await media.placeCall();
+    const socket = await media.dialIn(call);
+    socket.pong = () => undefined;
+    socket.removeAllListeners('ping');
+    Reflect.set(socket, '_autoPong', false);
+    socket.send(startEvent(call.carrierSid, call.streamSid));
+    await eventually(async () => (await media.results.find(call.callId))?.endReason === 'media_failed');
+    await media.close();
+  });
+
+  it('ends live calls as media_failed when it is told to stop, and tells their workflows', async () => {
+    const media = await openMediaFixture({ timings: { shutdownGraceMs: 300 } });
+    const call = await media.placeCall();
+    const line = await media.openLine(call);
+    await eventually(() => line.heard.length > 30);
+    const closing = media.server.close();
+    await expect(media.dialIn(await media.placeCall())).rejects.toThrow();
+    await closing;
+    expect(await line.closed).toBe(1011);
+    expect(await media.signals(call.callId)).toMatchObject([
+      { kind: 'started' },
+      { kind: 'ended', reason: 'media_failed', agentAudioPlayed: true },
+    ]);
+    expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed', hasRecording: true });
+    await media.close();
+  });
+
+  it('talks on while the database is away, and stores the result when it is back', async () => {
+    const gate = await startGate(process.env['TEST_MONGODB_URI'] ?? '');
+    const media = await openMediaFixture({ mongodbUri: gate.uri });
+    const call = await media.placeCall();
+    const line = await media.openLine(call);
+    await eventually(() => line.heard.length > 30);
+    gate.shut();
+    const heard = line.heard.length;
+    await eventually(() => line.heard.length > heard + 50);
+    line.hangUp();
+    await eventually(async () => (await media.signals(call.callId)).length === 2, 15_000);
+    gate.open();
+    await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 30_000);
+    expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'carrier_stop', agentAudioPlayed: true });
+    await media.close();
+    await gate.close();
+  });
+
+  it('does not speak on a stream whose call another stream has taken', async () => {
+    const media = await openMediaFixture();
+    const call = await media.placeCall();
+    const socket = await media.dialIn(call);
+    const { callId, carrierSid } = call;
+    await media.results.begin({ callId, carrierSid, streamSid: 'MZother', engine: 'x', startedAt: new Date() });
+    socket.send(startEvent(carrierSid, call.streamSid));
+    expect(await closeOf(socket)).toBe(1008);
+    expect(await media.results.find(callId)).toMatchObject({ streamSid: 'MZother' });
+    expect((await media.signals(callId)).filter((signal) => signal.kind === 'ended')).toEqual([]);
+    await media.close();
+  });
+});
