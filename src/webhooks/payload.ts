@@ -1,6 +1,6 @@
 import type { CompletionPayload } from '../contract/completion.js';
-import type { EndReason } from '../domain/call-state.js';
 import { usdFromMicros } from '../domain/money.js';
+import { summaryOfUnspoken } from '../domain/summary.js';
 import type { CallDocument } from '../store/models/call.js';
 
 /**
@@ -27,7 +27,7 @@ export function completionPayload(call: CallDocument, publicBaseUrl: string): Co
     end_time: (call.endTime ?? call.updatedAt).toISOString(),
     duration_seconds: call.durationSeconds ?? 0,
     ...(call.hasRecording ? { recording_url: `${publicBaseUrl}/calls/${call._id}/recording` } : {}),
-    summary: call.summary || summaryWithoutConversation(call.durationSeconds, endReason),
+    summary: call.summary || summaryOfUnspoken(status, endReason),
     ...(call.transcription ? { transcription: call.transcription } : {}),
     input_parameters: call.inputParameters || '{}',
     ...(call.outputParameters ? { output_parameters: call.outputParameters } : {}),
@@ -36,32 +36,4 @@ export function completionPayload(call: CallDocument, publicBaseUrl: string): Co
     end_reason: endReason,
     ...(call.answeredBy ? { answered_by: call.answeredBy } : {}),
   };
-}
-
-const REASON_IN_WORDS: Readonly<Record<EndReason, string>> = {
-  callee_hangup: 'the called party hung up',
-  caller_hangup: 'the caller hung up',
-  agent_hangup: 'the agent ended it',
-  api_hangup: 'it was ended by request',
-  operator_cancel: 'it was cancelled by an operator',
-  busy: 'the line was busy',
-  no_answer: 'nobody answered',
-  rejected: 'it was rejected',
-  invalid_number: 'the number is not valid',
-  carrier_failed: 'the carrier could not connect it',
-  carrier_unreachable: 'the carrier could not be reached',
-  voicemail: 'a voicemail answered',
-  max_duration: 'the maximum duration was reached',
-  silence: 'nobody spoke',
-  balance_exhausted: 'the balance was used up',
-  media_failed: 'the audio connection failed',
-  expired: 'it could not be placed in time',
-  internal_error: 'an internal error ended it',
-};
-
-/** For calls that left no conversation to sum up. */
-function summaryWithoutConversation(durationSeconds: number | undefined, endReason: EndReason): string {
-  const reason = REASON_IN_WORDS[endReason];
-  if (!durationSeconds) return `No conversation took place: ${reason}.`;
-  return `The call ended after ${durationSeconds} ${durationSeconds === 1 ? 'second' : 'seconds'}: ${reason}.`;
 }
