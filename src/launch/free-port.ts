@@ -10,8 +10,8 @@ const HIGHEST = 29_999;
 
 export interface Ports {
   /** The port wanted when it is free, else another; it stays this process's until `release`. */
-  take(wanted?: number): Promise<number>;
-  release(): Promise<void>;
+  take: (wanted?: number) => Promise<number>;
+  release: () => Promise<void>;
 }
 
 /** Chooses ports so that launchers which start at the same moment do not choose the same. */

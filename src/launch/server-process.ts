@@ -1,42 +1,54 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A running process of a server that is not ours. */
+/** A running process, be it a role of ours or a foreign server. */
 export interface ServerProcess {
   pid: number;
   /** Resolves when the process has ended, with how: "code 1", "signal SIGKILL". */
   exited: Promise<string>;
   isRunning(): boolean;
+  /** Whether it has sent a message over its IPC channel: a role's word that it serves. */
+  hasReported(): boolean;
   /** The last lines it wrote. */
   lastOutput(): string;
   /** SIGTERM, then SIGKILL after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
 
-const KEPT_OUTPUT = 4_000;
+const KEPT_LINES = 5;
 
 export interface ServerCommand {
   file: string;
   args: readonly string[];
   env: NodeJS.ProcessEnv;
+  /** Gives it an IPC channel, for Node.js programs; others get an open standard input, by which they may tell that we live. */
+  ipc?: boolean;
+  /** Takes each line it writes. */
+  onLine?: (line: string) => void;
 }
 
 /** @throws Error when the program cannot be run at all */
 export async function startProcess(command: ServerCommand): Promise<ServerProcess> {
   const child = spawn(command.file, command.args, {
     env: command.env,
-    // An open standard input tells a server that can tell that its launcher lives.
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: command.ipc ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['pipe', 'pipe', 'pipe'],
     // Not in the terminal's group: Ctrl-C is the launcher's to pass on, in its order.
     detached: true,
   });
-  let output = '';
-  const keep = (chunk: Buffer) => (output = (output + chunk.toString()).slice(-KEPT_OUTPUT));
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
-  child.stdin.on('error', () => undefined);
+  let reported = false;
+  let lastLines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      lastLines = [...lastLines, line].slice(-KEPT_LINES);
+      command.onLine?.(line);
+    });
+  }
+  child.stdin?.on('error', () => undefined);
+  child.on('message', () => (reported = true));
   const exited = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal === null ? `code ${code}` : `signal ${signal}`));
   });
@@ -48,7 +60,8 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
     pid,
     exited,
     isRunning,
-    lastOutput: () => output.trim().split('\n').slice(-5).join(' | '),
+    hasReported: () => reported,
+    lastOutput: () => lastLines.join(' | ') || 'it wrote nothing',
     async stop(graceMs = 3_000) {
       if (!isRunning()) return;
       child.kill('SIGTERM');
@@ -60,23 +73,37 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
 }
 
 /**
- * Waits until `probe` succeeds.
- * @throws Error with what the server wrote last, when it ends or `timeoutMs` pass
+ * Starts a process and waits until `probe` succeeds; a process that does not come up is ended.
+ * @throws Error with what it wrote last, when it ends, `timeoutMs` pass or `signal` is aborted
  */
-export async function untilReady(
-  server: ServerProcess,
-  name: string,
-  probe: () => Promise<void>,
-  options: { timeoutMs: number; signal?: AbortSignal | undefined },
-): Promise<void> {
-  const deadline = Date.now() + options.timeoutMs;
+export async function startReady(p: {
+  name: string;
+  command: ServerCommand;
+  probe: (server: ServerProcess) => Promise<void>;
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}): Promise<ServerProcess> {
+  if (p.signal?.aborted) throw new Error(`Starting ${p.name} was stopped.`);
+  const server = await startProcess(p.command);
+  try {
+    await untilReady(server, p);
+    return server;
+  } catch (error) {
+    await server.stop(0);
+    throw error;
+  }
+}
+
+async function untilReady(server: ServerProcess, p: Parameters<typeof startReady>[0]): Promise<void> {
+  const deadline = Date.now() + p.timeoutMs;
   let fault: unknown;
   while (Date.now() < deadline) {
-    if (options.signal?.aborted) throw new Error(`Starting ${name} was stopped.`);
-    if (!server.isRunning())
-      throw new Error(`${name} ended at its start (${await server.exited}): ${server.lastOutput()}`);
+    if (p.signal?.aborted) throw new Error(`Starting ${p.name} was stopped.`);
+    if (!server.isRunning()) {
+      throw new Error(`${p.name} ended at its start (${await server.exited}): ${server.lastOutput()}`);
+    }
     try {
-      await probe();
+      await p.probe(server);
       return;
     } catch (error) {
       fault = error;
@@ -84,7 +111,7 @@ export async function untilReady(
     }
   }
   const reason = fault instanceof Error ? fault.message : String(fault);
-  throw new Error(`${name} was not ready within ${options.timeoutMs / 1_000} s (${reason}): ${server.lastOutput()}`);
+  throw new Error(`${p.name} was not ready within ${p.timeoutMs / 1_000} s (${reason}): ${server.lastOutput()}`);
 }
 
 /** Resolves when something listens on the port. */

@@ -35,8 +35,9 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   async function mongodb(): Promise<string> {
     if (env.MONGODB_URI) return serverOf(env.MONGODB_URI);
     const port = await ports.take();
-    const program = await findMongodb({ env, report });
-    await started(startMongodb({ program, dataFolder: join(folder, 'mongodb'), port, env }));
+    const dataFolder = join(folder, 'mongodb');
+    const program = await findMongodb({ env, report, dataFolder });
+    await started(startMongodb({ program, dataFolder, port, env }));
     return `mongodb://127.0.0.1:${port}`;
   }
   async function temporal(): Promise<string> {

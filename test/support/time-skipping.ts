@@ -8,7 +8,7 @@ import { cacheFolder, packageRoot } from '../../src/launch/cache-folder.js';
 import { requireOnPath } from '../../src/launch/executables.js';
 import { fetchLibraries } from '../../src/launch/maven.js';
 import type { Report } from '../../src/launch/run-command.js';
-import { startProcess, untilReady, type ServerProcess } from '../../src/launch/server-process.js';
+import { startReady, type ServerProcess } from '../../src/launch/server-process.js';
 
 const ADVICE = 'Install a JDK of version 17 or later and Maven: tests skip time with the Java test server of Temporal.';
 const FLAGS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
@@ -21,13 +21,16 @@ export async function startTimeSkipping(options: {
 }): Promise<ServerProcess> {
   const { port, env } = options;
   const { java, library } = await findTimeSkipping(options);
-  const server = await startProcess({
-    file: java,
-    args: [...FLAGS, '-cp', join(library, '*'), 'io.temporal.testserver.TestServer', String(port)],
-    env,
+  return startReady({
+    name: 'the time-skipping server',
+    command: {
+      file: java,
+      args: [...FLAGS, '-cp', join(library, '*'), 'io.temporal.testserver.TestServer', String(port)],
+      env,
+    },
+    probe: () => probe(`127.0.0.1:${port}`),
+    timeoutMs: 60_000,
   });
-  await untilReady(server, 'the time-skipping server', () => probe(`127.0.0.1:${port}`), { timeoutMs: 60_000 });
-  return server;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { probePort, startProcess, untilReady, type ServerCommand, type ServerProcess } from '../server-process.js';
+import { probePort, startReady, type ServerCommand, type ServerProcess } from '../server-process.js';
 import type { MongodbProgram } from './find-mongodb.js';
 
 const READY_TIMEOUT_MS = 60_000;
@@ -22,17 +22,13 @@ export interface MongodbOptions {
  */
 export async function startMongodb(options: MongodbOptions): Promise<ServerProcess> {
   await mkdir(options.dataFolder, { recursive: true });
-  const server = await startProcess(commandOf(options));
-  try {
-    await untilReady(server, 'MongoDB', () => probePort(options.port), {
-      timeoutMs: READY_TIMEOUT_MS,
-      signal: options.signal,
-    });
-  } catch (error) {
-    await server.stop(0);
-    throw error;
-  }
-  return server;
+  return startReady({
+    name: 'MongoDB',
+    command: commandOf(options),
+    probe: () => probePort(options.port),
+    timeoutMs: READY_TIMEOUT_MS,
+    signal: options.signal,
+  });
 }
 
 /** The address of a database; a single mongod answers before its journal is on disk unless it is asked to wait. */

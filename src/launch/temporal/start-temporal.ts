@@ -1,6 +1,6 @@
 import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../domain/search-attributes.js';
-import { startProcess, untilReady, type ServerProcess } from '../server-process.js';
+import { startReady, type ServerProcess } from '../server-process.js';
 
 const READY_TIMEOUT_MS = 60_000;
 const NAMESPACE = 'default';
@@ -28,17 +28,13 @@ export async function startTemporal(options: TemporalOptions): Promise<ServerPro
   else args.push('--ui-port', String(uiPort));
   if (dataFile !== undefined) args.push('--db-filename', dataFile);
   for (const [name, type] of Object.entries(SEARCH_ATTRIBUTES)) args.push('--search-attribute', `${name}=${type}`);
-  const server = await startProcess({ file: options.file, args, env: options.env });
-  try {
-    await untilReady(server, 'Temporal', () => probeTemporal(`127.0.0.1:${port}`), {
-      timeoutMs: READY_TIMEOUT_MS,
-      signal: options.signal,
-    });
-  } catch (error) {
-    await server.stop(0);
-    throw error;
-  }
-  return server;
+  return startReady({
+    name: 'Temporal',
+    command: { file: options.file, args, env: options.env },
+    probe: () => probeTemporal(`127.0.0.1:${port}`),
+    timeoutMs: READY_TIMEOUT_MS,
+    signal: options.signal,
+  });
 }
 
 /** Resolves when the server at this address knows the namespace and every search attribute of ours. */

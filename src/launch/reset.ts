@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs';
+import { clearDataFolder, lockDataFolder } from './data-folder.js';
+import { dataFolder } from './runtime-file.js';
+
+/**
+ * `callwright reset`: removes calls, accounts and keys of the data folder.
+ * @throws Error when Callwright runs on it
+ */
+export async function runReset(env: NodeJS.ProcessEnv): Promise<void> {
+  const folder = dataFolder(env, process.cwd());
+  if (existsSync(folder)) {
+    const release = await lockDataFolder(folder);
+    try {
+      await clearDataFolder(folder);
+    } finally {
+      await release();
+    }
+  }
+  process.stdout.write(`${folder} is empty: the next start begins anew.\n`);
+}

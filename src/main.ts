@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseConfig, type Config } from './config.js';
+import { createLogger, type Logger } from './telemetry/logger.js';
+
+const ROLES = { api: startApi, worker: startWorker, media: startMedia, simulator: startSimulator };
+type RoleName = keyof typeof ROLES;
+
+interface RoleDeps {
+  config: Config;
+  logger: Logger;
+  stop: AbortSignal;
+}
+
+/** A role that has started. */
+interface RunningRole {
+  /** Settles when the role ends by itself; absent when it never does. */
+  ended?: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** An orchestrator's patience is 10 s. */
+const STOP_WITHIN_MS = 8_000;
+const SERVERS_WITHIN_MS = 60_000;
+const RETRY_MS = 500;
+
+/** Runs one role of the service until SIGTERM or SIGINT, or until the launcher that started it is gone. */
+async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<void> {
+  if (!isRole(role)) throw new Error(`Name one role: ${Object.keys(ROLES).join(', ')}.`);
+  const config = parseConfig(env);
+  const logger = createLogger({ role, level: config.logLevel });
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort());
+  if (process.channel !== undefined) process.once('disconnect', () => stopping.abort());
+  stopping.signal.addEventListener('abort', () => exitLater(logger));
+  process.on('unhandledRejection', (error) => {
+    logger.fatal({ err: error }, 'unhandled rejection');
+    process.exit(1);
+  });
+
+  let running: RunningRole;
+  try {
+    running = await ROLES[role]({ config, logger, stop: stopping.signal });
+  } catch (error) {
+    if (stopping.signal.aborted) process.exit(0);
+    throw error;
+  }
+  logger.info('ready');
+  process.send?.({ ready: true });
+  await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
+  const endedByItself = !stopping.signal.aborted;
+  if (endedByItself) logger.error('ended without being asked to');
+  stopping.abort();
+  await running.close();
+  logger.info('stopped');
+  process.exit(endedByItself ? 1 : 0);
+}
+
+function isRole(name: string | undefined): name is RoleName {
+  return name !== undefined && Object.hasOwn(ROLES, name);
+}
+
+/** A connection that will not close must not keep the process. */
+function exitLater(logger: Logger): void {
+  setTimeout(() => {
+    logger.warn(`not stopped after ${STOP_WITHIN_MS} ms; leaving what is open`);
+    process.exit(1);
+  }, STOP_WITHIN_MS).unref();
+}
+
+// Each role loads only its own code: the simulator needs no database driver, the API no speech.
+
+async function startApi(deps: RoleDeps): Promise<RunningRole> {
+  const { createApiServer } = await import('./http/server.js');
+  const { database, gateway } = await openServices(deps);
+  const server = createApiServer({ config: deps.config, database, gateway, logger: deps.logger });
+  await server.listen();
+  return { close: () => closeAll(server, gateway, database) };
+}
+
+async function startMedia(deps: RoleDeps): Promise<RunningRole> {
+  const { createMediaServer } = await import('./conversation/media-server.js');
+  const { createOfflineEngine } = await import('./conversation/engines/offline/index.js');
+  const { database, gateway } = await openServices(deps);
+  const server = createMediaServer({ ...deps, database, gateway, engine: createOfflineEngine() });
+  await server.listen();
+  return { close: () => closeAll(server, gateway, database) };
+}
+
+async function startWorker(deps: RoleDeps): Promise<RunningRole> {
+  const { runWorker } = await import('../workers/worker.js');
+  const { database, gateway } = await openServices(deps);
+  await until('Temporal', deps, () => gateway.checkHealth());
+  await gateway.close();
+  const ended = runWorker({ ...deps, database });
+  return {
+    ended,
+    close: async () => {
+      await ended;
+      await database.close();
+    },
+  };
+}
+
+async function startSimulator({ config, logger }: RoleDeps): Promise<RunningRole> {
+  const { createSimulator } = await import('./carrier/simulator/server.js');
+  const server = createSimulator({ config, logger });
+  await server.listen();
+  return { close: () => server.close() };
+}
+
+async function openServices(deps: RoleDeps) {
+  const { openDatabase } = await import('./store/database.js');
+  const { createCallGateway } = await import('./calls/gateway.js');
+  const database = await until('MongoDB', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
+  // Connects when it is first used: with Temporal away, the process starts and says so to who asks.
+  const gateway = await createCallGateway({ config: deps.config });
+  return { database, gateway };
+}
+
+/** Repeats until it succeeds, because servers and roles start in any order. */
+async function until<T>(server: string, { logger, stop }: RoleDeps, attempt: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + SERVERS_WITHIN_MS;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (stop.aborted || Date.now() > deadline) throw error;
+      if (tries === 1) logger.info(`waiting for ${server}`);
+      await sleep(RETRY_MS, undefined, { signal: stop });
+    }
+  }
+}
+
+async function closeAll(...parts: { close(): Promise<unknown> }[]): Promise<void> {
+  for (const part of parts) await part.close();
+}
+
+main(process.argv[2], process.env).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+});
