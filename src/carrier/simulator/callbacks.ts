@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import {
+  addLog,
+  durationSeconds,
+  isOver,
+  rfc2822,
+  type CallEvent,
+  type CallRecord,
+  type WebhookTarget,
+} from './call-record.js';
+import type { CallbackFaults } from './scenario.js';
+import type { WebhookAnswer, WebhookClient } from './webhook-client.js';
+
+/** Who is told of a call's events. */
+export interface CallbackSubscription extends WebhookTarget {
+  events: readonly CallEvent[];
+}
+
+/** The status callbacks of one call. */
+export interface CallbackSender {
+  fire(event: CallEvent): void;
+}
+
+/**
+ * Fires the callbacks of one call, each as a request of its own that waits for no other, as the carrier does. The
+ * scenario may copy, delay, reorder, drop or spoil them.
+ */
+export function createCallbackSender(deps: {
+  call: CallRecord;
+  subscription: CallbackSubscription | undefined;
+  faults: CallbackFaults;
+  webhooks: WebhookClient;
+  timeScale: number;
+}): CallbackSender {
+  const { call, subscription, faults } = deps;
+  const held: Record<string, string>[] = [];
+  let sequence = 0;
+
+  async function deliver(target: CallbackSubscription, params: Record<string, string>): Promise<void> {
+    if (faults.delaySeconds > 0) await wait(faults.delaySeconds * 1_000 * deps.timeScale, undefined, { ref: false });
+    await Promise.all(Array.from({ length: faults.copies }, () => deliverOnce(target, params)));
+  }
+
+  async function deliverOnce(target: CallbackSubscription, params: Record<string, string>): Promise<void> {
+    const delivery = deliveryOptions(target.url);
+    const idempotencyToken = randomUUID();
+    for (let attempt = 1; attempt <= delivery.retries + 1; attempt++) {
+      const at = new Date().toISOString();
+      const answer = await deps.webhooks.send({
+        ...target,
+        ...delivery,
+        params,
+        idempotencyToken,
+        authToken: faults.wrongSignature ? 'not the token of this account' : call.account.authToken,
+      });
+      addLog(call.requests, {
+        at,
+        purpose: 'callback',
+        method: target.method,
+        url: target.url,
+        params,
+        attempt,
+        ms: answer.ms,
+        ...(answer.ok ? { status: answer.status } : { error: answer.error }),
+      });
+      if (!isRetried(answer, delivery.retryOn)) return;
+    }
+  }
+
+  return {
+    fire(event) {
+      if (subscription === undefined || !subscription.events.includes(event)) return;
+      const params = { ...callbackParams(call, event, sequence++), ...faults.extraFields };
+      if (faults.drop === 'all' || (faults.drop === 'final' && event === 'completed')) return;
+      if (faults.order === 'fired') {
+        void deliver(subscription, params);
+        return;
+      }
+      held.push(params);
+      if (event !== 'completed') return;
+      void (async () => {
+        for (const late of held.toReversed()) await deliver(subscription, late);
+      })();
+    },
+  };
+}
+
+/** The fields that every request about a call carries. */
+export function callParams(call: CallRecord): Record<string, string> {
+  const geography = ['From', 'To', 'Caller', 'Called'].flatMap((who) => [
+    [`${who}City`, ''],
+    [`${who}State`, ''],
+    [`${who}Zip`, ''],
+    [`${who}Country`, 'US'],
+  ]);
+  return {
+    CallSid: call.sid,
+    AccountSid: call.account.accountSid,
+    From: call.from,
+    To: call.to,
+    Caller: call.from,
+    Called: call.to,
+    CallStatus: call.status,
+    ApiVersion: '2010-04-01',
+    Direction: call.direction,
+    ...(call.forwardedFrom === undefined ? {} : { ForwardedFrom: call.forwardedFrom }),
+    ...Object.fromEntries(geography),
+  };
+}
+
+function callbackParams(call: CallRecord, event: CallEvent, sequence: number): Record<string, string> {
+  const seconds = durationSeconds(call);
+  return {
+    ...callParams(call),
+    CallStatus: event === 'initiated' ? 'initiated' : call.status,
+    Timestamp: rfc2822(Date.now()),
+    CallbackSource: 'call-progress-events',
+    SequenceNumber: String(sequence),
+    ...(isOver(call)
+      ? {
+          CallDuration: String(seconds),
+          Duration: String(Math.ceil(seconds / 60)),
+          SipResponseCode: String(call.sipCode ?? 200),
+        }
+      : {}),
+  };
+}
+
+/** The overrides that a webhook URL's fragment may hold: `#rc=3&rp=5xx,ct,rt`. */
+function deliveryOptions(url: string) {
+  const fragment = new URLSearchParams(url.split('#')[1] ?? '');
+  const number = (key: string, standard: number, min: number, max: number) => {
+    const value = Number(fragment.get(key) ?? standard);
+    return Number.isFinite(value) ? Math.min(max, Math.max(min, value)) : standard;
+  };
+  return {
+    connectTimeout: number('ct', 5_000, 100, 10_000),
+    readTimeout: number('rt', 15_000, 100, 15_000),
+    totalTimeout: number('tt', 15_000, 100, 15_000),
+    retries: number('rc', 1, 0, 5),
+    retryOn: new Set((fragment.get('rp') ?? 'ct').split(',')),
+  };
+}
+
+function isRetried(answer: WebhookAnswer, retryOn: Set<string>): boolean {
+  if (!answer.ok) return retryOn.has(answer.cause) || retryOn.has('all');
+  if (answer.status < 400) return false;
+  return retryOn.has(answer.status < 500 ? '4xx' : '5xx') || retryOn.has('all');
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'undici';
+import { sign } from '../twilio/signature.js';
+import type { WebhookTarget } from './call-record.js';
+
+/** What the customer's server answered, or why it could not be asked. */
+export type WebhookAnswer =
+  | { ok: true; status: number; contentType: string; body: string; ms: number }
+  /** `ct`: no connection came to be; `rt`: connected, but no answer in time or a broken one. */
+  | { ok: false; cause: 'ct' | 'rt'; error: string; ms: number };
+
+export interface WebhookRequest extends WebhookTarget {
+  params: Record<string, string>;
+  authToken: string;
+  /** Milliseconds. */
+  connectTimeout: number;
+  readTimeout: number;
+  totalTimeout: number;
+  /** The same on each retry of one delivery. */
+  idempotencyToken?: string;
+}
+
+export interface WebhookClient {
+  send(webhook: WebhookRequest): Promise<WebhookAnswer>;
+  close(): Promise<void>;
+}
+
+/** Answers larger than this are cut off; the carrier refuses TwiML long before. */
+const MAX_BODY_BYTES = 262_144;
+
+const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** Asks the customer's server as the carrier does: signed forms, Basic credentials only after a challenge. */
+export function createWebhookClient(): WebhookClient {
+  const agents = new Map<number, Agent>();
+
+  function agentFor(connectTimeout: number): Agent {
+    const known = agents.get(connectTimeout);
+    if (known !== undefined) return known;
+    // Each request on a connection of its own: a kept one may be closed just as the request is written.
+    const agent = new Agent({ connect: { timeout: connectTimeout }, maxResponseSize: MAX_BODY_BYTES, pipelining: 0 });
+    agents.set(connectTimeout, agent);
+    return agent;
+  }
+
+  async function post(webhook: WebhookRequest, authorization?: string): Promise<WebhookAnswer> {
+    const startedAt = performance.now();
+    const ms = () => Math.round(performance.now() - startedAt);
+    try {
+      const wire = wireForm(webhook);
+      const answer = await request(wire.url, {
+        method: webhook.method,
+        headers: {
+          'user-agent': 'TwilioProxy/1.1',
+          accept: '*/*',
+          'i-twilio-idempotency-token': webhook.idempotencyToken ?? randomUUID(),
+          'x-twilio-signature': wire.signature,
+          ...(wire.body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' }),
+          ...(authorization === undefined ? {} : { authorization }),
+        },
+        ...(wire.body === undefined ? {} : { body: wire.body }),
+        dispatcher: agentFor(webhook.connectTimeout),
+        headersTimeout: webhook.readTimeout,
+        bodyTimeout: webhook.readTimeout,
+        signal: AbortSignal.timeout(webhook.totalTimeout),
+      });
+      const body = await answer.body.text();
+      if (authorization === undefined && answer.statusCode === 401 && wire.credentials !== undefined) {
+        if (/^basic/i.test(String(answer.headers['www-authenticate']))) return post(webhook, wire.credentials);
+      }
+      const contentType = String(answer.headers['content-type'] ?? '');
+      return { ok: true, status: answer.statusCode, contentType, body, ms: ms() };
+    } catch (error) {
+      const { code, name } = error as { code?: unknown; name?: unknown };
+      const reason = typeof code === 'string' ? code : String(name);
+      return { ok: false, cause: NEVER_CONNECTED.has(reason) ? 'ct' : 'rt', error: reason, ms: ms() };
+    }
+  }
+
+  return {
+    send: (webhook) => post(webhook),
+    async close() {
+      await Promise.all([...agents.values()].map((agent) => agent.destroy()));
+    },
+  };
+}
+
+/** What is signed is the URL as it was configured; what is sent has neither fragment nor credentials in it. */
+function wireForm(webhook: WebhookRequest) {
+  const configured = webhook.url.split('#')[0] ?? '';
+  const form = new URLSearchParams(webhook.params).toString();
+  const signedUrl =
+    webhook.method === 'POST' ? configured : `${configured}${configured.includes('?') ? '&' : '?'}${form}`;
+  const url = new URL(signedUrl);
+  const credentials =
+    url.username === ''
+      ? undefined
+      : `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`;
+  url.username = '';
+  url.password = '';
+  const params = webhook.method === 'POST' ? webhook.params : {};
+  return {
+    url,
+    credentials,
+    signature: sign({ authToken: webhook.authToken, url: signedUrl, params }),
+    body: webhook.method === 'POST' ? form : undefined,
+  };
+}

@@ -1,0 +1,371 @@
+import { streamTwiml } from './support/customer.js';
+import { openAgent, tone } from './support/agent.js';
+import { startBench, until, type Bench } from './support/simulator.js';
+
+const from = '+15005550006';
+const SAY = { contentType: 'text/xml', body: '<Response><Say>hi</Say></Response>' };
+const HANG_UP = { contentType: 'text/xml', body: '<Response><Hangup/></Response>' };
+const HOLD = { contentType: 'text/xml', body: '<Response><Pause length="60"/></Response>' };
+
+let bench: Bench;
+beforeAll(async () => {
+  // Scripted waits in a tenth of their time: a ring of 1 s takes 0.1 s, a delay of 10 s one second.
+  bench = await startBench({ SIMULATOR_TIME_SCALE: '0.1' });
+});
+afterAll(() => bench.close());
+
+let call = 0;
+const request = (digits: string) => ({
+  callId: `call_${++call}`,
+  to: `+120255501${digits}`,
+  from,
+  ringTimeoutSeconds: 30,
+  timeLimitSeconds: 60,
+});
+
+/** Dials and gives back the carrier's id. */
+async function dialed(digits: string, more: Partial<ReturnType<typeof request>> = {}) {
+  const asked = { ...request(digits), ...more };
+  const outcome = await bench.carrier.dial(asked);
+  if (outcome.outcome !== 'accepted') throw new Error(`not accepted: ${outcome.outcome}`);
+  return { ...asked, sid: outcome.carrierSid };
+}
+
+const callbacksOf = (callId: string) => bench.customer.to(`/carrier/calls/${callId}/status`);
+/** Calls of earlier tests may still be ringing; they get nothing to do. */
+const answerWith = (answer: typeof SAY) => {
+  const first = call + 1;
+  bench.customer.answer = ({ path }) => {
+    const asking = Number(/call_(\d+)\/twiml$/.exec(path)?.[1]);
+    if (Number.isNaN(asking)) return undefined;
+    return asking >= first ? answer : HANG_UP;
+  };
+};
+
+beforeEach(() => {
+  answerWith(SAY);
+  bench.customer.onStream = undefined;
+});
+
+describe('a call that is answered', () => {
+  it('fires signed callbacks, fetches TwiML, and is billed by whole seconds', async () => {
+    const { sid, callId } = await dialed('00');
+    await bench.ended(sid);
+    await until(() => callbacksOf(callId).length === 3);
+    const seen = callbacksOf(callId);
+    expect(seen.map(({ params }) => [params['SequenceNumber'], params['CallStatus']])).toEqual([
+      ['0', 'initiated'],
+      ['1', 'in-progress'],
+      ['2', 'completed'],
+    ]);
+    expect(bench.customer.to(`/carrier/calls/${callId}/`).every(({ signed }) => signed)).toBe(true);
+    expect(seen[2]?.params).toMatchObject({
+      CallSid: sid,
+      AccountSid: bench.config.carriers.test.accountSid,
+      Direction: 'outbound-api',
+      CallbackSource: 'call-progress-events',
+      ApiVersion: '2010-04-01',
+      CallDuration: '1',
+      Duration: '1',
+      SipResponseCode: '200',
+      Timestamp: expect.stringMatching(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000$/),
+    });
+    // A fragment is an instruction to the carrier; it is not part of the request.
+    expect(seen[0]?.path).not.toContain('rc=3');
+    expect(await bench.carrier.fetch(sid)).toMatchObject({
+      carrierSid: sid,
+      status: 'completed',
+      durationSeconds: 1,
+      createdAt: expect.any(Number),
+      startedAt: expect.any(Number),
+      endedAt: expect.any(Number),
+    });
+  });
+
+  it('hangs up at once when the script says so', async () => {
+    answerWith(HOLD);
+    const { sid } = await dialed('06');
+    expect(await bench.ended(sid)).toMatchObject({ status: 'completed', duration_seconds: 1 });
+  });
+
+  it('is ended by its time limit, and the limit can be moved', async () => {
+    answerWith(HOLD);
+    const short = await dialed('07', { timeLimitSeconds: 1 });
+    const moved = await dialed('07', { timeLimitSeconds: 60 });
+    await until(async () => (await bench.story(moved.sid)).status === 'in-progress');
+    await bench.carrier.limitTo(moved.sid, 2);
+    expect(await bench.ended(short.sid)).toMatchObject({ status: 'completed', duration_seconds: 1 });
+    expect(await bench.ended(moved.sid)).toMatchObject({ duration_seconds: 2, time_limit_seconds: 2 });
+  });
+
+  it('is completed when we hang up, and hanging up twice is no error', async () => {
+    answerWith(HOLD);
+    const { sid } = await dialed('07');
+    await until(async () => (await bench.story(sid)).status === 'in-progress');
+    await bench.carrier.hangUp(sid);
+    expect(await bench.carrier.fetch(sid)).toMatchObject({ status: 'completed', durationSeconds: 1 });
+    await expect(bench.carrier.hangUp(sid)).resolves.toBeUndefined();
+    await expect(bench.carrier.limitTo(sid, 100)).resolves.toBeUndefined();
+  });
+});
+
+describe('a call that is not answered', () => {
+  it.each([
+    ['01', 'busy', '486'],
+    ['03', 'failed', '503'],
+    ['04', 'busy', '603'],
+  ])('of number …%s ends %s with SIP %s', async (digits, status, sip) => {
+    const { sid, callId } = await dialed(digits);
+    expect(await bench.ended(sid)).toMatchObject({ status, duration_seconds: 0 });
+    await until(() => callbacksOf(callId).length === 2);
+    expect(callbacksOf(callId)[1]?.params).toMatchObject({
+      CallStatus: status,
+      SipResponseCode: sip,
+      CallDuration: '0',
+      SequenceNumber: '1',
+    });
+    expect(bench.customer.to(`/carrier/calls/${callId}/twiml`)).toHaveLength(0);
+  });
+
+  it('of number …02 rings until the timeout of the request', async () => {
+    const { sid } = await dialed('02', { ringTimeoutSeconds: 1 });
+    expect(await bench.ended(sid)).toMatchObject({ status: 'no-answer', sip_code: 487, duration_seconds: 0 });
+  });
+
+  it('is canceled when we hang up while it rings', async () => {
+    const { sid } = await dialed('02');
+    await bench.carrier.hangUp(sid);
+    expect(await bench.ended(sid)).toMatchObject({ status: 'canceled', sip_code: 487 });
+  });
+});
+
+describe('the faults of callbacks', () => {
+  const arrived = async (digits: string, count: number) => {
+    const { sid, callId } = await dialed(digits);
+    await bench.ended(sid);
+    await until(() => callbacksOf(callId).length >= count);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return callbacksOf(callId);
+  };
+  const sequences = (seen: Awaited<ReturnType<typeof arrived>>) => seen.map(({ params }) => params['SequenceNumber']);
+
+  it('…20 sends each three times', async () => {
+    expect(sequences(await arrived('20', 9)).toSorted()).toEqual(['0', '0', '0', '1', '1', '1', '2', '2', '2']);
+  });
+
+  it('…21 sends the last first', async () => {
+    expect(sequences(await arrived('21', 3))).toEqual(['2', '1', '0']);
+  });
+
+  it('…22 sends them late', async () => {
+    const { sid, callId } = await dialed('22');
+    await bench.ended(sid);
+    expect(callbacksOf(callId).some(({ params }) => params['CallStatus'] === 'completed')).toBe(false);
+    await until(() => callbacksOf(callId).length === 3);
+  });
+
+  it('…23 never sends the final one', async () => {
+    expect(sequences(await arrived('23', 2))).toEqual(['0', '1']);
+  });
+
+  it('…24 sends none', async () => {
+    expect(await arrived('24', 0)).toEqual([]);
+  });
+
+  it('…50 signs the callbacks wrongly, and nothing else', async () => {
+    const seen = await arrived('50', 3);
+    expect(seen.map(({ signed }) => signed)).toEqual([false, false, false]);
+    expect(bench.customer.to(seen[0]!.path.replace('/status', '/twiml')).map(({ signed }) => signed)).toEqual([true]);
+  });
+
+  it('…51 sends fields nobody knows, signed', async () => {
+    const seen = await arrived('51', 3);
+    expect(seen[0]?.params).toMatchObject({ FutureField: 'a & b = c', Ünïcode: '✓' });
+    expect(seen.every(({ signed }) => signed)).toBe(true);
+  });
+
+  it('are retried as the URL says: on 5xx here, with one token', async () => {
+    let refusals = 2;
+    bench.customer.answer = ({ path, params }) => {
+      if (path.endsWith('/twiml')) return SAY;
+      return params['CallStatus'] === 'completed' && refusals-- > 0 ? { status: 503 } : undefined;
+    };
+    const seen = await arrived('00', 5);
+    const last = seen.filter(({ params }) => params['CallStatus'] === 'completed');
+    expect(last).toHaveLength(3);
+    expect(new Set(last.map(({ headers }) => headers['i-twilio-idempotency-token'])).size).toBe(1);
+  });
+});
+
+describe('a create that goes wrong', () => {
+  it('…30 is ambiguous once, and there is no call', async () => {
+    const asked = request('30');
+    expect(await bench.carrier.dial(asked)).toEqual({ outcome: 'ambiguous' });
+    expect(await bench.carrier.findPlaced({ ...asked, since: Date.now() - 60_000 })).toEqual([]);
+  });
+
+  it('…31 is throttled twice, then accepted', async () => {
+    const asked = request('31');
+    const outcomes = [];
+    for (let i = 0; i < 3; i++) outcomes.push((await bench.carrier.dial(asked)).outcome);
+    expect(outcomes).toEqual(['throttled', 'throttled', 'accepted']);
+  });
+
+  it('…32 loses the answer of a call that is found by looking, and tells its id by the first callback', async () => {
+    const asked = request('32');
+    const since = Date.now();
+    expect(await bench.carrier.dial(asked)).toEqual({ outcome: 'ambiguous' });
+    const [found, ...others] = await bench.carrier.findPlaced({ ...asked, since });
+    expect(others).toEqual([]);
+    await until(() => callbacksOf(asked.callId).length > 0);
+    expect(callbacksOf(asked.callId)[0]?.params['CallSid']).toBe(found?.carrierSid);
+  });
+
+  it('…33 places the call when we have long given up', async () => {
+    const asked = request('33');
+    const slow = bench.carrier.dial(asked);
+    expect((await bench.all()).some(({ sid }) => sid === asked.callId)).toBe(false);
+    expect((await slow).outcome).toBe('accepted');
+  });
+
+  it('can be asked for whatever the number', async () => {
+    expect((await bench.control('/faults', { fault: 'create-500', count: 1 })).status).toBe(200);
+    expect(await bench.carrier.dial(request('00'))).toEqual({ outcome: 'ambiguous' });
+    expect((await bench.carrier.dial(request('00'))).outcome).toBe('accepted');
+    expect((await bench.control('/faults', { fault: 'no such fault' })).status).toBe(400);
+  });
+
+  it.each([
+    ['+15005550001', { outcome: 'refused', endReason: 'invalid_number' }],
+    ['+15005550002', { outcome: 'refused', endReason: 'invalid_number' }],
+    ['+15005550003', { outcome: 'refused', endReason: 'rejected' }],
+    ['+15005550004', { outcome: 'refused', endReason: 'rejected' }],
+    ['12025550100', { outcome: 'refused', endReason: 'invalid_number' }],
+  ])('because of the number %s is refused', async (to, outcome) => {
+    expect(await bench.carrier.dial({ ...request('00'), to })).toEqual(outcome);
+  });
+
+  it('because the caller is not ours is refused', async () => {
+    const outcome = await bench.carrier.dial({ ...request('00'), from: '+15005550009' });
+    expect(outcome).toEqual({ outcome: 'refused', endReason: 'carrier_failed' });
+  });
+});
+
+describe('findPlaced', () => {
+  it('finds the calls between two numbers since a moment, newest first, queued and ended ones alike', async () => {
+    const to = '+12025550199';
+    const old = await dialed('99', { to });
+    await bench.ended(old.sid);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const since = Date.now();
+    const ended = await dialed('99', { to });
+    await bench.ended(ended.sid);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const queued = await dialed('99', { to });
+    const found = await bench.carrier.findPlaced({ to, from, since });
+    expect(found.map(({ carrierSid }) => carrierSid)).toEqual([queued.sid, ended.sid]);
+  });
+});
+
+describe('a stream', () => {
+  it('carries audio both ways in real time, echoes marks when they were heard, and clears', async () => {
+    const agents: ReturnType<typeof openAgent>[] = [];
+    const upgrades: unknown[] = [];
+    bench.customer.onStream = (socket, upgrade) => {
+      upgrades.push(upgrade);
+      agents.push(openAgent(socket));
+    };
+    const callId = `call_${call + 1}`;
+    const parameter = '<Parameter name="a" value="b &amp; c"/>';
+    const body = `<Response><Connect><Stream url="${bench.customer.streamUrl}/stream/${callId}">${parameter}</Stream></Connect></Response>`;
+    answerWith({ contentType: 'text/xml', body });
+    const { sid } = await dialed('07');
+    await until(() => agents[0]?.messages.some(({ event }) => event === 'media') ?? false);
+    const agent = agents[0]!;
+    expect(upgrades).toEqual([{ path: `/stream/${callId}`, signed: true }]);
+    expect(agent.messages[0]).toMatchObject({ event: 'connected', protocol: 'Call', version: '1.0.0' });
+    expect(agent.messages[1]).toMatchObject({
+      event: 'start',
+      sequenceNumber: '1',
+      start: {
+        callSid: sid,
+        accountSid: bench.config.carriers.test.accountSid,
+        tracks: ['inbound'],
+        mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8_000, channels: 1 },
+        customParameters: { a: 'b & c' },
+      },
+    });
+    expect(agent.messages[2]).toMatchObject({
+      sequenceNumber: '2',
+      media: { track: 'inbound', chunk: '1', timestamp: '0' },
+    });
+
+    const sentAt = performance.now();
+    const echo = agent.next(({ mark }) => mark?.name === 'played');
+    agent.media(tone(500));
+    agent.mark('played');
+    const played = await echo;
+    expect(played.at - sentAt).toBeGreaterThan(450);
+
+    const early = agent.next(({ mark }) => mark?.name === 'cleared');
+    agent.media(tone(20_000));
+    agent.mark('cleared');
+    agent.clear();
+    await early;
+    const idle = agent.next(({ mark }) => mark?.name === 'idle');
+    agent.mark('idle');
+    await idle;
+
+    agent.close();
+    const story = await bench.ended(sid);
+    expect(story.status).toBe('completed');
+    expect(story.streams[0]).toMatchObject({ mediaReceived: 2, clears: 1 });
+    expect(story.streams[0]?.marks.map(({ name }) => name)).toEqual(['played', 'cleared', 'idle']);
+
+    const frames = agent.messages.filter(({ event }) => event === 'media');
+    const span = frames.at(-1)!.at - frames[0]!.at;
+    expect(frames.length).toBeGreaterThan(25);
+    expect(Math.abs(span / (frames.length - 1) - 20)).toBeLessThan(2);
+
+    const heard = Buffer.from(await (await fetch(`${bench.url}/simulator/calls/${sid}/heard.wav`)).arrayBuffer());
+    expect(heard.toString('ascii', 0, 4)).toBe('RIFF');
+    const loud = [...new Int16Array(heard.buffer.slice(heard.byteOffset + 44))].filter((s) => Math.abs(s) > 1_000);
+    // Half a second of a tone was heard; the twenty seconds that were cleared were not.
+    expect(loud.length).toBeGreaterThan(3_000);
+    expect(loud.length).toBeLessThan(4_500);
+  });
+
+  it('ends with stop when the call ends, and the next verb runs when we close it', async () => {
+    const agents: ReturnType<typeof openAgent>[] = [];
+    bench.customer.onStream = (socket) => agents.push(openAgent(socket));
+    const next = `<Redirect method="POST">${bench.customer.baseUrl}/after</Redirect>`;
+    answerWith(streamTwiml(`${bench.customer.streamUrl}/stream/x`, next) as typeof SAY);
+    const stopped = await dialed('07');
+    await until(() => agents.length === 1 && agents[0]!.messages.length > 2);
+    await bench.carrier.hangUp(stopped.sid);
+    await agents[0]!.closed;
+    expect(agents[0]!.messages.at(-1)).toMatchObject({ event: 'stop', stop: { callSid: stopped.sid } });
+    expect(bench.customer.to('/after')).toHaveLength(0);
+
+    await dialed('07');
+    await until(() => agents.length === 2 && agents[1]!.messages.length > 2);
+    agents[1]!.close();
+    await until(() => bench.customer.to('/after').length === 1);
+    expect(bench.customer.to('/after')[0]?.signed).toBe(true);
+  });
+
+  it.each([
+    ['is refused', (base: string) => `${base}/stream/x`, 31920],
+    ['has a query string', (base: string) => `${base}/stream/x?a=1`, 31920],
+    ['is not wss off loopback', () => 'ws://192.0.2.1/stream/x', 31922],
+    ['leads nowhere', () => 'ws://127.0.0.1:1/stream/x', 31902],
+  ])('that %s goes on with the next verb', async (_, url, code) => {
+    const next = `<Redirect method="POST">${bench.customer.baseUrl}/next-verb</Redirect>`;
+    answerWith(streamTwiml(url(bench.customer.streamUrl), next) as typeof SAY);
+    const before = bench.customer.to('/next-verb').length;
+    const { sid } = await dialed('07');
+    const story = await bench.ended(sid);
+    expect(story.errors[0]?.code).toBe(code);
+    expect(bench.customer.to('/next-verb').length).toBe(before + 1);
+  });
+});
