@@ -72,7 +72,8 @@ export function createLine(deps: { farEnd: FarEnd; ticker: Ticker }): Line {
       heardBytes += FRAME_BYTES;
     }
     deps.farEnd.hear(playing);
-    listener?.frame(deps.farEnd.speak() ?? silence);
+    const said = deps.farEnd.speak() ?? silence;
+    listener?.frame(said);
   }
 
   function clear(): void {
