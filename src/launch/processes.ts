@@ -51,7 +51,7 @@ export function createProcesses(p: {
         const asked = groups.flatMap((group) => running[group]);
         await Promise.all(asked.map((process_) => process_.stop(graceMs)));
       }
-      watchdog.close();
+      await watchdog.close();
     },
   };
 }

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 export interface Watchdog {
   watch(pid: number): void;
   forget(pid: number): void;
-  close(): void;
+  /** Resolves when the watchdog is gone, with nothing left to end. */
+  close: () => Promise<void>;
 }
 
 /** Runs in a process of its own: reads "+pid" and "-pid" lines, and when they end, so does every process still listed. */
@@ -34,6 +35,12 @@ export function startWatchdog(): Watchdog {
   return {
     watch: (pid) => void child.stdin.write(`+${pid}\n`),
     forget: (pid) => void child.stdin.write(`-${pid}\n`),
-    close: () => void child.stdin.end(),
+    close: () =>
+      new Promise((resolve) => {
+        if (child.exitCode !== null || child.signalCode !== null) return resolve();
+        child.once('close', () => resolve());
+        child.ref();
+        child.stdin.end();
+      }),
   };
 }

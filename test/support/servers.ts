@@ -27,7 +27,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   };
   const stop = async () => {
     await Promise.all(running.splice(0).map((server) => server.stop()));
-    watchdog.close();
+    await watchdog.close();
     await ports.release();
     await rm(folder, { recursive: true, force: true });
   };

@@ -1,0 +1,85 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { packageRoot } from '../../src/launch/cache-folder.js';
+import { readRuntime, type Runtime } from '../../src/launch/runtime-file.js';
+
+/** A `callwright dev` (or another command) of its own, from the build. */
+export interface Launched {
+  child: ChildProcess;
+  dataFolder: string;
+  /** Everything it wrote so far. */
+  output(): string;
+  /** Its runtime.json, waiting until there is one that `holds`. */
+  runtime(holds?: (runtime: Runtime) => boolean): Promise<Runtime>;
+  /** Its exit code, or the signal that ended it. */
+  exited: Promise<number | string>;
+  /** Pids of every process that descends from it, the launcher itself included, whoever its parent is by now. */
+  processes(): Promise<number[]>;
+  /** Ends it if it runs, and whatever it left; removes its data folder unless that was given. */
+  destroy(): Promise<void>;
+}
+
+const READY_WITHIN_MS = 120_000;
+
+/** A folder for one stack's data. */
+export function newDataFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'callwright-test-data-'));
+}
+
+export async function launch(
+  options: { command?: 'dev' | 'demo' | 'reset'; dataFolder?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<Launched> {
+  const dataFolder = options.dataFolder ?? (await newDataFolder());
+  const mark = randomUUID();
+  const program = join(packageRoot(), 'dist/src/cli/main.js');
+  const child = spawn(process.execPath, [program, options.command ?? 'dev'], {
+    env: { ...process.env, ...options.env, CALLWRIGHT_DATA_DIR: dataFolder, CALLWRIGHT_TEST_MARK: mark },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
+
+  return {
+    child,
+    dataFolder,
+    output: () => output,
+    exited,
+    async runtime(holds = () => true) {
+      const deadline = Date.now() + READY_WITHIN_MS;
+      while (Date.now() < deadline) {
+        const runtime = await readRuntime(dataFolder);
+        if (runtime !== undefined && holds(runtime)) return runtime;
+        if (child.exitCode !== null || child.signalCode !== null) break;
+        await sleep(50);
+      }
+      throw new Error(`The expected runtime.json did not come. The launcher wrote:\n${output}`);
+    },
+    processes: () => processesWith(mark),
+    async destroy() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM');
+        await Promise.race([exited, sleep(15_000, undefined, { ref: false })]);
+        child.kill('SIGKILL');
+      }
+      for (const pid of await processesWith(mark)) process.kill(pid, 'SIGKILL');
+      if (options.dataFolder === undefined) await rm(dataFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** By their environment, which they inherit: a process that lost its parent still has it. */
+async function processesWith(mark: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const environ = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '');
+    if (environ.includes(`CALLWRIGHT_TEST_MARK=${mark}`)) found.push(Number(name));
+  }
+  return found;
+}
