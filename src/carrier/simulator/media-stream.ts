@@ -199,7 +199,10 @@ function receive(line: Line, log: StreamLog, data: Buffer): boolean {
   return false;
 }
 
-/** The carrier streams to `wss` only and sends no query string; plain `ws` is taken on loopback. */
+/**
+ * The carrier streams to `wss` only and sends no query string. Plain `ws` is taken on loopback, and to a bare name, which
+ * only a container network resolves.
+ */
 function faultOfUrl(text: string): { code: number; message: string } | undefined {
   let url: URL;
   try {
@@ -208,7 +211,7 @@ function faultOfUrl(text: string): { code: number; message: string } | undefined
     return { code: 31920, message: 'The stream URL is not a URL.' };
   }
   if (url.search !== '') return { code: 31920, message: 'A stream URL must not have a query string.' };
-  const loopback = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(url.hostname);
-  if (url.protocol === 'wss:' || (url.protocol === 'ws:' && loopback)) return undefined;
+  const nearby = /^(127\.\d+\.\d+\.\d+|\[::1\]|[a-z][a-z0-9-]*)$/.test(url.hostname);
+  if (url.protocol === 'wss:' || (url.protocol === 'ws:' && nearby)) return undefined;
   return { code: 31922, message: 'The scheme of a stream URL must be wss.' };
 }
