@@ -9,9 +9,9 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** A whole number, or `default` (null) for what the plan says. */
-export function wholeNumberOrDefault(text: string): number | null {
-  return text === 'default' ? null : wholeNumber(text);
+/** A whole number, or `default` for what the plan says. Options cannot be null: commander takes it for a missing value. */
+export function wholeNumberOrDefault(text: string): number | 'default' {
+  return text === 'default' ? text : wholeNumber(text);
 }
 
 /** An id, or `none` (null). */
@@ -39,7 +39,7 @@ export function expiry(text: string): Date {
   return date;
 }
 
-/** Country prefixes in a list (`+1,+44`), or `all` (null). */
-export function prefixes(text: string): string[] | null {
-  return text === 'all' ? null : text.split(',').map((prefix) => prefix.trim());
+/** Country prefixes in a list (`+1,+44`), or `all`. */
+export function prefixes(text: string): string[] | 'all' {
+  return text === 'all' ? text : text.split(',').map((prefix) => prefix.trim());
 }

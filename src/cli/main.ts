@@ -3,5 +3,6 @@ import { createProgram } from './program.js';
 import { runProgram } from './run.js';
 
 void runProgram(createProgram(process), process).then((code) => {
-  process.exitCode = code;
+  // A command that stays up may have set a code of its own.
+  if (code !== 0) process.exitCode = code;
 });

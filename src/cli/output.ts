@@ -1,14 +1,32 @@
 import type { Micros } from '../domain/money.js';
 import type { CliProcess } from './run.js';
 
+const NO_BORDER = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  right: '',
+  'right-mid': '',
+  mid: '',
+  'mid-mid': '',
+  middle: '',
+};
+
 type Cell = string | number | boolean | null | undefined;
 
 /** How results are shown: JSON for scripts, a table or a line for people. */
 export interface Output {
   readonly json: boolean;
-  /** `rows` is the JSON answer; people see the columns named, each with its heading. */
-  table(rows: readonly object[], columns: Record<string, string>): Promise<void>;
-  /** One object: a table of its fields for people, under a sentence. */
+  /** `rows` is the JSON answer; people see the columns named, each with its heading, of `shown`. */
+  table(rows: readonly object[], columns: Record<string, string>, shown?: readonly object[]): Promise<void>;
+  /** One object: its fields for people, under a sentence. */
   record(sentence: string, value: object): Promise<void>;
 }
 
@@ -17,19 +35,24 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
   const asJson = (value: unknown) => write(JSON.stringify(value, null, 2));
   return {
     json,
-    async table(rows, columns) {
+    async table(rows, columns, shown = rows) {
       if (json) return asJson(rows);
       if (rows.length === 0) return write('None.');
       const { default: Table } = await import('cli-table3');
       const table = new Table({ head: Object.values(columns), style: { head: [], border: [] } });
-      for (const row of rows) table.push(Object.keys(columns).map((name) => cell(Reflect.get(row, name))));
+      for (const row of shown) table.push(Object.keys(columns).map((name) => cell(Reflect.get(row, name))));
       write(table.toString());
     },
     async record(sentence, value) {
       if (json) return asJson(value);
       if (sentence !== '') write(sentence);
       const { default: Table } = await import('cli-table3');
-      const table = new Table({ style: { head: [], border: [] }, colWidths: [null, 90], wordWrap: true });
+      const table = new Table({
+        chars: NO_BORDER,
+        style: { head: [], border: [] },
+        colWidths: [null, 96],
+        wordWrap: true,
+      });
       for (const [name, field] of Object.entries(value)) table.push({ [name]: cell(field) });
       write(table.toString());
     },

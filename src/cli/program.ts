@@ -68,8 +68,14 @@ function addAccountCommands(program: Command, run: Run): void {
     .description('create an account, with a test balance of 1,000 USD')
     .addOption(new Option('--plan <plan>', 'decides its limits').choices(PLANS).default('trial'))
     .action((name, options) => run(async () => (await load()).createAccount, name, options));
-  accounts.command('list').action(() => run(async () => (await load()).listAccounts));
-  accounts.command('show <account_id>').action((id) => run(async () => (await load()).showAccount, id));
+  accounts
+    .command('list')
+    .description('every account')
+    .action(() => run(async () => (await load()).listAccounts));
+  accounts
+    .command('show <account_id>')
+    .description('one account')
+    .action((id) => run(async () => (await load()).showAccount, id));
   accounts
     .command('limits <account_id>')
     .description('show the limits of one account, or change them')
@@ -94,7 +100,10 @@ function addKeyCommands(program: Command, run: Run): void {
     .addOption(new Option('--mode <mode>', 'live moves real money').choices(MODES).default('live'))
     .option('--expires <when>', 'a date, or a time from now like 30d, 12h or 90m', expiry)
     .action((id, options) => run(async () => (await load()).createKey, id, options));
-  keys.command('list <account_id>').action((id) => run(async () => (await load()).listKeys, id));
+  keys
+    .command('list <account_id>')
+    .description('the keys of an account, without their secrets')
+    .action((id) => run(async () => (await load()).listKeys, id));
   keys
     .command('revoke <key_id>')
     .description('end a key; calls that run go on')
@@ -115,12 +124,26 @@ function addAgentCommands(program: Command, run: Run): void {
       .option('--ring-timeout <seconds>', '5 to 120', wholeNumber)
       .option('--webhook-url <url>', 'receives the completion event of its calls')
       .option('--phone-number <number>', 'a number of the account that it calls from');
-  withFields(agents.command('create <account_id>').requiredOption('--name <name>', 'descriptive name')).action(
-    (id, options) => run(async () => (await load()).createAgent, id, options),
-  );
-  agents.command('list <account_id>').action((id) => run(async () => (await load()).listAgents, id));
-  agents.command('show <agent_id>').action((id) => run(async () => (await load()).showAgent, id));
-  withFields(agents.command('update <agent_id>').option('--name <name>', 'descriptive name'))
+  withFields(
+    agents
+      .command('create <account_id>')
+      .description('create an agent')
+      .requiredOption('--name <name>', 'descriptive name'),
+  ).action((id, options) => run(async () => (await load()).createAgent, id, options));
+  agents
+    .command('list <account_id>')
+    .description('the agents of an account')
+    .action((id) => run(async () => (await load()).listAgents, id));
+  agents
+    .command('show <agent_id>')
+    .description('one agent with its instruction')
+    .action((id) => run(async () => (await load()).showAgent, id));
+  withFields(
+    agents
+      .command('update <agent_id>')
+      .description('change an agent; running calls keep it as it was')
+      .option('--name <name>', 'descriptive name'),
+  )
     .addOption(new Option('--clear <field...>', 'remove an optional field').choices(CLEARABLE))
     .action((id, options) => run(async () => (await load()).updateAgent, id, options));
 }
@@ -133,7 +156,10 @@ function addNumberCommands(program: Command, run: Run): void {
     .description('give a number (E.164) to an account')
     .option('--agent <agent_id>', 'answers this number in place of the inbound agent of the account')
     .action((id, number, options) => run(async () => (await load()).addNumber, id, number, options));
-  numbers.command('list <account_id>').action((id) => run(async () => (await load()).listNumbers, id));
+  numbers
+    .command('list <account_id>')
+    .description('the numbers of an account; calls are placed from the first')
+    .action((id) => run(async () => (await load()).listNumbers, id));
   numbers
     .command('agent <number> <agent_id>')
     .description('name the agent that answers this number; "none" for the inbound agent of the account')

@@ -1,5 +1,4 @@
 import { usdFromMicros, type Micros } from '../domain/money.js';
-import type { Mode } from '../domain/ids.js';
 import { limitsOf } from '../store/accounts.js';
 import type { Balance } from '../store/ledger.js';
 import type { AccountDocument } from '../store/models/account.js';
@@ -63,10 +62,6 @@ export function phoneNumberView(number: PhoneNumberDocument) {
     agent_id: number.agentId,
     created_at: number.createdAt.toISOString(),
   });
-}
-
-export function balanceView(accountId: string, mode: Mode, balance: Balance) {
-  return { account_id: accountId, mode, ...amounts(balance) };
 }
 
 /** Each amount in exact micro-USD and in USD. */

@@ -4,18 +4,22 @@ import { E164_PATTERN } from '../domain/phone-number.js';
 
 const template = z
   .string()
-  .max(16_384)
+  .max(16_384, 'must have at most 16,384 characters')
   .refine(isTemplate, 'must be a string with a JSON object whose values are null, boolean, number or string');
 
 const agentFields = z.object({
-  name: z.string().trim().min(1).max(100),
-  instruction: z.string().trim().min(1).max(32_768),
+  name: text(100),
+  instruction: text(32_768),
   voice: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'must be a word of 1 to 64 letters, digits, _ or -'),
   language: z.string().refine(isLanguageTag, 'must be a language tag like en-US'),
   outputParameters: template.exactOptional(),
-  maxDurationSeconds: z.number().int().min(30).max(14_400),
-  ringTimeoutSeconds: z.number().int().min(5).max(120),
-  webhookUrl: z.string().max(2_048).refine(isHttpUrl, 'must be an http or https URL').exactOptional(),
+  maxDurationSeconds: wholeNumber(30, 14_400),
+  ringTimeoutSeconds: wholeNumber(5, 120),
+  webhookUrl: z
+    .string()
+    .max(2_048, 'must have at most 2,048 characters')
+    .refine(isHttpUrl, 'must be an http or https URL')
+    .exactOptional(),
   phoneNumber: z.string().regex(E164_PATTERN, 'must be E.164, like +12025550123').exactOptional(),
 });
 
@@ -42,6 +46,16 @@ export function checkAgentFields(fields: unknown): AgentFields {
     return `${PUBLIC_NAMES[name] ?? name}: ${message}`;
   });
   throw new ServiceError('MISSING_PARAMS', faults.join('; '));
+}
+
+function text(maxLength: number) {
+  const fault = `must have 1 to ${maxLength.toLocaleString('en-US')} characters`;
+  return z.string(fault).trim().min(1, fault).max(maxLength, fault);
+}
+
+function wholeNumber(min: number, max: number) {
+  const fault = `must be a whole number from ${min} to ${max.toLocaleString('en-US')}`;
+  return z.int(fault).min(min, fault).max(max, fault);
 }
 
 function isTemplate(text: string): boolean {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../domain/errors.js';
 import type { Plan } from '../../store/models/account.js';
-import { createAccounts, type LimitChanges } from '../../store/accounts.js';
+import { createAccounts } from '../../store/accounts.js';
 import type { Connection } from '../connect.js';
 import type { Output } from '../output.js';
 import { accountView } from '../views.js';
@@ -30,8 +30,20 @@ export async function showAccount({ database }: Connection, out: Output, account
   await out.record('', accountView(account));
 }
 
-export async function setLimits(on: Connection, out: Output, accountId: string, changes: LimitChanges) {
-  if (Object.keys(changes).length === 0) return showAccount(on, out, accountId);
+/** Options of `accounts limits`, as commander names them; `default` and `all` lift what was set for this account. */
+export interface LimitOptions {
+  plan?: Plan;
+  requestsPerMinute?: number | 'default';
+  concurrentCalls?: number | 'default';
+  allowedCountryPrefixes?: string[] | 'all';
+}
+
+export async function setLimits(on: Connection, out: Output, accountId: string, options: LimitOptions) {
+  if (Object.keys(options).length === 0) return showAccount(on, out, accountId);
+  const lifted = (value: unknown) => value === 'default' || value === 'all';
+  const changes = Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [name, lifted(value) ? null : value]),
+  );
   await out.record('Limits set.', accountView(await createAccounts(on.database).setLimits(accountId, changes)));
 }
 

@@ -8,7 +8,7 @@ import type { AccountDocument } from '../../store/models/account.js';
 import type { Connection } from '../connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { CliError } from '../run.js';
-import { amounts, balanceView } from '../views.js';
+import { amounts } from '../views.js';
 
 const MODES: readonly Mode[] = ['live', 'test'];
 
@@ -39,17 +39,19 @@ export async function topUp(
 export async function showBalance(on: Connection, out: Output, accountId: string, options: { mode?: Mode }) {
   const account = await findAccount(on, accountId);
   const ledger = createLedger(on.database);
-  const rows = [];
-  for (const mode of MODES.filter((each) => options.mode === undefined || each === options.mode)) {
-    rows.push(balanceView(account._id, mode, await ledger.balance(ledgerAccountId(account._id, mode))));
-  }
-  await out.table(rows, {
-    mode: 'Mode',
-    available_usd: 'Available USD',
-    held_usd: 'Held USD',
-    credited_usd: 'Credited USD',
-    billed_usd: 'Billed USD',
-  });
+  const modes = MODES.filter((mode) => options.mode === undefined || mode === options.mode);
+  const balances = await Promise.all(modes.map((mode) => ledger.balance(ledgerAccountId(account._id, mode))));
+  await out.table(
+    balances.map((balance, i) => ({ account_id: account._id, mode: modes[i], ...amounts(balance) })),
+    { mode: 'Mode', available: 'Available USD', held: 'Held USD', credited: 'Credited USD', billed: 'Billed USD' },
+    balances.map((balance, i) => ({
+      mode: modes[i],
+      available: formatUsd(balance.availableMicros),
+      held: formatUsd(balance.heldMicros),
+      credited: formatUsd(balance.creditedMicros),
+      billed: formatUsd(balance.billedMicros),
+    })),
+  );
 }
 
 /** Checks every ledger account, or those of one customer, against the sum of its operations. */

@@ -45,7 +45,7 @@ export function createMemoryLedgerStorage(): LedgerStorage & {
     },
     async *entriesBefore(id, epoch) {
       await nextTurn();
-      for (const entry of [...entries.values()]) {
+      for (const entry of entries.values()) {
         if (entry.ledgerAccountId === id && entry.epoch < epoch) yield structuredClone(entry);
       }
     },
