@@ -145,7 +145,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
   /** Result first, then the report, then the line: whoever hears of the end can read what was said. */
   async function wrapUp(reason: MediaEndReason, lengthMs: number): Promise<void> {
     const at = Date.now();
-    const [result, recorded] = await Promise.all([engineResult(reason), closeRecording(lengthMs)]);
+    const recorded = closeRecording(lengthMs);
+    const [result, inTime] = await Promise.all([engineResult(reason), within(RECORDING_WAIT_MS, recorded)]);
     const ending: ConversationEnding = {
       ...beginning,
       agentAudioPlayed,
@@ -154,7 +155,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
       endReason: reason,
       summary: result.summary,
       outputParameters: JSON.stringify(result.outputParameters),
-      hasRecording: recorded,
+      hasRecording: inTime ?? false,
       ...(result.answeredBy === undefined ? {} : { answeredBy: result.answeredBy }),
     };
     const stored = keeper.finish(ending);
@@ -163,7 +164,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
     await within(REPORT_WAIT_MS, reported);
     stream.close(reason === 'media_failed' ? 1011 : 1000, reason);
     logger.info({ callId, streamSid, reason, seconds: Math.round(lengthMs / 1_000) }, 'conversation over');
-    await Promise.all([stored, reported]);
+    const [isRecorded] = await Promise.all([recorded, stored, reported]);
+    if (isRecorded && !ending.hasRecording) await keeper.finish({ ...ending, hasRecording: true });
   }
 
   async function engineResult(reason: MediaEndReason): Promise<EngineResult> {
@@ -181,14 +183,13 @@ export function startConversation(deps: ConversationDeps): Conversation {
   }
 
   async function closeRecording(lengthMs: number): Promise<boolean> {
-    const closed = recorder.close(lengthMs).then(
-      () => true,
-      (error: unknown) => {
-        logger.error({ callId, err: error }, 'the recording could not be stored');
-        return false;
-      },
-    );
-    return (await within(RECORDING_WAIT_MS, closed)) ?? false;
+    try {
+      await recorder.close(lengthMs);
+      return true;
+    } catch (error) {
+      logger.error({ callId, err: error }, 'the recording could not be stored');
+      return false;
+    }
   }
 
   const ticking = setInterval(tick, TICK_MS);

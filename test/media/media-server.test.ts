@@ -232,7 +232,7 @@ describe('a media server under other conditions', () => {
     line.hangUp();
     await eventually(async () => (await media.signals(call.callId)).length === 2, 15_000);
     gate.open();
-    await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 30_000);
+    await eventually(async () => (await media.results.find(call.callId))?.hasRecording === true, 30_000);
     expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'carrier_stop', agentAudioPlayed: true });
     await media.close();
     await gate.close();
