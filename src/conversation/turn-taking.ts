@@ -2,11 +2,14 @@ import { decodeMulaw } from '../audio/mulaw.js';
 import type { VoiceActivityDetector } from './voice-activity.js';
 
 const FRAME_MS = 20;
-/** A turn starts when this many of the last frames are voice: 80 ms, so that a click is no turn. */
-const START_VOTES = 4;
-/** It goes on while this many are, so that a breath of noise does not keep it open. */
+/**
+ * A turn starts with 160 ms of voice: the detector goes on saying voice for 100 ms and more after it, so that a click of
+ * 20 ms looks like 140.
+ */
+const START_FRAMES = 8;
+/** It goes on while most of the last frames are voice, so that a breath of noise does not keep it open. */
 const CONTINUE_VOTES = 3;
-const WINDOW = 5;
+const CONTINUE_WINDOW = 5;
 /** Silence after voice that ends the caller's turn. */
 export const END_OF_TURN_MS = 600;
 
@@ -37,13 +40,12 @@ export function createTurnTaking(detector: VoiceActivityDetector): TurnTaking {
 
   return {
     push(frame, timestampMs) {
-      votes = [...votes, detector.isVoice(decodeMulaw(frame))].slice(-WINDOW);
-      const voiced = votes.filter(Boolean).length;
+      votes = [...votes, detector.isVoice(decodeMulaw(frame))].slice(-START_FRAMES);
       const frameEndMs = timestampMs + FRAME_MS;
       if (turn === undefined) {
-        if (voiced < START_VOTES) return { voiceMs: 0 };
-        turn = { startMs: Math.max(0, frameEndMs - START_VOTES * FRAME_MS), endMs: frameEndMs };
-      } else if (voiced >= CONTINUE_VOTES) {
+        if (votes.length < START_FRAMES || votes.includes(false)) return { voiceMs: 0 };
+        turn = { startMs: Math.max(0, frameEndMs - START_FRAMES * FRAME_MS), endMs: frameEndMs };
+      } else if (votes.slice(-CONTINUE_WINDOW).filter(Boolean).length >= CONTINUE_VOTES) {
         turn.endMs = frameEndMs;
       } else if (frameEndMs - turn.endMs >= END_OF_TURN_MS) {
         const ended = turn;

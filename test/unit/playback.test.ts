@@ -1,0 +1,152 @@
+import { MULAW_SILENCE } from '../../src/audio/mulaw.js';
+import { createPlayback } from '../../src/conversation/playback.js';
+
+/** A playback on a clock that the test turns, with everything it did written down. */
+function playbackOnClock() {
+  let nowMs = 0;
+  const sent: string[] = [];
+  const frames: Uint8Array[] = [];
+  const played: [string, number, boolean][] = [];
+  const proven: { byte: number | undefined; atMs: number }[] = [];
+  const playback = createPlayback({
+    line: {
+      media: (frame) => {
+        sent.push('media');
+        frames.push(frame);
+      },
+      mark: (name) => void sent.push(name),
+      clear: () => void sent.push('clear'),
+    },
+    now: () => nowMs,
+    onPlayed: (...figures) => void played.push(figures),
+    onFramePlayed: (frame, atMs) => void proven.push({ byte: frame[0], atMs }),
+  });
+  return {
+    ...{ playback, sent, frames, played, proven },
+    marks: () => sent.filter((name) => name.startsWith('m') && name !== 'media'),
+    /** Turns the clock in steps of 40 ms, as the conversation does. */
+    run(ms: number): void {
+      for (const end = nowMs + ms; nowMs < end; nowMs += 40) playback.pump();
+    },
+  };
+}
+
+const audio = (ms: number, byte = 1) => new Uint8Array(ms * 8).fill(byte);
+
+describe('playback', () => {
+  it('cuts audio of any size to frames of 160 bytes and fills the last one with silence', () => {
+    const { playback, frames, run } = playbackOnClock();
+    playback.enqueue('a', audio(20).subarray(0, 100));
+    playback.enqueue('a', audio(20, 2).subarray(0, 100));
+    run(40);
+    expect(frames).toHaveLength(1);
+    playback.endItem('a');
+    run(40);
+    expect(frames.map((frame) => frame.length)).toEqual([160, 160]);
+    expect([...new Set(frames[0])]).toEqual([1, 2]);
+    expect([...(frames[1] ?? [])].filter((byte) => byte === 2)).toHaveLength(40);
+    expect(frames[1]?.at(-1)).toBe(MULAW_SILENCE);
+  });
+
+  it('stays 200 to 400 ms ahead of what is playing', () => {
+    const { playback, frames, run } = playbackOnClock();
+    playback.enqueue('a', audio(5_000));
+    for (let elapsed = 0; elapsed < 4_000; elapsed += 40) {
+      run(40);
+      const aheadMs = frames.length * 20 - elapsed;
+      expect(aheadMs).toBeGreaterThanOrEqual(200);
+      expect(aheadMs).toBeLessThanOrEqual(400);
+    }
+  });
+
+  it('marks every 200 ms and the end of an item, and tells by the marks what was heard', () => {
+    const { playback, marks, played, run } = playbackOnClock();
+    playback.enqueue('a', audio(500));
+    playback.endItem('a');
+    run(1_000);
+    expect(marks()).toEqual(['m1', 'm2', 'm3']);
+    expect(played).toEqual([]);
+    for (const name of marks()) playback.onMark(name);
+    expect(played).toEqual([
+      ['a', 200, false],
+      ['a', 400, false],
+      ['a', 500, true],
+    ]);
+    expect(playback.isIdle()).toBe(true);
+  });
+
+  it('plays items one after the other', () => {
+    const { playback, frames, run } = playbackOnClock();
+    playback.enqueue('a', audio(40, 1));
+    playback.enqueue('b', audio(40, 2));
+    run(200);
+    expect(frames.map((frame) => frame[0])).toEqual([1, 1]);
+    playback.endItem('a');
+    run(200);
+    expect(frames.map((frame) => frame[0])).toEqual([1, 1, 2, 2]);
+  });
+
+  it('takes a mark for all marks before it', () => {
+    const { playback, played, proven, run } = playbackOnClock();
+    playback.enqueue('a', audio(600));
+    run(400);
+    playback.onMark('m2');
+    expect(played.at(-1)).toEqual(['a', 400, false]);
+    expect(proven).toHaveLength(20);
+  });
+
+  it('lays proven frames end to end at the time they stood on the line', () => {
+    const { playback, proven, run } = playbackOnClock();
+    run(1_000);
+    playback.enqueue('a', audio(400));
+    run(400);
+    playback.onMark('m2');
+    expect(proven.map((frame) => frame.atMs)).toEqual(Array.from({ length: 20 }, (_, i) => 1_000 + i * 20));
+  });
+
+  it('counts nothing as played that a clear threw away, although its marks come back', () => {
+    const { playback, sent, marks, played, proven, run } = playbackOnClock();
+    playback.enqueue('a', audio(2_000));
+    playback.enqueue('b', audio(500));
+    run(600);
+    playback.onMark('m1');
+    playback.clear();
+    expect(sent.at(-1)).toBe('clear');
+    expect(played).toEqual([
+      ['a', 200, false],
+      ['a', 200, false],
+      ['b', 0, false],
+    ]);
+    for (const name of marks()) playback.onMark(name);
+    expect(played).toHaveLength(3);
+    expect(proven).toHaveLength(10);
+    expect(playback.isIdle()).toBe(true);
+  });
+
+  it('ignores audio that comes late for an item it dropped, and plays the next item at once', () => {
+    const { playback, frames, run } = playbackOnClock();
+    playback.enqueue('a', audio(2_000, 1));
+    run(200);
+    playback.clear();
+    const before = frames.length;
+    playback.enqueue('a', audio(500, 1));
+    playback.endItem('a');
+    playback.enqueue('b', audio(100, 2));
+    run(40);
+    expect(frames.slice(before).map((frame) => frame[0])).toEqual([2, 2, 2, 2, 2]);
+  });
+
+  it('sends no clear when there is nothing to drop', () => {
+    const { playback, sent } = playbackOnClock();
+    playback.clear();
+    expect(sent).toEqual([]);
+  });
+
+  it('tells how long the queued audio will last', () => {
+    const { playback, run } = playbackOnClock();
+    playback.enqueue('a', audio(1_000));
+    expect(playback.remainingMs()).toBe(1_000);
+    run(400);
+    expect(playback.remainingMs()).toBe(600);
+  });
+});

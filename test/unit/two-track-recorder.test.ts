@@ -1,0 +1,68 @@
+import { encodeMulaw } from '../../src/audio/mulaw.js';
+import { createTwoTrackRecorder } from '../../src/conversation/two-track-recorder.js';
+
+const frame = (level: number) => encodeMulaw(new Int16Array(160).fill(level));
+const LEVEL = 988;
+
+function recorder() {
+  const parts: Buffer[] = [];
+  let closed = false;
+  const tracks = createTwoTrackRecorder({
+    write: (pcm) => void parts.push(Buffer.from(pcm)),
+    close: async () => void (closed = true),
+  });
+  const all = () => Buffer.concat(parts);
+  return {
+    tracks,
+    isClosed: () => closed,
+    ms: () => all().length / 32,
+    at: (ms: number) => ({ caller: all().readInt16LE(ms * 32), agent: all().readInt16LE(ms * 32 + 2) }),
+  };
+}
+
+describe('the two-track recorder', () => {
+  it('lays both sides on one time line, with silence where nothing came', async () => {
+    const { tracks, at, ms, isClosed } = recorder();
+    tracks.put('caller', frame(1_000), 0);
+    tracks.put('agent', frame(-1_000), 20);
+    tracks.put('caller', frame(1_000), 60);
+    await tracks.close(100);
+    expect(ms()).toBe(100);
+    expect([0, 20, 40, 60, 80].map(at)).toEqual([
+      { caller: LEVEL, agent: 0 },
+      { caller: 0, agent: -LEVEL },
+      { caller: 0, agent: 0 },
+      { caller: LEVEL, agent: 0 },
+      { caller: 0, agent: 0 },
+    ]);
+    expect(isClosed()).toBe(true);
+  });
+
+  it('takes frames out of order, also across its blocks, while they can still come', async () => {
+    const { tracks, at } = recorder();
+    tracks.put('caller', frame(1_000), 1_500);
+    tracks.put('caller', frame(1_000), 990);
+    tracks.advance(2_900);
+    tracks.put('agent', frame(-1_000), 500);
+    await tracks.close(3_000);
+    expect([990, 1_005, 1_500].map((ms) => at(ms).caller)).toEqual([LEVEL, LEVEL, LEVEL]);
+    expect(at(510).agent).toBe(-LEVEL);
+  });
+
+  it('hands on what is settled and drops a frame that comes too late or from far away', async () => {
+    const { tracks, ms } = recorder();
+    tracks.advance(10_000);
+    expect(ms()).toBe(8_000);
+    tracks.put('caller', frame(1_000), 100);
+    tracks.put('caller', frame(1_000), 1e9);
+    await tracks.close(10_000);
+    expect(ms()).toBe(10_000);
+  });
+
+  it.each([0, 20, 1_000, 1_980, 12_340])('is as long as the call: %i ms', async (lengthMs) => {
+    const { tracks, ms } = recorder();
+    tracks.put('caller', frame(1_000), 0);
+    await tracks.close(lengthMs);
+    expect(ms()).toBe(lengthMs);
+  });
+});
