@@ -81,22 +81,22 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
   const docs = createDocs(shared);
   return {
     key: {
-      placeCall: outboundCall.post,
-      readOrPlaceCall: outboundCall.get,
+      placeCall: (ctx, principal) => outboundCall.post(ctx, principal),
+      readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
       readRecording: (ctx, principal, params) => readRecording(ctx, principal, params['call_id'] ?? ''),
     },
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
       reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
-      reportInboundStatus: status.inbound,
+      reportInboundStatus: (ctx) => status.inbound(ctx),
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },
     none: {
-      checkLiveness: health.live,
-      checkReadiness: health.ready,
-      readInterface: docs.document,
-      readDocs: docs.page,
+      checkLiveness: (ctx) => health.live(ctx),
+      checkReadiness: (ctx) => health.ready(ctx),
+      readInterface: (ctx) => docs.document(ctx),
+      readDocs: (ctx) => docs.page(ctx),
       readDocsFile: (ctx, params) => docs.file(ctx, params['file'] ?? ''),
     },
   };

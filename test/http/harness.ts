@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { createCallGateway } from '../../src/calls/gateway.js';
+import { sign, type SignedParams } from '../../src/carrier/twilio/signature.js';
+import { parseConfig } from '../../src/config.js';
+import { ledgerAccountId, type Mode } from '../../src/domain/ids.js';
+import { createApiServer } from '../../src/http/server.js';
+import { createAccounts } from '../../src/store/accounts.js';
+import { createAgents } from '../../src/store/agents.js';
+import { createApiKeys } from '../../src/store/api-keys.js';
+import { createIndexes, openDatabase } from '../../src/store/database.js';
+import { createLedger } from '../../src/store/ledger.js';
+import type { AccountDocument } from '../../src/store/models/account.js';
+import type { AgentDocument } from '../../src/store/models/agent.js';
+import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { runWorker } from '../../workers/worker.js';
+
+export const PUBLIC_BASE_URL = 'https://calls.test';
+export const STREAM_URL = 'wss://stream.test/audio';
+
+/** No carrier answers there: a dial proves at once that no call exists, and the call ends by itself. */
+const NOBODY = 'http://127.0.0.1:9';
+
+export interface Customer {
+  account: AccountDocument;
+  agent: AgentDocument;
+  liveKey: string;
+  testKey: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Parsed, where the answer is JSON. */
+  json: Record<string, unknown>;
+}
+
+export type Service = Awaited<ReturnType<typeof startService>>;
+
+/**
+ * The real application on a port of its own, with a database and a task queue of its own on the shared servers.
+ * @param options.worker false where no call is started
+ */
+export async function startService(options: { env?: Record<string, string>; worker?: boolean } = {}) {
+  const id = randomUUID();
+  const config = parseConfig({
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'silent',
+    PUBLIC_BASE_URL,
+    STREAM_URL,
+    API_PORT: '0',
+    MONGODB_URI: `${process.env.TEST_MONGODB_URI}/http_${id}`,
+    TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
+    TEMPORAL_TASK_QUEUE: `http-${id}`,
+    SIMULATOR_URL: NOBODY,
+    // The machine that runs the tests is shared; whether a call is in time is not what these tests are about.
+    ANSWER_WITHIN_MS: '1700',
+    ...options.env,
+  });
+  const logger = createLogger({ role: 'test', level: config.logLevel });
+  const database = await openDatabase(config.mongodbUri);
+  await createIndexes(database);
+  const gateway = await createCallGateway({ config });
+  const server = createApiServer({ config, database, gateway, logger });
+  const { port } = await server.listen();
+  const bundlePath = join(__dirname, '../../dist/workers/workflow-bundle.js');
+
+  function startWorker() {
+    const stop = new AbortController();
+    return { stop, worker: runWorker({ config, database, logger, stop: stop.signal, bundlePath }) };
+  }
+  const own = options.worker === false ? undefined : startWorker();
+  const baseUrl = `http://127.0.0.1:${port}`;
+
+  /** A customer with an agent, both keys and, unless said otherwise, 10 USD of live balance. */
+  async function customer(balanceMicros = 10_000_000): Promise<Customer> {
+    const account = await createAccounts(database).create({ name: 'Test', plan: 'growth' });
+    if (balanceMicros > 0) {
+      await createLedger(database).topUp({
+        ledgerAccountId: ledgerAccountId(account._id, 'live'),
+        paymentId: randomUUID(),
+        amountMicros: balanceMicros,
+      });
+    }
+    const agent = await createAgents(database).create({
+      accountId: account._id,
+      name: 'Reminders',
+      instruction: 'Remind the caller of the appointment.',
+      voice: 'amber',
+      language: 'en-US',
+    });
+    const keys = createApiKeys({ database, pepper: config.apiKeyPepper });
+    const key = async (mode: Mode) => (await keys.create({ accountId: account._id, mode, name: mode })).secret;
+    return { account, agent, liveKey: await key('live'), testKey: await key('test') };
+  }
+
+  async function request(path: string, init: RequestInit & { key?: string } = {}): Promise<Answer> {
+    const { key, ...rest } = init;
+    const headers = new Headers(rest.headers);
+    if (key !== undefined) headers.set('Authorization', `Bearer ${key}`);
+    const response = await fetch(`${baseUrl}${path}`, { ...rest, headers, signal: AbortSignal.timeout(20_000) });
+    return answerOf(response);
+  }
+
+  return {
+    config,
+    database,
+    gateway,
+    port,
+    baseUrl,
+    customer,
+    request,
+    startWorker,
+    accounts: createAccounts(database),
+    agents: createAgents(database),
+    phoneNumbers: createPhoneNumbers(database),
+    apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
+
+    /** POST /outbound_call with a JSON body. */
+    place(key: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+      return request('/outbound_call', {
+        method: 'POST',
+        key,
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+    },
+
+    /** POST of a form as the carrier account of a mode would send and sign it. */
+    carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<Answer> {
+      const { accountSid, authToken } = config.carriers[mode];
+      const params: SignedParams = { AccountSid: accountSid, ...form };
+      const signature = sign({ authToken, url: `${config.publicBaseUrl}${path}`, params });
+      return request(path, {
+        method: 'POST',
+        headers: { 'X-Twilio-Signature': signature },
+        body: new URLSearchParams({ AccountSid: accountSid, ...form }),
+      });
+    },
+
+    /** How many calls were ever asked for; a workflow is started only after this was written. */
+    callsAskedFor(): Promise<number> {
+      return database.callRequests.countDocuments({});
+    },
+
+    /** Workflows of this service that match a visibility query; visibility follows with a delay. */
+    async countWorkflows(query: string): Promise<number> {
+      const connection = await Connection.connect({ address: config.temporal.address });
+      try {
+        const client = new Client({ connection });
+        return (await client.workflow.count(`TaskQueue = "${config.temporal.taskQueue}" AND ${query}`)).count;
+      } finally {
+        await connection.close();
+      }
+    },
+
+    async close(given: { databaseIsClosed?: boolean } = {}): Promise<void> {
+      await server.close();
+      own?.stop.abort();
+      await own?.worker;
+      await gateway.close();
+      if (given.databaseIsClosed) return;
+      await database.connection.dropDatabase();
+      await database.close();
+    },
+  };
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {},
+  };
+}
+
+/** Waits for something that comes to be, at most 20 s. */
+export async function eventually<T>(look: () => Promise<T | undefined | null | false>): Promise<T> {
+  for (const giveUpAt = Date.now() + 20_000; ;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > giveUpAt) throw new Error('It did not come to be within 20 s.');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Asserts the error object: exactly its members, the code and the status of that code, and a request id beside it. */
+export function expectError(answer: Answer, status: number, code: string, message?: RegExp): void {
+  expect({ status: answer.status, code: answer.json['error_code'] }).toEqual({ status, code });
+  expect(answer.json['success']).toBe(false);
+  expect(answer.json['message']).toEqual(message ? expect.stringMatching(message) : expect.any(String));
+  expect(answer.headers.get('x-request-id')).toMatch(/\S/);
+}
