@@ -26,6 +26,8 @@ export interface LedgerWork {
   session: LedgerSession;
   /** Sweeps an account, or waits for the sweep of it that is on its way in this process. */
   sweepOnce(ledgerAccountId: string): Promise<void>;
+  /** Waits before the next attempt, a random while so that writers do not meet again. */
+  pause(attempt: number): Promise<void>;
 }
 
 export interface Decision {
@@ -51,7 +53,7 @@ export async function decide(work: LedgerWork, decision: Decision): Promise<Ledg
   const { session } = work;
   const { ledgerAccountId, key } = decision;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    if (attempt > 0) await sleep(Math.random() * Math.min(2 ** attempt, MAX_PAUSE_MS));
+    if (attempt > 0) await work.pause(attempt);
     const account = await readAccount(session, ledgerAccountId, [key, ...(decision.alsoRead ?? [])]);
     const decided = await session.findEntry(key);
     if (decided) return ownedBy(ledgerAccountId, decided);
@@ -85,6 +87,11 @@ export async function sweep(session: LedgerSession, ledgerAccountId: string): Pr
     if (!present.has(key)) await session.insertEntry(entryOf(ledgerAccountId, key, marker));
   }
   await session.updateAccount({ kind: 'sweep', ledgerAccountId, epoch: account.epoch, keys });
+}
+
+/** The pause of a running service; a simulation brings its own. */
+export async function randomPause(attempt: number): Promise<void> {
+  await sleep(Math.random() * Math.min(2 ** attempt, MAX_PAUSE_MS));
 }
 
 /** Lets the operations of a process share one sweep of an account instead of each doing its own. */

@@ -36,7 +36,8 @@ export function settlementPlan(callId: string, held: Micros, billedSeconds: numb
       billedSeconds,
       ...(estimated ? { estimated } : {}),
     },
-    increments: { heldMicros: -held, availableMicros: held - billed, billedMicros: billed },
+    // 0 - held: a negative zero would be stored as one.
+    increments: { heldMicros: 0 - held, availableMicros: held - billed, billedMicros: billed },
     guard: { heldMicros: { atLeast: held } },
   };
 }
