@@ -13,6 +13,8 @@ export function completionPayload(call: CallDocument, publicBaseUrl: string): Co
     throw new Error(`The call is still ${status}: there is no completion to tell of.`);
   }
   const endReason = call.endReason ?? 'internal_error';
+  const start = call.startTime ?? call.createdAt;
+  const end = call.endTime ?? call.updatedAt;
   return {
     call_id: call._id,
     status,
@@ -23,8 +25,9 @@ export function completionPayload(call: CallDocument, publicBaseUrl: string): Co
     ...(call.agentName ? { agent_name: call.agentName } : {}),
     created_at: call.createdAt.toISOString(),
     updated_at: call.updatedAt.toISOString(),
-    start_time: (call.startTime ?? call.createdAt).toISOString(),
-    end_time: (call.endTime ?? call.updatedAt).toISOString(),
+    start_time: start.toISOString(),
+    // Carriers tell whole seconds, so a call that was refused at once would end before it began.
+    end_time: (end < start ? start : end).toISOString(),
     duration_seconds: call.durationSeconds ?? 0,
     ...(call.hasRecording ? { recording_url: `${publicBaseUrl}/calls/${call._id}/recording` } : {}),
     summary: call.summary || summaryOfUnspoken(status, endReason),

@@ -126,6 +126,12 @@ describe('completion payload', () => {
     expect(sent(without(unanswered, 'endTime'))['end_time']).toBe('2026-11-21T10:00:09.000Z');
   });
 
+  it('end_time is never before start_time, although carriers tell whole seconds only', () => {
+    const createdAt = new Date('2026-11-21T10:00:02.238Z');
+    const call = { ...unanswered, createdAt, endTime: new Date('2026-11-21T10:00:02.000Z') };
+    expect(sent(call)).toMatchObject({ start_time: createdAt.toISOString(), end_time: createdAt.toISOString() });
+  });
+
   it('external_call_id and input_parameters are "" and "{}" when the store has none', () => {
     expect(sent(without(unanswered, 'externalCallId', 'inputParameters'))).toMatchObject({
       external_call_id: '',
