@@ -134,7 +134,7 @@ describe('the ledger when writes are lost, repeated and late', () => {
         },
       }),
     ],
-    ['a sweep writes no entries', (session) => ({ findEntryKeys: async (keys) => new Set(keys) })],
+    ['a sweep writes no entries', () => ({ findEntryKeys: async (keys) => new Set(keys) })],
     [
       'guards are not checked',
       (session) => ({
