@@ -4,7 +4,7 @@ import { buildOnce } from '../build-once.js';
 import { cacheFolder } from '../cache-folder.js';
 import { findOnPath, isExecutable, requireOnPath } from '../executables.js';
 import { runCommand, type Report } from '../run-command.js';
-import { downloadTemporal, findDownloadedTemporal } from './temporal-download.js';
+import { downloadTemporal } from './temporal-download.js';
 
 /** The last version that `go install` takes; Server 1.29.1, UI 2.42.1. */
 const VERSION = '1.5.1';
@@ -31,7 +31,7 @@ export async function findTemporal(options: FindOptions): Promise<string> {
   const built = join(folder, 'temporal');
   if (await isExecutable(built)) return built;
   const downloads = join(cacheFolder(env), 'temporal-download');
-  const found = (await findDownloadedTemporal(downloads)) ?? (await downloadTemporal({ ...options, downloads }));
+  const found = await downloadTemporal({ ...options, downloads });
   if (found !== undefined) return found;
   const go = await requireOnPath('go', env, ADVICE);
   await buildOnce({

@@ -1,51 +1,35 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../cache-folder.js';
+import { tryDownload } from '../download.js';
 import { isExecutable } from '../executables.js';
-import { runCommand } from '../run-command.js';
 import type { FindOptions } from './find-temporal.js';
 
-const TIMEOUT_MS = 300_000;
-
-/**
- * The library downloads only as a part of starting a server; so one is started and ended at once. In a process of its own:
- * the library is heavy, and native code may write what it likes.
- */
+/** The library downloads only as a part of starting a server; so one is started and ended at once. */
 const PROGRAM = `
 const { TestWorkflowEnvironment } = require('@temporalio/testing');
-const executable = { type: 'cached-download', downloadDir: process.argv[1] };
-TestWorkflowEnvironment.createLocal({ server: { executable } }).then(
-  async (environment) => { await environment.teardown(); process.exit(0); },
-  (error) => { console.error(String(error.message).split('\\n')[0]); process.exit(1); },
-);
+const executable = { type: 'cached-download', downloadDir: process.argv[1], ttl: '10 years' };
+TestWorkflowEnvironment.createLocal({ server: { executable } })
+  .then((environment) => environment.teardown())
+  .then(() => process.exit(0), fail);
 `;
 
-/** @returns the path of the CLI, or undefined when it cannot be had here, which is then said in one line */
+/**
+ * The Temporal CLI downloaded earlier, else the official download of it.
+ * @returns undefined when it cannot be had here
+ */
 export async function downloadTemporal(options: FindOptions & { downloads: string }): Promise<string | undefined> {
   const { downloads, env, report, signal } = options;
+  const earlier = await findDownloaded(downloads);
+  if (earlier !== undefined) return earlier;
   report('no Temporal CLI on PATH; trying the official download');
-  try {
-    await mkdir(downloads, { recursive: true });
-    await runCommand({
-      what: 'downloading Temporal',
-      file: process.execPath,
-      args: ['-e', PROGRAM, downloads],
-      cwd: packageRoot(),
-      env,
-      timeoutMs: TIMEOUT_MS,
-      report,
-      signal,
-    });
-    return await findDownloadedTemporal(downloads);
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    report('the official download of Temporal is not reachable from here; building it with Go');
-    return undefined;
-  }
+  const instead = 'building it with Go';
+  const folder = downloads;
+  const downloaded = await tryDownload({ what: 'Temporal', instead, program: PROGRAM, folder, env, report, signal });
+  return downloaded ? findDownloaded(downloads) : undefined;
 }
 
-export async function findDownloadedTemporal(downloads: string): Promise<string | undefined> {
+async function findDownloaded(downloads: string): Promise<string | undefined> {
   if (!existsSync(downloads)) return undefined;
   for (const name of await readdir(downloads)) {
     const file = join(downloads, name);
