@@ -150,7 +150,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     const ending: ConversationEnding = {
       ...beginning,
       agentAudioPlayed,
-      turns,
+      turns: turns.toSorted((a, b) => a.startMs - b.startMs),
       endedAt: new Date(at),
       endReason: reason,
       summary: result.summary,

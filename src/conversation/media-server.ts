@@ -174,6 +174,7 @@ async function allOver(sessions: ReadonlyMap<string, StreamSession>): Promise<vo
 /** Answers an upgrade with an HTTP status instead of a socket. */
 function refuse(socket: Duplex, status: number, why: string): void {
   const body = JSON.stringify({ success: false, message: why });
+  socket.once('finish', () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

@@ -221,8 +221,8 @@ describe('a media server under other conditions', () => {
   });
 
   it('talks on while the database is away, and stores the result when it is back', async () => {
-    const gate = await startGate(process.env['TEST_MONGODB_URI'] ?? '');
-    const media = await openMediaFixture({ mongodbUri: gate.uri });
+    const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
+    const media = await openMediaFixture({ mongodbUri: `mongodb://${gate.address}` });
     const call = await media.placeCall();
     const line = await media.openLine(call);
     await eventually(() => line.heard.length > 30);
@@ -234,6 +234,23 @@ describe('a media server under other conditions', () => {
     gate.open();
     await eventually(async () => (await media.results.find(call.callId))?.hasRecording === true, 30_000);
     expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'carrier_stop', agentAudioPlayed: true });
+    await media.close();
+    await gate.close();
+  });
+
+  it('talks on while Temporal is away, and tells the workflow of both ends of the stream when it is back', async () => {
+    const gate = await startGate(process.env['TEST_TEMPORAL_ADDRESS'] ?? '');
+    const media = await openMediaFixture({ temporalAddress: gate.address });
+    const call = await media.placeCall();
+    gate.shut();
+    const line = await media.openLine(call);
+    await eventually(() => line.heard.length > 50);
+    line.hangUp();
+    await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined);
+    expect(await media.signals(call.callId)).toEqual([]);
+    gate.open();
+    await eventually(async () => (await media.signals(call.callId)).length === 2, 40_000);
+    expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
     await media.close();
     await gate.close();
   });

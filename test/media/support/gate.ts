@@ -1,14 +1,14 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A TCP gate in front of a Mongo-wire server: shut, it breaks what is open and lets nothing in. */
-export async function startGate(uri: string) {
-  const target = new URL(uri);
+/** A TCP gate in front of a server: shut, it breaks what is open and lets nothing in. */
+export async function startGate(address: string) {
+  const [hostname, port] = address.split(':');
   const pairs = new Set<Socket>();
   let isOpen = true;
   const server = createServer((near) => {
     if (!isOpen) return near.destroy();
-    const far = connect(Number(target.port), target.hostname);
+    const far = connect(Number(port), hostname);
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -31,7 +31,7 @@ export async function startGate(uri: string) {
   }
 
   return {
-    uri: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     shut,
     open: () => void (isOpen = true),
     close(): Promise<void> {

@@ -31,7 +31,11 @@ export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 
 /** A media server on real servers, with calls whose workflows really get its signals. */
 export async function openMediaFixture(
-  options: Pick<MediaServerDeps, 'timings'> & { dialogue?: Partial<DialogueTiming>; mongodbUri?: string } = {},
+  options: Pick<MediaServerDeps, 'timings'> & {
+    dialogue?: Partial<DialogueTiming>;
+    mongodbUri?: string;
+    temporalAddress?: string;
+  } = {},
 ) {
   const config = parseConfig({
     NODE_ENV: 'test',
@@ -39,12 +43,12 @@ export async function openMediaFixture(
     STREAM_URL,
     MEDIA_PORT: '0',
     MONGODB_URI: `${options.mongodbUri ?? process.env['TEST_MONGODB_URI']}/media_${randomUUID()}`,
-    TEMPORAL_ADDRESS: process.env['TEST_TEMPORAL_ADDRESS'],
+    TEMPORAL_ADDRESS: options.temporalAddress ?? process.env['TEST_TEMPORAL_ADDRESS'],
   });
   const database = await openDatabase(config.mongodbUri);
   await createIndexes(database);
   const gateway = await createCallGateway({ config });
-  const connection = await Connection.connect({ address: config.temporal.address });
+  const connection = await Connection.connect({ address: process.env['TEST_TEMPORAL_ADDRESS'] ?? '' });
   const client = new Client({ connection });
   const engine = createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
   const logger = createLogger({ role: 'media', level: config.logLevel });

@@ -103,7 +103,7 @@ export function createDialogue(deps: {
   /** The agent's line is over, heard to its end or cut off. */
   function finishUtterance(complete: boolean): void {
     if (saying === undefined) return;
-    const { text, kind, startMs, playedMs } = saying;
+    const { text, kind, startMs, playedMs, lengthMs } = saying;
     saying = undefined;
     if (kind === 'greeting' && (complete || playedMs >= GREETING_HEARD_MS)) greeted = true;
     if (kind !== 'prompt') quietSinceMs = now();
@@ -111,7 +111,7 @@ export function createDialogue(deps: {
     spoken += 1;
     sink?.transcript({
       speaker: 'agent',
-      text: complete ? text : `${text} (interrupted)`,
+      text: complete ? text : `${wordsHeard(text, playedMs / lengthMs)} (interrupted)`,
       startMs: Math.round(startMs),
       endMs: Math.round(startMs + playedMs),
     });
@@ -201,4 +201,10 @@ export function createDialogue(deps: {
 
 function times(count: number): string {
   return count === 1 ? 'once' : `${count} times`;
+}
+
+/** About the words that were heard of a line that was cut off: whole words, by the share of its time. */
+function wordsHeard(text: string, share: number): string {
+  const words = text.split(' ');
+  return words.slice(0, Math.max(1, Math.floor(words.length * Math.min(1, share)))).join(' ');
 }
