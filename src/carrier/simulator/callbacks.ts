@@ -45,11 +45,15 @@ export function createCallbackSender(deps: {
   async function deliverOnce(target: CallbackSubscription, params: Record<string, string>): Promise<void> {
     const delivery = deliveryOptions(target.url);
     const idempotencyToken = randomUUID();
+    const deadline = performance.now() + delivery.totalTimeout;
     for (let attempt = 1; attempt <= delivery.retries + 1; attempt++) {
+      const totalTimeout = Math.floor(deadline - performance.now());
+      if (totalTimeout <= 0) return;
       const at = new Date().toISOString();
       const answer = await deps.webhooks.send({
         ...target,
         ...delivery,
+        totalTimeout,
         params,
         idempotencyToken,
         authToken: faults.wrongSignature ? 'not the token of this account' : call.account.authToken,

@@ -87,12 +87,12 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
     move('ringing');
     call.startedAt = Date.now();
     callbacks.fire('ringing');
-    const { then, seconds, sip } = scenario.ring;
+    const { outcome, seconds, sip } = scenario.ring;
     after(plan.ringSeconds * 1_000, () => end('no-answer', 487));
-    if (then === 'nothing') return;
+    if (outcome === 'nothing') return;
     after(seconds * 1_000 * plant.timeScale, () => {
-      if (then === 'answer') pickUp();
-      else end(then, sip ?? 503);
+      if (outcome === 'answer') pickUp();
+      else end(outcome, sip ?? 503);
     });
   }
 
@@ -152,7 +152,7 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
 
   function hangUp(): void {
     if (call.answeredAt !== undefined) end('completed', 200);
-    else end(call.direction === 'inbound' ? 'no-answer' : 'canceled', 487);
+    else end('canceled', 487);
   }
 
   function stopAll(): void {
@@ -168,9 +168,9 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
     place() {
       after(DIAL_MS, () => {
         callbacks.fire('initiated');
-        const { then, seconds, sip } = scenario.ring;
-        const neverRings = (then === 'busy' || then === 'failed') && seconds === 0;
-        after(RINGING_MS, () => (neverRings ? end(then, sip ?? 503) : ring()));
+        const { outcome, seconds, sip } = scenario.ring;
+        const neverRings = (outcome === 'busy' || outcome === 'failed') && seconds === 0;
+        after(RINGING_MS, () => (neverRings ? end(outcome, sip ?? 503) : ring()));
       });
     },
     arrive() {

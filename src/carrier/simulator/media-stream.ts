@@ -70,7 +70,7 @@ export async function runMediaStream(
 
     socket.on('open', () => {
       wire.start();
-      detach = line.attach({ frame: wire.media, mark: wire.mark });
+      detach = line.attach(wire);
     });
     socket.on('message', (data, isBinary) => {
       if (isBinary || !receive(line, log, data as Buffer)) {
@@ -130,7 +130,7 @@ function createWire(socket: WebSocket, call: CallRecord, log: StreamLog, customP
         streamSid,
       });
     },
-    media(frame: Uint8Array) {
+    frame(frame: Uint8Array) {
       // Time goes on whether or not the customer takes the audio.
       const number = ++chunk;
       if (socket.bufferedAmount > MAX_UNSENT_BYTES) {

@@ -44,7 +44,7 @@ const scenario = z.strictObject({
   ring: z.strictObject({
     seconds: seconds.default(0),
     /** `nothing`: it rings until the caller gives up. */
-    then: z.enum(['answer', 'busy', 'failed', 'nothing']),
+    outcome: z.enum(['answer', 'busy', 'failed', 'nothing']),
     sip: z.number().int().min(400).max(699).optional(),
   }),
   farEnd: farEnd.default({ kind: 'silent' }),

@@ -185,8 +185,8 @@ function target(url: string, method: string | undefined, source: TwimlSource): W
 
 /** An absolute URL stays as it is written: its exact text is what will be signed. */
 function absolute(url: string, base: string | undefined): string {
-  if (/^https?:\/\//i.test(url)) return new URL(url) && url;
-  return new URL(url === '' ? (base ?? '') : url, base).toString();
+  const resolved = new URL(url === '' ? (base ?? '') : url, base);
+  return /^https?:\/\//i.test(url) ? url : resolved.toString();
 }
 
 function secondsOf(pause: TwimlElement): number {

@@ -24,8 +24,8 @@ export function openAgent(socket: WebSocket) {
   const messages: StreamMessage[] = [];
   const waiting: { wanted: (message: StreamMessage) => boolean; resolve: (message: StreamMessage) => void }[] = [];
   let streamSid = '';
-  socket.on('message', (data) => {
-    const message = { ...(JSON.parse(String(data)) as StreamMessage), at: performance.now() };
+  socket.on('message', (data: Buffer) => {
+    const message = { ...(JSON.parse(data.toString('utf8')) as StreamMessage), at: performance.now() };
     if (message.event === 'start') streamSid = message.streamSid ?? '';
     messages.push(message);
     for (const entry of waiting.filter(({ wanted }) => wanted(message))) {
