@@ -11,24 +11,31 @@ const RESERVATION_MS = 1_000;
  * is told to try again must be able to trust that nothing is dialed.
  */
 export async function reserve(call: CallRun): Promise<ReservationAnswer> {
+  const answer = await reserveInTime(call);
+  // Set once: the waiting update reports it to the client.
+  call.reservation = answer;
+  return answer;
+}
+
+async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
   const { callId, accountId, mode, maxDurationSeconds, answerWithinMs, windows } = call.input;
   const msLeft = () => answerWithinMs - (Date.now() - workflowInfo().startTime.getTime());
-  call.reservation = { outcome: 'expired' };
-  if (msLeft() <= 0) return call.reservation;
+  if (msLeft() <= 0) return { outcome: 'expired' };
   try {
-    const { change, ...rest } = { change: call.nextChange(), callId, accountId, mode, maxDurationSeconds };
     const answer = await reserveWithin(Math.min(RESERVATION_MS, msLeft()))({
-      ...rest,
-      change,
+      change: call.nextChange(),
+      callId,
+      accountId,
+      mode,
+      maxDurationSeconds,
       ...(windows === undefined ? {} : { windows }),
     });
-    if (answer.outcome !== 'granted') return (call.reservation = answer.refusal);
-    if (msLeft() <= 0) return call.reservation;
+    if (answer.outcome !== 'granted') return answer.refusal;
     call.heldSeconds = answer.heldSeconds;
-    return (call.reservation = { outcome: 'granted' });
+    return { outcome: msLeft() > 0 ? 'granted' : 'expired' };
   } catch {
     // Whatever went wrong, an attempt may have held money: the caller of this step voids the call.
-    return call.reservation;
+    return { outcome: 'expired' };
   }
 }
 

@@ -1,5 +1,6 @@
 import { condition, upsertSearchAttributes } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
+import { wasStreamed } from '../src/domain/call-outcome.js';
 import { recorded } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 
@@ -9,7 +10,7 @@ const RESULT_WAIT_MS = 20_000;
 /** Bills the call to the second, frees its place and writes the final status; then adds what was said. */
 export async function settle(call: CallRun): Promise<void> {
   const { callId, accountId, mode } = call.input;
-  const { outcome, answeredAt, answeredBy, carrierSid, mediaStartedAt, carrierEnd } = call.state;
+  const { outcome, answeredAt, answeredBy, carrierSid, carrierEnd } = call.state;
   if (outcome === undefined) return;
   // A carrier that told the end and the duration but never the answer has told the answer, too.
   const startTime =
@@ -20,12 +21,12 @@ export async function settle(call: CallRun): Promise<void> {
     mode,
     billableSeconds: outcome.billableSeconds,
     estimated: outcome.estimated,
-    conversed: mediaStartedAt !== undefined,
+    conversed: wasStreamed(call.state),
     change: {
       ...call.nextChange(),
       status: outcome.status,
       endReason: outcome.endReason,
-      endTime: outcome.endedAt,
+      endTime: Math.max(outcome.endedAt, startTime ?? outcome.endedAt),
       ...(startTime === undefined ? {} : { startTime }),
       ...(answeredBy === undefined ? {} : { answeredBy }),
       ...(carrierSid === undefined ? {} : { carrierSid }),
@@ -36,7 +37,7 @@ export async function settle(call: CallRun): Promise<void> {
     { key: defineSearchAttributeKey('CallStatus', 'KEYWORD'), value: outcome.status },
     { key: defineSearchAttributeKey('EndReason', 'KEYWORD'), value: outcome.endReason },
   ]);
-  if (mediaStartedAt === undefined) return;
+  if (!wasStreamed(call.state)) return;
   if (carrierEnd !== undefined) await condition(() => call.resultStored, RESULT_WAIT_MS);
   await recorded('collectResult', call.nextChange());
 }

@@ -5,10 +5,12 @@ type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
 /** The final status, its reason and the billable seconds of a call that the carrier says is over. */
 export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
   const ending = end.status === 'completed' ? endingOfAnswered(state, end) : endingOfUnanswered(state, end);
-  if (ending.status !== 'COMPLETED') return { ...ending, endedAt: end.at, billableSeconds: 0, estimated: false };
+  // Carriers tell whole seconds, which may lie before the dial.
+  const endedAt = Math.max(end.at, state.dialedAt ?? end.at);
+  if (ending.status !== 'COMPLETED') return { ...ending, endedAt, billableSeconds: 0, estimated: false };
   return {
     ...ending,
-    endedAt: end.at,
+    endedAt,
     billableSeconds: end.durationSeconds ?? secondsBetween(state.answeredAt, end.at),
     estimated: end.durationSeconds === undefined,
   };
@@ -19,7 +21,10 @@ export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcom
   const endedAt = state.mediaEnd?.at ?? now;
   const none = { endedAt, billableSeconds: 0, estimated: false };
   if (brokenBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed', ...none };
-  if (state.answeredAt === undefined || (state.direction === 'inbound' && state.mediaStartedAt === undefined)) {
+  if (state.answeredAt === undefined && isCancelCause(state.hangUpCause)) {
+    return { status: 'CANCELLED', endReason: state.hangUpCause, ...none };
+  }
+  if (state.answeredAt === undefined || (state.direction === 'inbound' && !wasStreamed(state))) {
     if (state.direction === 'inbound') return { status: 'CANCELLED', endReason: 'caller_hangup', ...none };
     return { status: 'FAILED', endReason: 'carrier_unreachable', ...none };
   }
@@ -35,7 +40,7 @@ export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcom
 function endingOfAnswered(state: CallState, end: CarrierEnd): Ending {
   if (brokenBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed' };
   // An inbound call is answered by us; without a stream nobody was talked to, so the caller left while it rang.
-  if (state.direction === 'inbound' && state.mediaStartedAt === undefined) {
+  if (state.direction === 'inbound' && !wasStreamed(state)) {
     return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'caller_hangup' };
   }
   // A carrier may report `completed` for a call we ended while it still rang.
@@ -43,6 +48,11 @@ function endingOfAnswered(state: CallState, end: CarrierEnd): Ending {
     return endingOfCanceled(state);
   }
   return { status: 'COMPLETED', endReason: reasonOfTalk(state) };
+}
+
+/** Whether audio ever flowed; a stream's end may be told before its start. */
+export function wasStreamed(state: CallState): boolean {
+  return state.mediaStartedAt !== undefined || state.mediaEnd !== undefined;
 }
 
 /** Our own fault before any agent audio was played: the customer pays nothing. */

@@ -22,10 +22,14 @@ function playbackOnClock() {
     onFramePlayed: (frame, atMs) => void proven.push({ byte: frame[0], atMs }),
   });
   return {
-    ...{ playback, sent, frames, played, proven },
+    playback,
+    sent,
+    frames,
+    played,
+    proven,
     marks: () => sent.filter((name) => name.startsWith('m') && name !== 'media'),
     /** Turns the clock in steps of 40 ms, as the conversation does. */
-    run(ms: number): void {
+    run: (ms: number) => {
       for (const end = nowMs + ms; nowMs < end; nowMs += 40) playback.pump();
     },
   };

@@ -1,0 +1,237 @@
+import { newCall, type CallState, type Direction } from '../../src/domain/call-state';
+import { reduceCall } from '../../src/domain/call-reducer';
+import type { CallEffect, CallEvent } from '../../src/domain/events';
+
+const T = 1_700_000_000_000;
+const SID = 'CA0';
+
+function play(direction: Direction, events: CallEvent[]): { state: CallState; effects: CallEffect['type'][] } {
+  let state = newCall(direction);
+  const effects: CallEffect['type'][] = [];
+  for (const event of events) {
+    const reduction = reduceCall(state, event);
+    state = reduction.state;
+    effects.push(...reduction.effects.map(({ type }) => type));
+  }
+  return { state, effects };
+}
+
+const reserved: CallEvent = { type: 'reserved', now: T };
+const accepted: CallEvent = { type: 'dial_accepted', carrierSid: SID, now: T + 100 };
+const answered: CallEvent = { type: 'carrier_answered', carrierSid: SID, at: T + 2_000, now: T + 2_100 };
+const streaming: CallEvent = { type: 'media_started', at: T + 2_300, now: T + 2_400 };
+const carrierEnded = (status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled', more = {}): CallEvent => ({
+  type: 'carrier_ended',
+  carrierSid: SID,
+  end: { status, at: T + 12_000, ...more },
+  now: T + 12_100,
+});
+const mediaEnded = (
+  reason: 'carrier_stop' | 'agent_hangup' | 'silence' | 'media_failed',
+  played = true,
+): CallEvent => ({
+  type: 'media_ended',
+  end: { reason, at: T + 11_900, agentAudioPlayed: played },
+  now: T + 12_000,
+});
+const hangUp = (
+  cause: 'api_hangup' | 'operator_cancel' | 'no_answer' | 'max_duration',
+  now = T + 5_000,
+): CallEvent => ({
+  type: 'hang_up_requested',
+  cause,
+  now,
+});
+const completed = carrierEnded('completed', { durationSeconds: 10 });
+
+describe('the status of a call', () => {
+  it('goes from IDLE to RINGING with the reservation and to IN_PROGRESS with the answer', () => {
+    expect(play('outbound', []).state.status).toBe('IDLE');
+    expect(play('outbound', [reserved]).state.status).toBe('RINGING');
+    expect(play('outbound', [reserved, accepted]).state.status).toBe('RINGING');
+    expect(play('outbound', [reserved, accepted, answered]).state.status).toBe('IN_PROGRESS');
+  });
+
+  it('is IN_PROGRESS by the stream alone, and the carrier then corrects the answer time', () => {
+    const byStream = play('outbound', [reserved, streaming]).state;
+    expect(byStream).toMatchObject({ status: 'IN_PROGRESS', answeredAt: T + 2_300 });
+    expect(play('outbound', [reserved, streaming, answered]).state.answeredAt).toBe(T + 2_000);
+  });
+
+  it('clamps the carrier’s answer time to between the dial and now', () => {
+    const early: CallEvent = { type: 'carrier_answered', carrierSid: SID, at: T - 9_000, now: T + 50 };
+    const late: CallEvent = { type: 'carrier_answered', carrierSid: SID, at: T + 90_000, now: T + 50 };
+    expect(play('outbound', [reserved, early]).state.answeredAt).toBe(T);
+    expect(play('outbound', [reserved, late]).state.answeredAt).toBe(T + 50);
+  });
+
+  it('does not change after a final one, whatever comes', () => {
+    const { state } = play('outbound', [reserved, accepted, carrierEnded('busy')]);
+    for (const event of [answered, streaming, completed, mediaEnded('silence'), hangUp('api_hangup')]) {
+      expect(reduceCall(state, event)).toEqual({ state, effects: [] });
+    }
+  });
+});
+
+describe('how a call ends', () => {
+  const outcomeOf = (direction: Direction, ...events: CallEvent[]) => play(direction, events).state.outcome;
+
+  it.each([
+    ['busy', undefined, 'busy'],
+    ['busy', 486, 'busy'],
+    ['failed', 600, 'busy'],
+    ['failed', 603, 'rejected'],
+    ['busy', 603, 'rejected'],
+    ['failed', 404, 'invalid_number'],
+    ['failed', 484, 'invalid_number'],
+    ['failed', 487, 'no_answer'],
+    ['failed', 503, 'carrier_failed'],
+    ['failed', undefined, 'carrier_failed'],
+    ['no-answer', undefined, 'no_answer'],
+  ] as const)('a carrier’s %s with SIP %s is FAILED / %s and costs nothing', (status, sipCode, endReason) => {
+    const end = carrierEnded(status, sipCode === undefined ? {} : { sipCode });
+    expect(outcomeOf('outbound', reserved, accepted, end)).toMatchObject({
+      status: 'FAILED',
+      endReason,
+      billableSeconds: 0,
+    });
+  });
+
+  it('a completed call is billed by the carrier’s duration once the media server has spoken', () => {
+    const before = play('outbound', [reserved, accepted, answered, streaming, completed]);
+    expect(before.state.outcome).toBeUndefined();
+    expect(
+      outcomeOf('outbound', reserved, accepted, answered, streaming, completed, mediaEnded('carrier_stop')),
+    ).toEqual({
+      status: 'COMPLETED',
+      endReason: 'callee_hangup',
+      endedAt: T + 12_000,
+      billableSeconds: 10,
+      estimated: false,
+    });
+  });
+
+  it('does not wait for the media server for ever', () => {
+    const outcome = outcomeOf('outbound', reserved, accepted, answered, completed, { type: 'media_wait_over', now: T });
+    expect(outcome).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', billableSeconds: 10 });
+  });
+
+  it('takes the media server’s reason, and our own hang-up before that', () => {
+    const talk = [reserved, accepted, answered, streaming];
+    expect(outcomeOf('outbound', ...talk, mediaEnded('silence'), completed)?.endReason).toBe('silence');
+    expect(outcomeOf('outbound', ...talk, mediaEnded('agent_hangup'), completed)?.endReason).toBe('agent_hangup');
+    expect(outcomeOf('inbound', ...talk, mediaEnded('carrier_stop'), completed)?.endReason).toBe('caller_hangup');
+    const byTimer = outcomeOf('outbound', ...talk, hangUp('max_duration'), mediaEnded('carrier_stop'), completed);
+    expect(byTimer).toMatchObject({ status: 'COMPLETED', endReason: 'max_duration' });
+  });
+
+  it('is FAILED / media_failed at no cost when we broke it before the agent was heard, COMPLETED and billed after', () => {
+    const talk = [reserved, accepted, answered, streaming];
+    expect(outcomeOf('outbound', ...talk, mediaEnded('media_failed', false), completed)).toMatchObject({
+      status: 'FAILED',
+      endReason: 'media_failed',
+      billableSeconds: 0,
+    });
+    expect(outcomeOf('outbound', ...talk, mediaEnded('media_failed', true), completed)).toMatchObject({
+      status: 'COMPLETED',
+      endReason: 'media_failed',
+      billableSeconds: 10,
+    });
+  });
+
+  it('a cancel before the answer is CANCELLED, after it the call is COMPLETED', () => {
+    expect(outcomeOf('outbound', reserved, accepted, hangUp('api_hangup'), carrierEnded('canceled'))).toMatchObject({
+      status: 'CANCELLED',
+      endReason: 'api_hangup',
+      billableSeconds: 0,
+    });
+    const afterAnswer = [
+      reserved,
+      accepted,
+      answered,
+      streaming,
+      hangUp('operator_cancel'),
+      mediaEnded('carrier_stop'),
+    ];
+    expect(outcomeOf('outbound', ...afterAnswer, completed)).toMatchObject({
+      status: 'COMPLETED',
+      endReason: 'operator_cancel',
+    });
+  });
+
+  it('a cancel before anything is on the network never dials', () => {
+    expect(outcomeOf('outbound', hangUp('api_hangup'))).toMatchObject({ status: 'CANCELLED', endReason: 'api_hangup' });
+    const duringDial = play('outbound', [
+      reserved,
+      hangUp('api_hangup'),
+      { type: 'dial_failed', endReason: 'carrier_unreachable', now: T },
+    ]);
+    expect(duringDial.state.outcome).toMatchObject({ status: 'CANCELLED', endReason: 'api_hangup' });
+  });
+
+  it('a call that our ring timer ended is FAILED / no_answer', () => {
+    expect(outcomeOf('outbound', reserved, accepted, hangUp('no_answer'), carrierEnded('canceled'))).toMatchObject({
+      status: 'FAILED',
+      endReason: 'no_answer',
+    });
+  });
+
+  it('a carrier that says completed of a call we ended while it rang has not answered it', () => {
+    const events = [
+      reserved,
+      accepted,
+      hangUp('api_hangup'),
+      completedWithout(),
+      { type: 'media_wait_over', now: T } as const,
+    ];
+    expect(outcomeOf('outbound', ...events)).toMatchObject({ status: 'CANCELLED', billableSeconds: 0 });
+  });
+
+  it('an inbound caller who leaves before the stream is CANCELLED and pays nothing', () => {
+    const wait: CallEvent = { type: 'media_wait_over', now: T };
+    expect(outcomeOf('inbound', reserved, completed, wait)).toMatchObject({
+      status: 'CANCELLED',
+      endReason: 'caller_hangup',
+      billableSeconds: 0,
+    });
+  });
+
+  it('a carrier that is never heard of again leaves an estimate for a talk, and nothing for a call that only rang', () => {
+    const lost: CallEvent = { type: 'carrier_lost', now: T + 90_000 };
+    expect(
+      outcomeOf('outbound', reserved, accepted, answered, streaming, mediaEnded('carrier_stop'), lost),
+    ).toMatchObject({
+      status: 'COMPLETED',
+      billableSeconds: 10,
+      estimated: true,
+    });
+    expect(outcomeOf('outbound', reserved, accepted, lost)).toMatchObject({
+      status: 'FAILED',
+      endReason: 'carrier_unreachable',
+      billableSeconds: 0,
+    });
+  });
+
+  function completedWithout(): CallEvent {
+    return carrierEnded('completed', { durationSeconds: 0 });
+  }
+});
+
+describe('the effects of events', () => {
+  it('hang up at the carrier once, as soon as there is a call to hang up', () => {
+    expect(play('outbound', [reserved, hangUp('api_hangup')]).effects).not.toContain('hang_up');
+    const late = play('outbound', [reserved, hangUp('api_hangup'), accepted, hangUp('operator_cancel')]);
+    expect(late.effects.filter((effect) => effect === 'hang_up')).toHaveLength(1);
+    expect(late.state.hangUpCause).toBe('api_hangup');
+  });
+
+  it('do not hang up a call that is over', () => {
+    const { effects } = play('outbound', [reserved, accepted, answered, completed, hangUp('api_hangup')]);
+    expect(effects).not.toContain('hang_up');
+  });
+
+  it('show every status once, however often its event comes', () => {
+    const { effects } = play('outbound', [reserved, reserved, accepted, answered, answered, streaming, streaming]);
+    expect(effects.filter((effect) => effect === 'project')).toHaveLength(2);
+  });
+});

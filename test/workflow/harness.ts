@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { ulid } from 'ulid';
+import { createActivities } from '../../activities/create-activities.js';
+import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
+import type { Carrier, CarrierCall, DialOutcome } from '../../src/carrier/port.js';
+import { parseConfig } from '../../src/config.js';
+import type { Direction } from '../../src/domain/call-state.js';
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
+import type { CallInput, CallResult } from '../../src/domain/signals.js';
+import { createAccounts } from '../../src/store/accounts.js';
+import { createCallRequests } from '../../src/store/call-requests.js';
+import { createConversationResults } from '../../src/store/conversation-results.js';
+import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
+import { createLedger, type Ledger } from '../../src/store/ledger.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+
+export const PHONE_NUMBER = '+12025550177';
+export const INSTRUCTION = 'Ask for the canary sentence about the purple elephant.';
+export const SID = 'CA11111111111111111111111111111111';
+
+/** A carrier that does as the test says and remembers what it was asked, at the edge where Twilio would be. */
+export class ScriptedCarrier implements Carrier {
+  dials = 0;
+  readonly hungUp: string[] = [];
+  readonly limits: number[] = [];
+  outcomes: DialOutcome[] = [];
+  record: CarrierCall | undefined;
+  placed: CarrierCall[] = [];
+  onHangUp: (() => Promise<void>) | undefined;
+
+  async dial(): Promise<DialOutcome> {
+    this.dials++;
+    return this.outcomes.shift() ?? { outcome: 'accepted', carrierSid: SID };
+  }
+  async hangUp(carrierSid: string): Promise<void> {
+    this.hungUp.push(carrierSid);
+    await this.onHangUp?.();
+  }
+  async limitTo(_carrierSid: string, seconds: number): Promise<void> {
+    this.limits.push(seconds);
+  }
+  async fetch(): Promise<CarrierCall | undefined> {
+    return this.record;
+  }
+  async findPlaced(): Promise<CarrierCall[]> {
+    return this.placed;
+  }
+}
+
+export type Harness = Awaited<ReturnType<typeof startHarness>>;
+
+/** The real workflow and activities on a real database and a Temporal server whose clock the test moves. */
+export async function startHarness() {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const environment = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: String(process.env.TEST_TIME_SKIPPING_PROGRAM) } },
+  });
+  await environment.connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: Object.fromEntries(Object.keys(SEARCH_ATTRIBUTES).map((name) => [name, 2])),
+  });
+  const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/workflow_${randomUUID()}`);
+  await createIndexes(database);
+  const config = parseConfig({
+    NODE_ENV: 'test',
+    TEMPORAL_ADDRESS: environment.address,
+    TEMPORAL_TASK_QUEUE: `calls-${randomUUID()}`,
+  });
+  const logger = createLogger({ role: 'test', level: 'silent' });
+  const carrier = new ScriptedCarrier();
+  const worker = await Worker.create({
+    connection: environment.nativeConnection,
+    taskQueue: config.temporal.taskQueue,
+    workflowBundle: { codePath: path.resolve(__dirname, '../../dist/workers/workflow-bundle.js') },
+    activities: createActivities({ config, database, carriers: { live: carrier, test: carrier }, logger }),
+  });
+  const running = worker.run();
+  const gateway = await createCallGateway({ config });
+  return {
+    environment,
+    database,
+    carrier,
+    gateway,
+    ledger: createLedger(database),
+    results: createConversationResults(database),
+    lastCallId: '',
+    async stop(): Promise<void> {
+      worker.shutdown();
+      await running;
+      await gateway.close();
+      await database.connection.dropDatabase().catch(() => undefined);
+      await database.close();
+      await environment.teardown();
+    },
+  };
+}
+
+export interface TestCall {
+  callId: string;
+  accountId: string;
+  now(): Promise<number>;
+  sleep(ms: number): Promise<void>;
+  answer(): Promise<void>;
+  startStream(): Promise<void>;
+  endStream(
+    reason?: 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed',
+    played?: boolean,
+  ): Promise<void>;
+  end(
+    status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled',
+    more?: { durationSeconds?: number; sipCode?: number },
+  ): Promise<void>;
+  result(): Promise<CallResult>;
+  /** When the workflow closed, by the server's clock, which leaps ahead once nothing is left to wait for. */
+  closedAt(): Promise<number>;
+  stored(): ReturnType<Database['calls']['findById']>;
+  balance(): ReturnType<Ledger['balance']>;
+}
+
+/** Makes an account with this much money and a call of it, and starts the call's workflow. */
+export async function placeCall(
+  harness: Harness,
+  options: Partial<CallInput> & { seconds?: number; webhookUrl?: string; concurrentCalls?: number } = {},
+) {
+  const { database, environment, gateway } = harness;
+  const { seconds = 36_000, webhookUrl, concurrentCalls, ...input } = options;
+  const accounts = createAccounts(database);
+  const account = await accounts.create({ name: 'Test', plan: 'scale' });
+  if (concurrentCalls !== undefined) await accounts.setLimits(account._id, { concurrentCalls });
+  const direction: Direction = input.direction ?? 'outbound';
+  const callId = input.callId ?? `call_${ulid()}`;
+  const moneyAt = ledgerAccountId(account._id, 'live');
+  if (seconds > 0)
+    await harness.ledger.topUp({ ledgerAccountId: moneyAt, paymentId: 'p1', amountMicros: seconds * 2_500 });
+  await createCallRequests(database).insert({
+    _id: callId,
+    accountId: account._id,
+    mode: 'live',
+    direction,
+    fromPhoneNumber: '+12025550199',
+    toPhoneNumber: PHONE_NUMBER,
+    agent: {
+      agentId: 'agent_tmp_00000000000000000000000001',
+      instruction: INSTRUCTION,
+      voice: 'amber',
+      language: 'en-US',
+    },
+    inputParameters: '{}',
+    externalCallId: '',
+    ...(webhookUrl === undefined ? {} : { webhookUrl }),
+    ringTimeoutSeconds: input.ringTimeoutSeconds ?? 30,
+    maxDurationSeconds: input.maxDurationSeconds ?? 600,
+    createdAt: new Date(),
+  });
+  const answer = await gateway.start(
+    {
+      callId,
+      accountId: account._id,
+      mode: 'live',
+      direction,
+      agentId: 'agent_tmp_00000000000000000000000001',
+      ringTimeoutSeconds: 30,
+      maxDurationSeconds: 600,
+      answerWithinMs: 10_000,
+      notify: webhookUrl !== undefined,
+      ...(direction === 'inbound' ? { carrierSid: SID } : {}),
+      ...input,
+    },
+    Date.now() + 15_000,
+  );
+  const now = () => environment.currentTimeMs();
+  let sequence = 0;
+  const requestId = () => `${callId}:${sequence++}`;
+  const call: TestCall = {
+    callId,
+    accountId: account._id,
+    now,
+    sleep: (ms) => environment.sleep(ms),
+    answer: async () => {
+      await gateway.signalCarrier(callId, { carrierSid: SID, kind: 'answered', at: await now() }, requestId());
+    },
+    startStream: async () => {
+      const at = await now();
+      await harness.results.begin({
+        callId,
+        streamSid: 'MZ1',
+        carrierSid: SID,
+        engine: 'test',
+        startedAt: new Date(at),
+      });
+      await gateway.signalMedia(callId, { kind: 'started', at, carrierSid: SID }, requestId());
+    },
+    endStream: async (reason = 'carrier_stop', agentAudioPlayed = true) => {
+      const at = await now();
+      await harness.results.finish({
+        callId,
+        streamSid: 'MZ1',
+        carrierSid: SID,
+        engine: 'test',
+        startedAt: new Date(at),
+        endedAt: new Date(at),
+        endReason: reason,
+        agentAudioPlayed,
+        turns: [{ speaker: 'agent', text: 'Hello canary.', startMs: 0, endMs: 900 }],
+        summary: 'They spoke.',
+        outputParameters: '{"name":null}',
+        hasRecording: false,
+      });
+      await gateway.signalMedia(callId, { kind: 'ended', at, carrierSid: SID, reason, agentAudioPlayed }, requestId());
+    },
+    end: async (status, more = {}) => {
+      const signal = { carrierSid: SID, kind: 'ended' as const, at: await now(), status, ...more };
+      await gateway.signalCarrier(callId, signal, requestId());
+    },
+    closedAt: async () => {
+      const { closeTime } = await environment.client.workflow.getHandle(callId).describe();
+      return closeTime?.getTime() ?? Number.NaN;
+    },
+    result: () => environment.client.workflow.getHandle<(input: CallInput) => Promise<CallResult>>(callId).result(),
+    stored: () => database.calls.findById(callId).lean() as never,
+    balance: () => harness.ledger.balance(moneyAt),
+  };
+  harness.lastCallId = callId;
+  return { answer, call };
+}
+
+/** A receiver of webhooks on loopback that answers with the statuses it is given, then 200. */
+export async function startReceiver(statuses: number[] = []) {
+  const bodies: string[] = [];
+  const headers: IncomingMessage['headers'][] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += String(chunk)));
+    request.on('end', () => {
+      bodies.push(body);
+      headers.push(request.headers);
+      response.writeHead(statuses.shift() ?? 200).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    bodies,
+    headers,
+    close: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  };
+}
+
+export type { CallGateway };

@@ -1,0 +1,26 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import type { Harness } from './harness.js';
+
+const FOLDER = path.resolve(__dirname, '../histories');
+
+/** Histories that a change of the workflow's code must still be able to replay: calls that were running when it came. */
+export async function readHistories() {
+  const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.json')).sort();
+  return Promise.all(
+    files.map(async (file) => ({
+      name: file.replace('.json', ''),
+      history: historyFromJSON(JSON.parse(await readFile(path.join(FOLDER, file), 'utf8'))),
+    })),
+  );
+}
+
+/** Saves a call's history under a name; done once for each kind of call, and again only when old calls are all over. */
+export async function saveHistory(harness: Harness, callId: string, name: string): Promise<void> {
+  const history = await harness.environment.client.workflow.getHandle(callId).fetchHistory();
+  // Who ran it is no part of the story, and names a machine.
+  const anonymous = (key: string, value: unknown) => (key === 'identity' ? 'worker' : value);
+  const json = JSON.stringify(JSON.parse(historyToJSON(history)), anonymous, 1);
+  await writeFile(path.join(FOLDER, `${name}.json`), `${json}\n`);
+}
