@@ -51,15 +51,19 @@ describe('the media server', () => {
       await expect(media.dialIn(call, { callId: `call_${'0'.repeat(26)}` })).rejects.toThrow('404');
       await expect(media.dialIn(call, { callId: 'call_1' })).rejects.toThrow('404');
       await media.database.calls.create({
-        ...{ _id: call.callId, sequence: 2, accountId: 'acct_1', mode: 'live', direction: 'outbound' },
-        ...{
-          status: 'CANCELLED',
-          fromPhoneNumber: '+1',
-          toPhoneNumber: '+1',
-          agentId: 'agent_1',
-          inputParameters: '{}',
-        },
-        ...{ externalCallId: '', createdAt: new Date(), updatedAt: new Date() },
+        _id: call.callId,
+        sequence: 2,
+        accountId: 'acct_1',
+        mode: 'live',
+        direction: 'outbound',
+        status: 'CANCELLED',
+        fromPhoneNumber: '+12025550199',
+        toPhoneNumber: '+12025550100',
+        agentId: 'agent_1',
+        inputParameters: '{}',
+        externalCallId: '',
+        createdAt: new Date(),
+        updatedAt: new Date(),
       });
       await expect(media.dialIn(call)).rejects.toThrow('404');
     });
@@ -199,7 +203,8 @@ describe('a media server under other conditions', () => {
     socket.removeAllListeners('ping');
     Reflect.set(socket, '_autoPong', false);
     socket.send(startEvent(call.carrierSid, call.streamSid));
-    await eventually(async () => (await media.results.find(call.callId))?.endReason === 'media_failed');
+    await eventually(async () => (await media.signals(call.callId)).length === 2);
+    expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed' });
     await media.close();
   });
 
@@ -209,7 +214,7 @@ describe('a media server under other conditions', () => {
     const line = await media.openLine(call);
     await eventually(() => line.heard.length > 30);
     const closing = media.server.close();
-    await expect(media.dialIn(await media.placeCall())).rejects.toThrow();
+    await expect(media.dialIn(await media.placeCall())).rejects.toThrow(/503|ECONNREFUSED/);
     await closing;
     expect(await line.closed).toBe(1011);
     expect(await media.signals(call.callId)).toMatchObject([
@@ -253,6 +258,16 @@ describe('a media server under other conditions', () => {
     expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
     await media.close();
     await gate.close();
+  });
+
+  it('hangs up on a stream whose call has no running workflow any more: nobody would pay for it', async () => {
+    const media = await openMediaFixture();
+    const call = await media.placeCall();
+    await media.endWorkflow(call.callId);
+    const line = await media.openLine(call);
+    expect(await line.closed).toBe(1011);
+    expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed' });
+    await media.close();
   });
 
   it('does not speak on a stream whose call another stream has taken', async () => {

@@ -104,8 +104,8 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
     }
   };
 
-  socket.on('message', (data) => {
-    const message = JSON.parse(data.toString()) as {
+  socket.on('message', (data: Buffer) => {
+    const message = JSON.parse(data.toString('utf8')) as {
       event: string;
       media?: { payload: string };
       mark?: { name: string };

@@ -57,7 +57,7 @@ export async function openMediaFixture(
   const { port } = await server.listen();
   const results = createConversationResults(database);
   const recordings = createRecordings(database);
-  const calls: string[] = [];
+  const running = new Set<string>();
 
   /** A call that was dialed and bound, with its workflow running. */
   async function placeCall(): Promise<TestCall> {
@@ -85,8 +85,13 @@ export async function openMediaFixture(
     });
     await createCarrierBindings(database).bind(callId, carrierSid);
     await client.workflow.start('CallWorkflow', { workflowId: callId, taskQueue: TASK_QUEUE, args: [] });
-    calls.push(callId);
+    running.add(callId);
     return { callId, carrierSid, streamSid: `MZ${randomBytes(16).toString('hex')}` };
+  }
+
+  async function endWorkflow(callId: string): Promise<void> {
+    running.delete(callId);
+    await client.workflow.getHandle(callId).terminate('the test needs it no more');
   }
 
   function lineOptions(call: TestCall, changes: Partial<LineOptions> = {}): LineOptions {
@@ -115,9 +120,11 @@ export async function openMediaFixture(
       });
     },
 
+    endWorkflow,
+
     async close(): Promise<void> {
       await server.close();
-      await Promise.all(calls.map((callId) => client.workflow.getHandle(callId).terminate('the test is over')));
+      await Promise.all(Array.from(running, endWorkflow));
       await gateway.close();
       await connection.close();
       await database.connection.dropDatabase();
