@@ -8,7 +8,7 @@ import { cacheFolder, packageRoot } from '../../src/launch/cache-folder.js';
 import { requireOnPath } from '../../src/launch/executables.js';
 import { fetchLibraries } from '../../src/launch/maven.js';
 import type { Report } from '../../src/launch/run-command.js';
-import { startReady, type ServerProcess } from '../../src/launch/server-process.js';
+import { probePort, startReady, type ServerProcess } from '../../src/launch/server-process.js';
 
 const ADVICE = 'Install a JDK of version 17 or later and Maven: tests skip time with the Java test server of Temporal.';
 const FLAGS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
@@ -28,7 +28,10 @@ export async function startTimeSkipping(options: {
       args: [...FLAGS, '-cp', join(library, '*'), 'io.temporal.testserver.TestServer', String(port)],
       env,
     },
-    probe: () => probe(`127.0.0.1:${port}`),
+    probe: async () => {
+      await probePort(port);
+      await registerAttributes(`127.0.0.1:${port}`);
+    },
     timeoutMs: 60_000,
   });
 }
@@ -72,7 +75,7 @@ async function findTimeSkipping(options: {
   return { java, library: join(folder, 'lib') };
 }
 
-async function probe(address: string): Promise<void> {
+async function registerAttributes(address: string): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: 1_000 });
   try {
     await connection.withDeadline(Date.now() + 2_000, async () => {

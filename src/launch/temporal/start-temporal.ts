@@ -1,6 +1,6 @@
 import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../domain/search-attributes.js';
-import { startReady, type ServerProcess } from '../server-process.js';
+import { probePort, startReady, type ServerProcess } from '../server-process.js';
 
 const READY_TIMEOUT_MS = 60_000;
 const NAMESPACE = 'default';
@@ -31,7 +31,11 @@ export async function startTemporal(options: TemporalOptions): Promise<ServerPro
   return startReady({
     name: 'Temporal',
     command: { file: options.file, args, env: options.env },
-    probe: () => probeTemporal(`127.0.0.1:${port}`),
+    probe: async () => {
+      // First, because a client that found nobody there would stay and knock for ever.
+      await probePort(port);
+      await probeTemporal(`127.0.0.1:${port}`);
+    },
     timeoutMs: READY_TIMEOUT_MS,
     signal: options.signal,
   });

@@ -1,0 +1,236 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EndReason, FinalStatus } from '../../src/domain/call-state.js';
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { priceOfSeconds, usdFromMicros } from '../../src/domain/money.js';
+import type { Runtime } from '../../src/launch/runtime-file.js';
+import type { Delivery } from '../../src/launch/webhook-inbox.js';
+import { createAgents } from '../../src/store/agents.js';
+import { openDatabase, type Database } from '../../src/store/database.js';
+import { createLedger } from '../../src/store/ledger.js';
+import type { CallDocument } from '../../src/store/models/call.js';
+import { launch, type Launched } from '../support/dev-stack.js';
+
+jest.setTimeout(300_000);
+
+const FINAL_WITHIN_MS = 150_000;
+/** A second delivery would be a fault; it gets this long to show itself. */
+const REPEAT_WITHIN_MS = 3_000;
+
+/** How each script of the simulated carrier must end. */
+const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason | readonly EndReason[]][] = [
+  ['00', 'COMPLETED', 'callee_hangup'],
+  ['01', 'FAILED', 'busy'],
+  ['02', 'FAILED', 'no_answer'],
+  ['03', 'FAILED', 'carrier_failed'],
+  ['04', 'FAILED', 'rejected'],
+  ['05', 'COMPLETED', ['voicemail', 'callee_hangup']],
+  ['06', 'COMPLETED', 'callee_hangup'],
+  ['07', 'COMPLETED', 'silence'],
+  ['08', 'COMPLETED', 'max_duration'],
+  ['20', 'COMPLETED', 'callee_hangup'],
+  ['21', 'COMPLETED', 'callee_hangup'],
+  ['22', 'COMPLETED', 'callee_hangup'],
+  ['23', 'COMPLETED', 'callee_hangup'],
+  ['24', 'COMPLETED', 'callee_hangup'],
+  ['30', 'FAILED', 'carrier_unreachable'],
+  ['31', 'COMPLETED', 'callee_hangup'],
+  ['32', 'COMPLETED', 'callee_hangup'],
+  ['33', 'FAILED', 'carrier_unreachable'],
+  ['50', 'COMPLETED', 'callee_hangup'],
+  ['51', 'COMPLETED', 'callee_hangup'],
+];
+
+interface CarrierCall {
+  sid: string;
+  to: string;
+  status: string;
+  answered_at: string | null;
+  duration_seconds: number | null;
+}
+
+describe('calls on the whole service', () => {
+  let stack: Launched;
+  let runtime: Runtime;
+  let database: Database;
+  let accountId: string;
+  /** Rings 5 s and talks 30 s at most. */
+  let briefAgentId: string;
+
+  beforeAll(async () => {
+    stack = await launch({ env: { LOG_LEVEL: 'warn' } });
+    runtime = await stack.runtime();
+    database = await openDatabase(runtime.mongodb_uri);
+    const agents = createAgents(database);
+    const demo = await agents.find(runtime.agent_id);
+    accountId = demo?.accountId ?? '';
+    const brief = { name: 'Brief', instruction: 'Hello, how are you?', voice: 'amber', language: 'en-US' };
+    const limits = { maxDurationSeconds: 30, ringTimeoutSeconds: 5 };
+    briefAgentId = (await agents.create({ accountId, ...brief, ...limits }))._id;
+  });
+  afterAll(async () => {
+    await database?.close();
+    await stack?.destroy();
+  });
+
+  async function place(script: string, options: { key?: string; agentId?: string } = {}): Promise<string> {
+    const response = await fetch(`${runtime.base_url}/outbound_call`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${options.key ?? runtime.live_api_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        to_phone_number: `+120255501${script}`,
+        agent_id: options.agentId ?? runtime.agent_id,
+        webhook_url: runtime.webhook_inbox_url,
+        external_call_id: script,
+      }),
+    });
+    const answer = (await response.json()) as { call_id: string; status: string };
+    expect([response.status, answer.status]).toEqual([200, 'RINGING']);
+    return answer.call_id;
+  }
+
+  async function ended(callId: string): Promise<CallDocument> {
+    return waitFor(`the end of ${callId}`, async () => {
+      const call = await database.calls.findById(callId).lean<CallDocument>();
+      return call?.endReason !== undefined && (await webhooksOf(callId)).length > 0 ? call : undefined;
+    });
+  }
+
+  async function inProgress(callId: string): Promise<void> {
+    await waitFor(`the answer of ${callId}`, () =>
+      database.calls.findOne({ _id: callId, status: 'IN_PROGRESS' }).lean(),
+    );
+  }
+
+  async function webhooksOf(callId: string): Promise<Delivery[]> {
+    const deliveries = (await (await fetch(runtime.webhook_inbox_url)).json()) as Delivery[];
+    return deliveries.filter(({ body }) => (body as { call_id?: unknown }).call_id === callId);
+  }
+
+  async function carrierCalls(): Promise<CarrierCall[]> {
+    const response = await fetch(`${runtime.carrier_url}/simulator/calls`);
+    return ((await response.json()) as { calls: CarrierCall[] }).calls;
+  }
+
+  /** Billed to the second by the carrier's clock when it was answered, not at all otherwise; one webhook that says so. */
+  async function expectExact(call: CallDocument): Promise<void> {
+    const carried = (await carrierCalls()).find(({ sid }) => sid === call.carrierSid);
+    const seconds = call.durationSeconds ?? 0;
+    expect(seconds).toBe(call.status === 'COMPLETED' ? carried?.duration_seconds : 0);
+    expect(call.costMicros).toBe(priceOfSeconds(seconds));
+    const webhooks = await webhooksOf(call._id);
+    expect(webhooks).toHaveLength(1);
+    expect(webhooks[0]?.body).toMatchObject({ status: call.status, cost: usdFromMicros(call.costMicros ?? 0) });
+  }
+
+  async function expectBalanced(): Promise<void> {
+    const ledger = createLedger(database);
+    const id = ledgerAccountId(accountId, 'live');
+    const calls = await database.calls.find({ accountId, mode: 'live' }).lean<CallDocument[]>();
+    const billed = calls.reduce((sum, call) => sum + (call.costMicros ?? 0), 0);
+    const balance = await ledger.balance(id);
+    expect(balance).toMatchObject({ heldMicros: 0, billedMicros: billed });
+    expect(balance.availableMicros + balance.billedMicros).toBe(balance.creditedMicros);
+    await expect(ledger.audit(id)).resolves.toMatchObject({ balanced: true });
+  }
+
+  describe('to each scripted number, all at once', () => {
+    const calls = new Map<string, CallDocument>();
+
+    beforeAll(async () => {
+      const ids = new Map<string, string>();
+      for (const [script] of ENDS) {
+        const options = script === '02' || script === '08' ? { agentId: briefAgentId } : {};
+        ids.set(script, await place(script, options));
+      }
+      const all = [...ids].map(async ([script, id]) => calls.set(script, await ended(id)));
+      await Promise.allSettled(all);
+      await sleep(REPEAT_WITHIN_MS);
+    });
+
+    it.each(ENDS)('%s ends %s by %s, billed to the second, with one webhook', async (script, status, endReason) => {
+      const call = calls.get(script);
+      if (call === undefined) throw new Error(`Call ${script} was not final with its webhook in time.`);
+      expect(call.status).toBe(status);
+      expect([endReason].flat()).toContain(call.endReason);
+      await expectExact(call);
+    });
+
+    it('never dials a number twice, and hangs up the call that was placed too late', async () => {
+      const carried = await carrierCalls();
+      for (const [script] of ENDS) {
+        const placed = carried.filter(({ to }) => to === `+120255501${script}`);
+        expect(placed).toHaveLength(script === '30' ? 0 : 1);
+      }
+      const late = await waitFor('the end of the late call', async () =>
+        (await carrierCalls()).find(({ to, status }) => to === '+12025550133' && status === 'completed'),
+      );
+      expect(late.duration_seconds).toBeLessThanOrEqual(5);
+    });
+
+    it('leaves the account with exactly what the calls did not cost', () => expectBalanced());
+  });
+
+  it('an inbound call is answered, billed and reported like an outbound one', async () => {
+    const response = await fetch(`${runtime.carrier_url}/simulator/inbound`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '+12025550199', from: '+12025550123', forwarded_from: '+12025550199' }),
+    });
+    const { sid } = (await response.json()) as { sid: string };
+    const { _id } = await waitFor('the inbound call', () => database.calls.findOne({ carrierSid: sid }).lean());
+    const call = await ended(_id);
+    expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'caller_hangup', direction: 'inbound' });
+    await sleep(REPEAT_WITHIN_MS);
+    await expectExact(call);
+    await expectBalanced();
+  });
+
+  it('a test call runs the same way and costs test money only', async () => {
+    const before = await createLedger(database).balance(ledgerAccountId(accountId, 'live'));
+    const call = await ended(await place('00', { key: runtime.test_api_key }));
+    expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', mode: 'test' });
+    await expectExact(call);
+    await expect(createLedger(database).balance(ledgerAccountId(accountId, 'live'))).resolves.toEqual(before);
+    await expect(createLedger(database).balance(ledgerAccountId(accountId, 'test'))).resolves.toMatchObject({
+      billedMicros: call.costMicros,
+      heldMicros: 0,
+    });
+  });
+
+  it('the recording of a call is for the key of its account only', async () => {
+    const call = await ended(await place('06'));
+    const talked = await database.calls.findOne({ accountId, mode: 'live', hasRecording: true }).lean<CallDocument>();
+    expect(call.status).toBe('COMPLETED');
+    const url = `${runtime.base_url}/calls/${talked?._id}/recording`;
+    const recording = await fetch(url, { headers: { authorization: `Bearer ${runtime.live_api_key}` } });
+    expect(recording.headers.get('content-type')).toBe('audio/wav');
+    const bytes = Buffer.from(await recording.arrayBuffer());
+    expect(bytes.subarray(0, 4).toString()).toBe('RIFF');
+    expect(bytes.length).toBeGreaterThan((talked?.durationSeconds ?? 0) * 8_000);
+    const statuses = [fetch(url), fetch(url, { headers: { authorization: `Bearer ${runtime.test_api_key}` } })];
+    expect((await Promise.all(statuses)).map(({ status }) => status)).toEqual([401, 404]);
+  });
+
+  it.each(['worker', 'api'] as const)('the %s killed in mid-call costs the call nothing', async (role) => {
+    const callId = await place('00');
+    await inProgress(callId);
+    const [victim] = (await stack.runtime()).pids[role];
+    process.kill(victim ?? 0, 'SIGKILL');
+    const call = await ended(callId);
+    expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup' });
+    await sleep(REPEAT_WITHIN_MS);
+    await expectExact(call);
+    await expectBalanced();
+    expect((await stack.runtime()).pids[role]).not.toContain(victim);
+  });
+});
+
+async function waitFor<T>(what: string, look: () => Promise<T | undefined | null>): Promise<T> {
+  const deadline = Date.now() + FINAL_WITHIN_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== null) return found;
+    if (Date.now() > deadline) throw new Error(`${what} did not come.`);
+    await sleep(200);
+  }
+}
