@@ -34,7 +34,7 @@ export function createApiServer(deps: AppDeps): {
   const server = createServer(LIMITS, (req, res) => {
     if (req.httpVersion === '1.1' && req.headers.host === undefined) {
       const { status, body } = bareError('MISSING_PARAMS', 'The Host header is missing.');
-      res.writeHead(status, { ...bareHeaders(), Connection: 'close' }).end(body);
+      res.writeHead(status, bareHeaders(body)).end(body);
       return;
     }
     // Koa answers every failure itself; the promise never rejects.
@@ -81,8 +81,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   }
   const { status, reason, code, message } = clientErrorOf(error);
   const { body } = bareError(code, message);
-  const headers = { ...bareHeaders(), 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const lines = Object.entries(bareHeaders(body)).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
 }
 
@@ -116,6 +115,11 @@ function bareError(code: ErrorCode, message: string): { status: number; body: st
   return { status: ERRORS[code].status, body: JSON.stringify(errorObject({ code, message, details: {} })) };
 }
 
-function bareHeaders(): Record<string, string> {
-  return { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-Id': newRequestId() };
+function bareHeaders(body: string): Record<string, string> {
+  return {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    'X-Request-Id': newRequestId(),
+  };
 }

@@ -87,11 +87,11 @@ describe('Idempotency-Key', () => {
     const rows = service.database.idempotencyKeys;
     const row = await rows.findOne({ callId: String(first.json['call_id']) }).lean<IdempotencyKeyDocument>();
     expect(Number(row?.expiresAt) - Number(row?.createdAt)).toBe(24 * 60 * 60 * 1_000);
-    await rows.updateOne({ _id: row?._id }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    await rows.updateOne({ callId: String(first.json['call_id']) }, { $set: { expiresAt: new Date(Date.now() - 1) } });
     const later = await place(customer.liveKey, 'yesterday', order({ external_call_id: 'new day' }));
     expect(later.status).toBe(200);
     expect(later.json['call_id']).not.toBe(first.json['call_id']);
-    expect((await rows.findById(row?._id).lean())?.callId).toBe(later.json['call_id']);
+    expect((await rows.findById(row?._id).lean<IdempotencyKeyDocument>())?.callId).toBe(later.json['call_id']);
   });
 
   it.each([

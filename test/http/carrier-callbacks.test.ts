@@ -1,0 +1,249 @@
+import { randomBytes } from 'node:crypto';
+import { createSimulator, type Simulator } from '../../src/carrier/simulator/server.js';
+import { parseConfig } from '../../src/config.js';
+import type { CallRequestDocument } from '../../src/store/models/call-request.js';
+import type { CallDocument } from '../../src/store/models/call.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { eventually, expectError, startService, STREAM_URL, type Customer, type Service } from './harness.js';
+
+/** The simulated carrier takes the calls; its own callbacks go to an address nobody has, so that ours are the only ones. */
+let simulator: Simulator;
+let service: Service;
+let customer: Customer;
+
+beforeAll(async () => {
+  const config = parseConfig({ NODE_ENV: 'test', SIMULATOR_PORT: '0', PUBLIC_BASE_URL: 'http://127.0.0.1:9' });
+  simulator = createSimulator({ config, logger: createLogger({ role: 'test', level: 'silent' }) });
+  const { port } = await simulator.listen();
+  service = await startService({ env: { SIMULATOR_URL: `http://127.0.0.1:${port}` } });
+  customer = await service.customer();
+});
+afterAll(async () => {
+  await service.close();
+  await simulator.close();
+});
+
+/** Rings without an answer for as long as a test needs. */
+const NEVER_ANSWERS = '+12025550102';
+const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
+const newSid = () => `CA${randomBytes(16).toString('hex')}`;
+const callOf = (callId: string) => service.database.calls.findById(callId).lean<CallDocument>();
+
+const seen = new Set<string>();
+
+/** A call of ours and the carrier's call that was made for it. */
+async function ringing(): Promise<{ callId: string; sid: string }> {
+  const answer = await service.place(customer.liveKey, {
+    to_phone_number: NEVER_ANSWERS,
+    agent_id: customer.agent._id,
+  });
+  const sid = await eventually(async () => {
+    const response = await fetch(`${service.config.carriers.live.baseUrl}/simulator/calls`);
+    const { calls } = (await response.json()) as { calls: { sid: string }[] };
+    return calls.map((call) => call.sid).find((known) => !seen.has(known));
+  });
+  seen.add(sid);
+  return { callId: String(answer.json['call_id']), sid };
+}
+
+function status(callId: string, sid: string, fields: Record<string, string>, mode: 'live' | 'test' = 'live') {
+  return service.carrierPost(`/carrier/calls/${callId}/status`, { CallSid: sid, ...fields }, mode);
+}
+
+const ended = (callId: string) =>
+  eventually(async () => {
+    const call = await callOf(callId);
+    return call !== null && call.endTime !== undefined && call;
+  });
+
+describe('the signature', () => {
+  const paths = ['status', 'twiml', 'after-stream'].map(
+    (name) => `/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/${name}`,
+  );
+
+  it.each([...paths, '/carrier/status'])('is required on %s: missing or wrong is 403 FORBIDDEN', async (path) => {
+    const { accountSid } = service.config.carriers.live;
+    const body = () => new URLSearchParams({ AccountSid: accountSid, CallSid: newSid(), CallStatus: 'completed' });
+    expectError(await service.request(path, { method: 'POST', body: body() }), 403, 'FORBIDDEN');
+    const headers = { 'X-Twilio-Signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' };
+    expectError(await service.request(path, { method: 'POST', body: body(), headers }), 403, 'FORBIDDEN');
+    // An API key does not stand in for it.
+    expectError(await service.request(path, { method: 'POST', body: body(), key: customer.liveKey }), 403, 'FORBIDDEN');
+  });
+
+  it('covers every field, unknown ones and brackets too, and the raw query', async () => {
+    const path = '/carrier/status?attempt=a%20b&x=%27';
+    const form = { CallSid: newSid(), CallStatus: 'ringing', 'Geo[City]': 'São Paulo', Empty: '', __proto__x: '1' };
+    expect((await service.carrierPost(path, form)).status).toBe(200);
+  });
+});
+
+describe('TwiML of an answered outbound call', () => {
+  const twiml = (callId: string, sid: string, mode: 'live' | 'test' = 'live') =>
+    service.carrierPost(`/carrier/calls/${callId}/twiml`, { CallSid: sid, CallStatus: 'in-progress' }, mode);
+
+  it('streams the audio and binds the CallSid; any other carrier call is hung up', async () => {
+    const { callId, sid } = await ringing();
+    const answer = await twiml(callId, sid);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/xml/);
+    expect(answer.text).toContain(`<Response><Connect><Stream url="${STREAM_URL}/${callId}"/></Connect><Redirect`);
+    expect((await twiml(callId, sid)).text).toBe(answer.text);
+    expect((await twiml(callId, newSid())).text).toBe(HANG_UP);
+    expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ carrierSid: sid });
+  });
+
+  it('hangs up a call that is unknown, of the other mode, or closed', async () => {
+    expect((await twiml('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid())).text).toBe(HANG_UP);
+    expect((await twiml('nonsense', newSid())).text).toBe(HANG_UP);
+    const { callId, sid } = await ringing();
+    expect((await twiml(callId, sid, 'test')).text).toBe(HANG_UP);
+    await service.database.carrierBindings.create({
+      _id: callId,
+      carrierSid: `closed:${callId}`,
+      closed: true,
+      boundAt: new Date(),
+    });
+    expect((await twiml(callId, sid)).text).toBe(HANG_UP);
+  });
+
+  it('apologizes and hangs up while MongoDB is away', async () => {
+    const crippled = await startService({ worker: false });
+    await crippled.database.close();
+    const answer = await crippled.carrierPost('/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/twiml', {
+      CallSid: newSid(),
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toMatch(/<Response><Say>.+<\/Say><Hangup\/><\/Response>/);
+    const told = await crippled.carrierPost('/carrier/status', { CallSid: newSid(), CallStatus: 'completed' });
+    expectError(told, 503, 'SERVICE_UNAVAILABLE');
+    await crippled.close({ databaseIsClosed: true });
+  });
+});
+
+describe('status callbacks', () => {
+  it('in-progress makes the call IN_PROGRESS, completed ends it with the carrier’s seconds', async () => {
+    const { callId, sid } = await ringing();
+    expect(
+      (await status(callId, sid, { CallStatus: 'in-progress', SequenceNumber: '1', AnsweredBy: 'human' })).status,
+    ).toBe(200);
+    expect(await eventually(async () => (await callOf(callId))?.status === 'IN_PROGRESS')).toBe(true);
+    const last = { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '7', Duration: '1' };
+    expect((await status(callId, sid, last)).status).toBe(200);
+    expect(await ended(callId)).toMatchObject({
+      status: 'COMPLETED',
+      answeredBy: 'human',
+      durationSeconds: 7,
+      costMicros: 17_500,
+    });
+    // Late and repeated ones are answered 200 and change nothing.
+    expect((await status(callId, sid, { CallStatus: 'busy', SequenceNumber: '9' })).status).toBe(200);
+    expect(await callOf(callId)).toMatchObject({ status: 'COMPLETED' });
+    const late = await service.carrierPost(`/carrier/calls/${callId}/twiml`, {
+      CallSid: sid,
+      CallStatus: 'in-progress',
+    });
+    expect(late.text).toBe(HANG_UP);
+  });
+
+  it.each([
+    ['busy', { SipResponseCode: '486' }, 'busy'],
+    ['no-answer', { SipResponseCode: '487' }, 'no_answer'],
+    ['failed', { SipResponseCode: '404' }, 'invalid_number'],
+  ])('%s ends the call FAILED with cost 0', async (callStatus, fields, endReason) => {
+    const { callId, sid } = await ringing();
+    await status(callId, sid, { CallStatus: callStatus, ...fields });
+    expect(await ended(callId)).toMatchObject({ status: 'FAILED', endReason, costMicros: 0 });
+  });
+
+  it('initiated, queued and ringing bind the CallSid and tell the call nothing', async () => {
+    const { callId, sid } = await ringing();
+    for (const callStatus of ['initiated', 'queued', 'ringing']) {
+      expect((await status(callId, sid, { CallStatus: callStatus })).status).toBe(200);
+    }
+    expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ carrierSid: sid });
+    expect(await callOf(callId)).toMatchObject({ status: 'RINGING' });
+  });
+
+  it('of another carrier call than the bound one, and of the other mode’s account, are ignored', async () => {
+    const { callId, sid } = await ringing();
+    await status(callId, sid, { CallStatus: 'initiated' });
+    expect((await status(callId, newSid(), { CallStatus: 'completed', CallDuration: '60' })).status).toBe(200);
+    expect((await status(callId, sid, { CallStatus: 'completed', CallDuration: '60' }, 'test')).status).toBe(200);
+    // Had either been taken, the call would be over before this answer is.
+    await status(callId, sid, { CallStatus: 'in-progress' });
+    expect(await eventually(async () => (await callOf(callId))?.status === 'IN_PROGRESS')).toBe(true);
+  });
+
+  it('of an unknown call are answered 200', async () => {
+    expect((await status('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid(), { CallStatus: 'completed' })).status).toBe(200);
+    expect((await status('nonsense', newSid(), { CallStatus: 'completed' })).status).toBe(200);
+    const unknown = { CallSid: newSid(), CallStatus: 'completed' };
+    expect((await service.carrierPost('/carrier/status', unknown)).status).toBe(200);
+  });
+
+  it('repeated by the carrier reach the call once', async () => {
+    const { callId, sid } = await ringing();
+    const answered = { CallStatus: 'in-progress', SequenceNumber: '1' };
+    for (let i = 0; i < 5; i++) expect((await status(callId, sid, answered)).status).toBe(200);
+    await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '1' });
+    await ended(callId);
+    expect(await service.countSignals(callId)).toBe(2);
+  });
+
+  it('get 503 while Temporal is away, so that the carrier tells us again', async () => {
+    const crippled = await startService({ worker: false, env: { TEMPORAL_ADDRESS: '127.0.0.1:9' } });
+    const { callId, sid } = await ringing();
+    const request = await service.database.callRequests.findById(callId).lean<CallRequestDocument>();
+    await crippled.database.callRequests.create([request!]);
+    const form = { CallSid: sid, CallStatus: 'completed' };
+    const answer = await crippled.carrierPost(`/carrier/calls/${callId}/status`, form);
+    expectError(answer, 503, 'SERVICE_UNAVAILABLE');
+    // Temporal's client may be about to try once more, and a closed channel would throw in its timer.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await crippled.close();
+  });
+
+  it('of a number find the inbound call by its CallSid', async () => {
+    const form = { CallSid: newSid(), From: 'anonymous', To: '+12025550199' };
+    const answer = await service.carrierPost(`/inbound_call?agent_id=${customer.agent._id}`, form);
+    const [callId = ''] = /call_\w{26}/.exec(answer.text) ?? [];
+    await service.carrierPost('/carrier/status', { CallSid: form.CallSid, CallStatus: 'completed', CallDuration: '3' });
+    // Nobody was talked to: the caller gave up.
+    expect(await ended(callId)).toMatchObject({ status: 'CANCELLED', endReason: 'caller_hangup', costMicros: 0 });
+    expect((await service.place(customer.liveKey, { call_id: callId })).json['status']).toBe('FAILED');
+  });
+});
+
+describe('after the stream', () => {
+  it('hangs up; when nobody told of the conversation’s end the call is media_failed and costs nothing', async () => {
+    const { callId, sid } = await ringing();
+    await status(callId, sid, { CallStatus: 'in-progress', SequenceNumber: '1' });
+    const answer = await service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: sid });
+    expect(answer.text).toBe(HANG_UP);
+    await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
+    expect(await ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'media_failed', costMicros: 0 });
+  });
+
+  it('tells nothing when the conversation’s end is stored, or of a carrier call that is not bound', async () => {
+    const { callId, sid } = await ringing();
+    await status(callId, sid, { CallStatus: 'in-progress', SequenceNumber: '1' });
+    await service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: newSid() });
+    const now = new Date();
+    await service.database.conversationResults.create({
+      _id: callId,
+      carrierSid: sid,
+      streamSid: 'MZ1',
+      startedAt: now,
+      agentAudioPlayed: true,
+      turns: [],
+      engine: 'test',
+      endedAt: now,
+      endReason: 'agent_hangup',
+    });
+    const answer = await service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: sid });
+    expect(answer.text).toBe(HANG_UP);
+    await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
+    expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup' });
+    expect(await service.countSignals(callId)).toBe(2);
+  });
+});
