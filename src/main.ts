@@ -92,7 +92,11 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   const { database, gateway } = await openServices(deps);
   await until('Temporal', deps, () => gateway.checkHealth());
   await gateway.close();
-  const ended = runWorker({ ...deps, database });
+  let ended: Promise<void> = Promise.resolve();
+  const ready = new Promise<void>((resolve) => {
+    ended = runWorker({ ...deps, database, onReady: resolve });
+  });
+  await Promise.race([ready, ended]);
   return {
     ended,
     close: async () => {

@@ -18,6 +18,8 @@ export interface WorkerDeps {
   stop: AbortSignal;
   /** File with the workflow code, the build's own by default. */
   bundlePath?: string;
+  /** Called when it takes work. */
+  onReady?: () => void;
 }
 
 /**
@@ -46,7 +48,9 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
     if (stop.aborted) return;
     stop.addEventListener('abort', shutdown, { once: true });
     logger.info({ taskQueue }, 'worker ready');
-    await worker.run();
+    const run = worker.run();
+    deps.onReady?.();
+    await run;
   } finally {
     await connection.close();
   }
