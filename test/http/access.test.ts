@@ -139,6 +139,21 @@ describe('paths and methods', () => {
   });
 });
 
+describe('the interface document', () => {
+  it('names only operations that the router answers', async () => {
+    const { json } = await service.request('/openapi.json');
+    const paths = json['paths'] as Record<string, Record<string, unknown>>;
+    for (const [path, methods] of Object.entries(paths)) {
+      for (const method of Object.keys(methods)) {
+        const concrete = path.replace('{file}', 'start.js').replace('{call_id}', 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN');
+        const answer = await service.request(concrete, { method: method.toUpperCase(), key: customer.testKey });
+        expect([405, 500, 503]).not.toContain(answer.status);
+        expect(answer.json['error_code']).not.toBe('NOT_FOUND');
+      }
+    }
+  });
+});
+
 describe('without Authorization', () => {
   it('health answers', async () => {
     expect((await service.request('/health/live')).json).toEqual({ status: 'live' });

@@ -29,20 +29,20 @@ const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Resp
 const newSid = () => `CA${randomBytes(16).toString('hex')}`;
 const callOf = (callId: string) => service.database.calls.findById(callId).lean<CallDocument>();
 
-const seen = new Set<string>();
+async function carrierSids(): Promise<string[]> {
+  const response = await fetch(`${service.config.carriers.live.baseUrl}/simulator/calls`);
+  const { calls } = (await response.json()) as { calls: { sid: string }[] };
+  return calls.map(({ sid }) => sid);
+}
 
 /** A call of ours and the carrier's call that was made for it. */
 async function ringing(): Promise<{ callId: string; sid: string }> {
+  const before = new Set(await carrierSids());
   const answer = await service.place(customer.liveKey, {
     to_phone_number: NEVER_ANSWERS,
     agent_id: customer.agent._id,
   });
-  const sid = await eventually(async () => {
-    const response = await fetch(`${service.config.carriers.live.baseUrl}/simulator/calls`);
-    const { calls } = (await response.json()) as { calls: { sid: string }[] };
-    return calls.map((call) => call.sid).find((known) => !seen.has(known));
-  });
-  seen.add(sid);
+  const sid = await eventually(async () => (await carrierSids()).find((known) => !before.has(known)));
   return { callId: String(answer.json['call_id']), sid };
 }
 
