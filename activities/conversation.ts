@@ -24,21 +24,22 @@ export function createConversationActivities({ results, projection }: Deps) {
     /** Adds the conversation to the read model: as it was finished, or as far as it was checkpointed. */
     async collectResult(change: ProjectedChange): Promise<void> {
       const result = await results.find(change.callId);
-      const answeredBy = result?.answeredBy;
-      await projection.apply({ ...change, ...(answeredBy === undefined ? {} : { answeredBy }) }, fieldsOf(result));
+      await projection.apply(change, conversationFields(result));
     },
   };
 }
 
-function fieldsOf(result: ConversationResultDocument | null): Partial<CallDocument> {
+/** The read model's share of a conversation's result. */
+export function conversationFields(result: ConversationResultDocument | null): Partial<CallDocument> {
   if (!result) return { summary: 'The call was answered; its conversation could not be recovered.' };
-  const { turns, outputParameters, hasRecording, engine } = result;
+  const { turns, outputParameters, hasRecording, engine, answeredBy } = result;
   const transcription = turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n');
   return {
     engine,
     summary: result.summary ?? `The conversation broke off after ${turns.length} turns.`,
     ...(transcription === '' ? {} : { transcription }),
     ...(outputParameters === undefined ? {} : { outputParameters }),
+    ...(answeredBy === undefined ? {} : { answeredBy }),
     ...(hasRecording ? { hasRecording } : {}),
   };
 }

@@ -1,12 +1,14 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ledgerAccountId, type Mode } from '../src/domain/ids.js';
 import type { ReservationAnswer } from '../src/domain/signals.js';
+import { summaryOfUnspoken } from '../src/domain/summary.js';
 import { limitsOf, type Accounts } from '../src/store/accounts.js';
 import type { CallRequests } from '../src/store/call-requests.js';
+import type { ConversationResults } from '../src/store/conversation-results.js';
 import type { Leases } from '../src/store/leases.js';
 import type { Ledger } from '../src/store/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
-import { summaryOfUnspoken } from '../src/domain/summary.js';
+import { conversationFields } from './conversation.js';
 
 interface Deps {
   accounts: Accounts;
@@ -14,6 +16,7 @@ interface Deps {
   ledger: Ledger;
   leases: Leases;
   projection: CallProjection;
+  results: ConversationResults;
 }
 
 export interface CallOfAccount {
@@ -24,7 +27,7 @@ export interface CallOfAccount {
 
 /** Steps that move money or places, each together with the read model's write that tells of it. */
 export function createMoneyActivities(deps: Deps) {
-  const { accounts, requests, ledger, leases, projection } = deps;
+  const { accounts, requests, ledger, leases, projection, results } = deps;
   return {
     /**
      * Takes a place and the first hold, then shows the call as RINGING.
@@ -78,18 +81,18 @@ export function createMoneyActivities(deps: Deps) {
     },
 
     /**
-     * Bills the call, frees its place and writes its final status.
+     * Bills the call, frees its place and writes its final status, with the conversation's result where it is stored.
      * @returns the seconds billed: those asked for, capped at what is held
      */
     async settleCall(
       input: CallOfAccount & {
         billableSeconds: number;
         estimated: boolean;
-        conversed: boolean;
+        conversation: 'none' | 'stored' | 'awaited';
         change: ProjectedChange;
       },
     ): Promise<{ billedSeconds: number }> {
-      const { callId, accountId, mode, billableSeconds, estimated, conversed, change } = input;
+      const { callId, accountId, mode, billableSeconds, estimated, conversation, change } = input;
       const settled = await ledger.settle({
         ledgerAccountId: ledgerAccountId(accountId, mode),
         callId,
@@ -97,11 +100,14 @@ export function createMoneyActivities(deps: Deps) {
         estimated,
       });
       await leases.release({ accountId, mode, callId });
-      await projection.apply(change, {
-        durationSeconds: settled.billedSeconds,
-        costMicros: settled.billedMicros,
-        ...(conversed ? {} : { summary: summaryOfUnspoken(change.status, change.endReason) }),
-      });
+      const bill = { durationSeconds: settled.billedSeconds, costMicros: settled.billedMicros };
+      if (conversation === 'stored') {
+        const result = await results.find(callId);
+        await projection.apply(change, { ...bill, ...conversationFields(result) });
+      } else {
+        const summary = summaryOfUnspoken(change.status, change.endReason);
+        await projection.apply(change, { ...bill, ...(conversation === 'none' ? { summary } : {}) });
+      }
       return { billedSeconds: settled.billedSeconds };
     },
   };

@@ -33,6 +33,11 @@ export function createCallRun(input: CallInput) {
       const reduction = reduceCall(state, event);
       state = reduction.state;
       reduction.effects.forEach(perform);
+      run.describe();
+    },
+
+    /** Brings the operator's page of the call up to date; costs no event. */
+    describe(): void {
       setCurrentDetails(describeCall(run));
     },
 
@@ -59,6 +64,8 @@ export function createCallRun(input: CallInput) {
       };
     },
   };
+
+  run.describe();
 
   function perform(effect: CallEffect): void {
     if (effect.type === 'project') run.track(project());

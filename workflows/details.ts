@@ -1,7 +1,9 @@
 import type { CallRun } from './call-run.js';
 
 /** What an operator reads on the workflow's page of the Temporal UI, as Markdown. No numbers, names or words of the talk. */
-export function describeCall(call: Pick<CallRun, 'input' | 'state' | 'heldSeconds' | 'billedSeconds'>): string {
+export function describeCall(
+  call: Pick<CallRun, 'input' | 'state' | 'reservation' | 'heldSeconds' | 'billedSeconds'>,
+): string {
   const { input, state } = call;
   const lines = [
     `**${state.status}**${state.outcome ? ` (${state.outcome.endReason})` : ''}: ${input.direction} call, ${input.mode} mode`,
@@ -13,6 +15,9 @@ export function describeCall(call: Pick<CallRun, 'input' | 'state' | 'heldSecond
       (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),
     `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
   ];
+  if (call.reservation?.outcome === 'expired')
+    lines.push('- given up: the reservation was not made in time, nothing was dialed');
+  if (call.reservation?.outcome === 'refused') lines.push(`- refused: ${call.reservation.code}, nothing was dialed`);
   if (state.hangUpCause) lines.push(`- hang-up asked for: ${state.hangUpCause}`);
   if (state.outcome) {
     const billed = call.billedSeconds ?? `${state.outcome.billableSeconds} (not settled yet)`;

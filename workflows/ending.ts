@@ -45,11 +45,13 @@ export async function askCarrier(call: CallRun): Promise<string | undefined> {
   const record = await durable.fetchCarrierCall({ mode: call.input.mode, carrierSid }).catch(() => undefined);
   if (record === undefined || record === null) return undefined;
   const now = Date.now();
-  const { status, startedAt, endedAt, durationSeconds, answeredBy } = record;
+  const { status, endedAt, durationSeconds, answeredBy } = record;
   if (status === 'queued' || status === 'ringing') return status;
-  if ((status === 'in-progress' || status === 'completed') && startedAt !== undefined) {
+  if ((status === 'in-progress' || status === 'completed') && call.state.answeredAt === undefined) {
+    // A record tells when the call was placed, not when it was answered; its end and duration tell that.
+    const at = endedAt === undefined ? now : endedAt - (durationSeconds ?? 0) * 1_000;
     const by = answeredBy === undefined ? {} : { answeredBy };
-    call.apply({ type: 'carrier_answered', carrierSid, at: startedAt, now, ...by });
+    call.apply({ type: 'carrier_answered', carrierSid, at, now, ...by });
   }
   if (status !== 'in-progress') {
     const end = { status, at: endedAt ?? now, ...(durationSeconds === undefined ? {} : { durationSeconds }) };

@@ -2,6 +2,7 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { ReservationAnswer } from '../src/domain/signals.js';
 import { recorded, reserveWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
+import { showFinalStatus } from './visibility.js';
 
 /** The longest a workflow task may spend on the first step. */
 const RESERVATION_MS = 1_000;
@@ -42,5 +43,8 @@ async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
 /** Frees everything a reservation may have taken, attempts that are still on their way included. */
 export async function abandon(call: CallRun, reservation: ReservationAnswer): Promise<void> {
   const { callId, accountId, mode } = call.input;
-  await recorded('abandonCall', { callId, accountId, mode, expired: reservation.outcome === 'expired' });
+  const expired = reservation.outcome === 'expired';
+  call.describe();
+  showFinalStatus('FAILED', expired ? 'expired' : undefined);
+  await recorded('abandonCall', { callId, accountId, mode, expired });
 }

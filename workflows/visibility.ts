@@ -1,0 +1,12 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { upsertSearchAttributes } from '@temporalio/workflow';
+import type { EndReason, FinalStatus } from '../src/domain/call-state.js';
+
+/** What operators filter by, written at the end only: each such write is an event of the history. */
+export function showFinalStatus(status: FinalStatus, endReason?: EndReason): void {
+  const attributes = [{ key: defineSearchAttributeKey('CallStatus', 'KEYWORD'), value: status as string }];
+  if (endReason !== undefined) {
+    attributes.push({ key: defineSearchAttributeKey('EndReason', 'KEYWORD'), value: endReason });
+  }
+  upsertSearchAttributes(attributes);
+}
