@@ -42,7 +42,12 @@ export function createCarrierActivities(deps: Deps) {
         return { outcome: 'unreachable' };
       }
       const { toPhoneNumber: to, fromPhoneNumber: from } = request;
-      return carriers[mode].dial({ callId, to, from, ringTimeoutSeconds, timeLimitSeconds });
+      const dialed = await carriers[mode].dial({ callId, to, from, ringTimeoutSeconds, timeLimitSeconds });
+      if (dialed.outcome === 'accepted') {
+        // The carrier's callbacks bind the call, too; a database that is away now must not make the dial look ambiguous.
+        await bindings.bind(callId, dialed.carrierSid).catch(() => undefined);
+      }
+      return dialed;
     },
 
     /**
