@@ -37,7 +37,7 @@ export function receiveEvents(call: CallRun): void {
       call.apply({ type: 'media_started', at: signal.at, now });
       return;
     }
-    call.resultStored = true;
+    call.resultStored = signal.resultStored !== false;
     const { at, reason = 'carrier_stop', agentAudioPlayed = false } = signal;
     call.apply({ type: 'media_ended', end: { reason, at, agentAudioPlayed }, now });
   });

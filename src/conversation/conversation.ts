@@ -159,8 +159,12 @@ export function startConversation(deps: ConversationDeps): Conversation {
       ...(result.answeredBy === undefined ? {} : { answeredBy: result.answeredBy }),
     };
     const stored = keeper.finish(ending);
-    await within(RESULT_WAIT_MS, stored);
-    const reported = reports.ended({ reason, at, agentAudioPlayed });
+    const resultStored =
+      (await within(
+        RESULT_WAIT_MS,
+        stored.then(() => true),
+      )) ?? false;
+    const reported = reports.ended({ reason, at, agentAudioPlayed, resultStored });
     await within(REPORT_WAIT_MS, reported);
     stream.close(reason === 'media_failed' ? 1011 : 1000, reason);
     logger.info({ callId, streamSid, reason, seconds: Math.round(lengthMs / 1_000) }, 'conversation over');

@@ -14,7 +14,7 @@ export type ReportOutcome = 'known' | 'over' | 'lost';
 export interface MediaReports {
   started(at: number): Promise<ReportOutcome>;
   /** Goes out after `started`, never before it. */
-  ended(end: MediaEnd): Promise<ReportOutcome>;
+  ended(end: MediaEnd & { resultStored: boolean }): Promise<ReportOutcome>;
 }
 
 /** Tells a call's workflow of its stream, in order, again and again while Temporal is away. Never throws. */
@@ -52,6 +52,9 @@ export function createMediaReports(deps: {
 
   return {
     started: (at) => inOrder({ kind: 'started', at, carrierSid }),
-    ended: ({ at, reason, agentAudioPlayed }) => inOrder({ kind: 'ended', at, carrierSid, reason, agentAudioPlayed }),
+    ended({ at, reason, agentAudioPlayed, resultStored }) {
+      const signal: MediaSignal = { kind: 'ended', at, carrierSid, reason, agentAudioPlayed };
+      return inOrder(resultStored ? signal : { ...signal, resultStored: false });
+    },
   };
 }

@@ -35,6 +35,8 @@ export interface MediaSignal {
   carrierSid: string;
   reason?: MediaEndReason;
   agentAudioPlayed?: boolean;
+  /** False when the conversation's result is still on its way to the database; absent: it can be read. */
+  resultStored?: false;
 }
 
 export interface HangUpSignal {

@@ -186,6 +186,24 @@ describe('a call that is answered', () => {
     expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup', billedSeconds: 4 });
   });
 
+  it('waits for a result that is still on its way to the database when the stream ends', async () => {
+    const { call } = await placeCall(harness);
+    const at = await call.now();
+    await call.answer();
+    await call.startStream();
+    await harness.gateway.signalMedia(
+      call.callId,
+      { kind: 'ended', at, carrierSid: SID, reason: 'carrier_stop', agentAudioPlayed: true, resultStored: false },
+      `${call.callId}:late-result`,
+    );
+    await call.end('completed', { durationSeconds: 3 });
+    await call.sleep(1_000);
+    expect(await call.stored()).toMatchObject({ status: 'COMPLETED', durationSeconds: 3 });
+    await call.endStream();
+    await call.result();
+    expect(await call.stored()).toMatchObject({ summary: 'They spoke.' });
+  });
+
   it('that the carrier never speaks of again is final within five minutes, with an estimate', async () => {
     const { call } = await placeCall(harness);
     await call.answer();
