@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { priceOfSeconds } from '../../src/domain/money.js';
+import { createAgents } from '../../src/store/agents.js';
+import { openDatabase, type Database } from '../../src/store/database.js';
+import { createLedger } from '../../src/store/ledger.js';
+import type { CallDocument } from '../../src/store/models/call.js';
+import type { WebhookAttemptDocument } from '../../src/store/models/webhook.js';
+import { launch, type Launched } from '../support/dev-stack.js';
+import { createRandom } from './random.js';
+
+/** `FAULT_CALLS=500 FAULT_SEED=7 npm run faults` */
+const CALLS = Number(process.env.FAULT_CALLS ?? 60);
+const SEED = Number(process.env.FAULT_SEED ?? Date.now() % 100_000);
+const AT_ONCE = 20;
+const FINAL_WITHIN_MS = 420_000;
+
+/** Scripts by weight: most are short, so that many calls are at a delicate step whenever something dies. */
+const SCRIPTS = ['00', '00', '01', '03', '04', '06', '06', '06', '20', '31', '32'];
+const VICTIMS = ['worker', 'worker', 'worker', 'api', 'mongodb'] as const;
+
+jest.setTimeout(3_600_000);
+
+describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, () => {
+  const random = createRandom(SEED);
+  let stack: Launched;
+  let database: Database;
+  let accountId: string;
+  const placed = new Map<string, string>();
+  const killed: Record<string, number> = {};
+
+  beforeAll(async () => {
+    process.stderr.write(`faults: seed ${SEED}\n`);
+    stack = await launch({ env: { LOG_LEVEL: 'error' } });
+    const runtime = await stack.runtime();
+    database = await openDatabase(runtime.mongodb_uri);
+    accountId = (await createAgents(database).find(runtime.agent_id))?.accountId ?? '';
+    const killing = new AbortController();
+    const killer = killNowAndThen(killing.signal);
+    await placeAll();
+    killing.abort();
+    await killer;
+    process.stderr.write(`faults: killed ${JSON.stringify(killed)}\n`);
+    await allOver();
+  }, 1_800_000);
+
+  afterAll(async () => {
+    await database?.close();
+    await stack?.destroy();
+  });
+
+  async function killNowAndThen(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(random.between(1_500, 6_000), undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      const role = random.pick(VICTIMS);
+      const [pid] = (await stack.runtime()).pids[role];
+      if (pid === undefined) continue;
+      try {
+        process.kill(pid, 'SIGKILL');
+        killed[role] = (killed[role] ?? 0) + 1;
+      } catch {
+        // It died a moment ago and the launcher has not started it again yet.
+      }
+    }
+  }
+
+  async function placeAll(): Promise<void> {
+    const waiting = Array.from({ length: CALLS }, () => random.pick(SCRIPTS));
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (let script = waiting.pop(); script !== undefined; script = waiting.pop()) {
+          placed.set(await placeUntilDecided(script), script);
+          await sleep(random.between(0, 1_500));
+        }
+      }),
+    );
+  }
+
+  /** As a client should: one key for the order, asked again until there is an answer. */
+  async function placeUntilDecided(script: string): Promise<string> {
+    const key = randomUUID();
+    for (let tries = 0; tries < 200; tries++) {
+      const { base_url, live_api_key, agent_id, webhook_inbox_url } = await stack.runtime();
+      try {
+        const response = await fetch(`${base_url}/outbound_call`, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${live_api_key}`,
+            'content-type': 'application/json',
+            'idempotency-key': key,
+          },
+          body: JSON.stringify({ to_phone_number: `+120255501${script}`, agent_id, webhook_url: webhook_inbox_url }),
+          signal: AbortSignal.timeout(10_000),
+        });
+        if (response.status === 200) return ((await response.json()) as { call_id: string }).call_id;
+        if (response.status !== 503) throw new Error(`unexpected answer ${response.status}: ${await response.text()}`);
+      } catch (error) {
+        if (error instanceof Error && error.message.startsWith('unexpected')) throw error;
+      }
+      await sleep(500);
+    }
+    throw new Error('an order was not decided in time');
+  }
+
+  async function allOver(): Promise<void> {
+    const deadline = Date.now() + FINAL_WITHIN_MS;
+    for (;;) {
+      const over = await webhooksDecided();
+      if (over === placed.size) return;
+      if (Date.now() > deadline)
+        throw new Error(`${placed.size - over} of ${placed.size} calls did not come to an end`);
+      await sleep(1_000);
+    }
+  }
+
+  async function webhooksDecided(): Promise<number> {
+    const attempts = await database.webhookAttempts.find({}).lean<WebhookAttemptDocument[]>();
+    const decided = attempts.filter(({ outcome, number }) => outcome === 'delivered' || (outcome && number === 4));
+    return new Set(decided.map(({ callId }) => callId)).size;
+  }
+
+  const calls = () => database.calls.find({ accountId }).lean<CallDocument[]>();
+
+  it('every order that was answered is a call with a final status', async () => {
+    const byId = new Map((await calls()).map((call) => [call._id, call]));
+    for (const [callId, script] of placed) {
+      expect([script, callId, byId.get(callId)?.status]).toEqual([
+        script,
+        callId,
+        expect.stringMatching(/^(COMPLETED|FAILED|CANCELLED)$/),
+      ]);
+    }
+    expect(killed['worker']).toBeGreaterThan(0);
+  });
+
+  it('nobody is called twice, and nobody who was not asked for', async () => {
+    const { carrier_url } = await stack.runtime();
+    const carried = ((await (await fetch(`${carrier_url}/simulator/calls`)).json()) as { calls: { sid: string }[] })
+      .calls;
+    const bound = await database.carrierBindings.find({ closed: { $ne: true } }).lean();
+    expect(new Set(bound.map(({ carrierSid }) => carrierSid)).size).toBe(bound.length);
+    expect(carried.length).toBeLessThanOrEqual(placed.size);
+  });
+
+  it('each call is billed what the carrier counted when it is COMPLETED, and nothing else', async () => {
+    const { carrier_url } = await stack.runtime();
+    const listed = (await (await fetch(`${carrier_url}/simulator/calls`)).json()) as {
+      calls: { sid: string; duration_seconds: number | null }[];
+    };
+    const seconds = new Map(listed.calls.map(({ sid, duration_seconds }) => [sid, duration_seconds ?? 0]));
+    for (const call of await calls()) {
+      const counted = call.status === 'COMPLETED' ? seconds.get(call.carrierSid ?? '') : 0;
+      expect([call._id, call.status, call.endReason, call.durationSeconds]).toEqual([
+        call._id,
+        call.status,
+        call.endReason,
+        counted,
+      ]);
+      expect(call.costMicros).toBe(priceOfSeconds(call.durationSeconds ?? -1));
+    }
+  });
+
+  it('the money adds up to the micro-dollar: nothing held, nothing lost, nothing invented', async () => {
+    const ledger = createLedger(database);
+    const id = ledgerAccountId(accountId, 'live');
+    const billed = (await calls()).reduce((sum, call) => sum + (call.costMicros ?? 0), 0);
+    const balance = await ledger.balance(id);
+    expect(balance).toEqual({
+      creditedMicros: 100_000_000,
+      availableMicros: 100_000_000 - billed,
+      heldMicros: 0,
+      billedMicros: billed,
+    });
+    await expect(ledger.audit(id)).resolves.toMatchObject({ balanced: true });
+  });
+
+  it('every place for a concurrent call is free again', async () => {
+    const leases = await database.leases.findById(`${accountId}~live`).lean();
+    expect(leases?.count ?? 0).toBe(0);
+  });
+
+  it('every webhook was delivered, or its four attempts are on record', async () => {
+    const attempts = await database.webhookAttempts.find({}).lean<WebhookAttemptDocument[]>();
+    for (const callId of placed.keys()) {
+      const own = attempts.filter((attempt) => attempt.callId === callId);
+      expect(own.filter(({ outcome }) => outcome === 'delivered').length).toBeLessThanOrEqual(1);
+      expect(own.some(({ outcome }) => outcome === 'delivered') || own.length === 4).toBe(true);
+    }
+  });
+});
