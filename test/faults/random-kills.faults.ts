@@ -97,7 +97,11 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
           signal: AbortSignal.timeout(10_000),
         });
         if (response.status === 200) return ((await response.json()) as { call_id: string }).call_id;
-        if (response.status !== 503) throw new Error(`unexpected answer ${response.status}: ${await response.text()}`);
+        if (response.status !== 503) {
+          throw new Error(
+            `unexpected answer ${response.status}: ${await response.text()}\n${errorsOf(stack.output())}`,
+          );
+        }
       } catch (error) {
         if (error instanceof Error && error.message.startsWith('unexpected')) throw error;
       }
@@ -192,3 +196,9 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
     }
   });
 });
+
+/** What the roles said of errors, without the noise of those that died. */
+function errorsOf(output: string): string {
+  const lines = output.split('\n').filter((line) => / \| /.test(line) && !line.includes('untracked local activity'));
+  return lines.slice(-60).join('\n');
+}
