@@ -177,6 +177,8 @@ describe('GET /ledger', () => {
     }
     expect(usageOf(await get('/usage?group_by=day', customer.liveKey)).total).toMatchObject({ calls: 5, seconds: 15 });
     const before = await readAll(customer.liveKey);
+    await service.database.ledgerEntries.deleteMany({ ledgerAccountId: idOf(customer) });
+    expect(await readAll(customer.liveKey, '', 4)).toEqual(before);
     await ledger.sweep(idOf(customer));
     expect(await readAll(customer.liveKey)).toEqual(before);
   });
