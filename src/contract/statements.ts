@@ -108,6 +108,7 @@ export const LedgerEntry = z
     payment_id: z.string().optional().describe('Of a top-up.'),
     window: z.int().optional().describe('Of a hold: which of the call’s hold windows, from 0.'),
     billed_seconds: z.int().optional().describe('Of a settlement.'),
+    reason: z.string().optional().describe('Of a refusal: an error code. Of a correction: a sentence.'),
     available: usd('Change of what is available.'),
     available_micros: micros('Change of what is available.'),
     held: usd('Change of what is held.'),
@@ -187,6 +188,7 @@ export function ledgerEntryView(entry: StatementEntry): LedgerEntry {
     ...(entry.paymentId === undefined ? {} : { payment_id: entry.paymentId }),
     ...(entry.window === undefined ? {} : { window: entry.window }),
     ...(entry.billedSeconds === undefined ? {} : { billed_seconds: entry.billedSeconds }),
+    ...(entry.reason === undefined ? {} : { reason: entry.reason }),
     ...amountsView(entry),
   };
 }

@@ -22,6 +22,8 @@ export interface StatementEntry extends Amounts {
   window?: number;
   /** Whole seconds that a settlement bills. */
   billedSeconds?: number;
+  /** Why a hold was refused (an error code), or what a correction puts right (a sentence). */
+  reason?: string;
 }
 
 export type UsageGrouping = 'day' | 'agent';

@@ -10,7 +10,11 @@ export function statementEntryOf(entry: LedgerEntryDocument): StatementEntry {
     case 'topUp':
       return { ...shared, type: 'top_up', paymentId: lastPart(id) };
     case 'hold':
-      return { ...shared, type: entry.refused ? 'refusal' : 'hold', window: Number(lastPart(id)) };
+      return {
+        ...shared,
+        window: Number(lastPart(id)),
+        ...(entry.refused ? { type: 'refusal', reason: 'INSUFFICIENT_BALANCE' } : { type }),
+      };
     case 'settlement':
       return { ...shared, type, billedSeconds: billedSecondsOf(entry) };
     case 'correction':

@@ -135,7 +135,13 @@ describe('GET /ledger', () => {
     const { data, has_more: more } = pageOf(await get('/ledger', customer.liveKey));
     expect(more).toBe(false);
     expect(data.map(({ type }) => type)).toEqual(['refusal', 'settlement', 'hold', 'top_up']);
-    expect(data[0]).toMatchObject({ call_id: refused, window: 0, available_micros: 0, held_micros: 0 });
+    expect(data[0]).toMatchObject({
+      call_id: refused,
+      window: 0,
+      reason: 'INSUFFICIENT_BALANCE',
+      available_micros: 0,
+      held_micros: 0,
+    });
     expect(data[1]).toEqual({
       id: `S${callId}`,
       type: 'settlement',
@@ -334,11 +340,11 @@ describe('CSV', () => {
     expect(byAccept.headers.get('vary')).toMatch(/Accept/);
     const [header, ...lines] = byAccept.text.split('\r\n');
     expect(header).toBe(
-      'id,type,at,call_id,payment_id,window,billed_seconds,available,available_micros,held,held_micros,credited,credited_micros,billed,billed_micros',
+      'id,type,at,call_id,payment_id,window,billed_seconds,reason,available,available_micros,held,held_micros,credited,credited_micros,billed,billed_micros',
     );
     expect(lines).toHaveLength(4);
     expect(lines[0]).toMatch(
-      new RegExp(`^S${callId},settlement,[^,]+Z,${callId},,,10,0.125,125000,-0.15,-150000,0,0,0.025,25000$`),
+      new RegExp(`^S${callId},settlement,[^,]+Z,${callId},,,10,,0.125,125000,-0.15,-150000,0,0,0.025,25000$`),
     );
     expect(lines.at(-1)).toBe('');
     expect((await get('/ledger?format=csv', customer.liveKey)).text).toBe(byAccept.text);
