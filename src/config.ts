@@ -60,6 +60,7 @@ const environment = z.object({
       'must be CIDR ranges with commas between',
     )
     .default(''),
+  PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),
@@ -131,6 +132,7 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
       allowedCountryPrefixes: list(values.ALLOWED_COUNTRY_PREFIXES),
     },
     webhooks: { allowCidrs: list(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
+    payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
   };
 }
 

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { MICROS_PER_USD, type Micros } from '../domain/money.js';
+import { utcMoment } from '../domain/statement.js';
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -42,6 +43,13 @@ export function expiry(text: string): Date {
     throw new InvalidArgumentError('It must be a date like 2027-01-31 or a time from now like 30d, 12h or 90m.');
   }
   return date;
+}
+
+/** A moment in UTC, as statements take it. */
+export function moment(text: string): Date {
+  const at = utcMoment(text);
+  if (at === undefined) throw new InvalidArgumentError('It must be like 2026-11-01 or 2026-11-01T12:00:00Z, in UTC.');
+  return at;
 }
 
 /** Country prefixes in a list (`+1,+44`), or `all`. */

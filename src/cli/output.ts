@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Micros } from '../domain/money.js';
 import type { CliProcess } from './run.js';
 
@@ -26,6 +27,8 @@ export interface Output {
   readonly json: boolean;
   /** `rows` is the JSON answer; people see the columns named, each with its heading, of `shown`. */
   table(rows: readonly object[], columns: Record<string, string>, shown?: readonly object[]): Promise<void>;
+  /** Text as it comes, at the pace at which it is read. */
+  pieces(text: AsyncIterable<string>): Promise<void>;
   /** One object: its fields for people, under a sentence. */
   record(sentence: string, value: object): Promise<void>;
 }
@@ -42,6 +45,9 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
       const table = new Table({ head: Object.values(columns), style: { head: [], border: [] } });
       for (const row of shown) table.push(Object.keys(columns).map((name) => cell(Reflect.get(row, name))));
       write(table.toString());
+    },
+    async pieces(text) {
+      for await (const piece of text) if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
     },
     async record(sentence, value) {
       if (json) return asJson(value);

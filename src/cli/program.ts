@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Plan } from '../store/models/account.js';
-import { expiry, idOrNone, prefixes, usd, usdOrNone, wholeNumber, wholeNumberOrDefault } from './arguments.js';
+import { expiry, idOrNone, moment, prefixes, usd, usdOrNone, wholeNumber, wholeNumberOrDefault } from './arguments.js';
 import type { Connection } from './connect.js';
 import type { Output } from './output.js';
 import type { CliProcess } from './run.js';
@@ -182,6 +182,25 @@ function addMoneyCommands(program: Command, run: Run): void {
     .description('what an account has, holds and was billed')
     .addOption(new Option('--mode <mode>', 'only this balance').choices(MODES))
     .action((id, options) => run(async () => (await load()).showBalance, id, options));
+  program
+    .command('refill <account_id>')
+    .description('bring the test balance back to 1,000 USD')
+    .action((id) => run(async () => (await load()).refill, id));
+  const loadStatements = () => import('./commands/statements.js');
+  const ofPeriod = (command: Command) =>
+    command
+      .addOption(new Option('--mode <mode>', 'which of its balances').choices(MODES).default('live'))
+      .option('--from <time>', 'begin of the period (UTC), like 2026-11-01 or 2026-11-01T12:00:00Z', moment)
+      .option('--to <time>', 'end of the period (UTC), not included', moment)
+      .option('--csv', 'print CSV');
+  ofPeriod(program.command('ledger <account_id>').description('what moved the money of an account, newest first'))
+    .option('--limit <n>', 'entries at most (default: 50; with --csv all)', wholeNumber)
+    .action((id, options) => run(async () => (await loadStatements()).showLedger, id, options));
+  ofPeriod(
+    program.command('usage <account_id>').description('what calls have cost; the last 30 days if no period is given'),
+  )
+    .addOption(new Option('--group-by <what>', 'one line for each').choices(['day', 'agent']).default('day'))
+    .action((id, options) => run(async () => (await loadStatements()).showUsage, id, options));
   program
     .command('audit [account_id]')
     .description('compare every ledger account with the sum of its operations; exit 1 on a mismatch')

@@ -14,7 +14,10 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; meaning: strin
   CALL_NOT_FOUND: { status: 404, meaning: 'The call id does not exist.' },
   NOT_FOUND: { status: 404, meaning: 'There is nothing at this path.' },
   METHOD_NOT_ALLOWED: { status: 405, meaning: 'The path does not take this method; Allow names those it takes.' },
-  IDEMPOTENCY_CONFLICT: { status: 409, meaning: 'The Idempotency-Key was used with another request before.' },
+  IDEMPOTENCY_CONFLICT: {
+    status: 409,
+    meaning: 'The Idempotency-Key, or the payment, was told with other content before.',
+  },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request is larger than the service takes.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The request body is of a type or encoding that is not taken.' },
   RATE_LIMIT_EXCEEDED: {

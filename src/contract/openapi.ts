@@ -82,9 +82,11 @@ function operation(operationId: string, route: Route): RouteConfig {
       200: {
         description: route.success.description,
         headers: headers({ 'X-Request-Id': 'Names this request in our logs.', ...route.success.headers }),
-        content: {
-          [route.success.contentType]: { schema: route.success.schema, examples: examples(route.success.examples) },
-        },
+        content: Object.fromEntries(
+          Object.entries({ [route.success.contentType]: route.success, ...route.success.alternatives }).map(
+            ([type, form]) => [type, { schema: form.schema, examples: examples(form.examples) }],
+          ),
+        ),
       },
       ...errorResponses(errorCodesOf(route)),
     },

@@ -27,6 +27,8 @@ export interface Route {
     contentType: string;
     schema: z.ZodType;
     examples: Examples;
+    /** Other forms of the same answer, by content type. */
+    alternatives?: Readonly<Record<string, { schema: z.ZodType; examples: Examples }>>;
     headers?: Readonly<Record<string, string>>;
   };
   /** Codes of its own; those that every route of its kind may answer come with `auth`. */
@@ -44,3 +46,9 @@ const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
 export function errorCodesOf(route: Route): ErrorCode[] {
   return [...new Set([...route.errors, ...COMMON_ERRORS[route.auth]])];
 }
+
+/** What an answer to the owner of a key says of its rate. */
+export const rateLimitHeaders = {
+  RateLimit: 'What is left of the API key’s requests and the seconds until they are full again.',
+  'RateLimit-Policy': 'Requests the API key may make in a window of seconds.',
+};

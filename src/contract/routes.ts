@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { CallResponse, OutboundCallBody, OutboundCallParameters } from './calls.js';
 import { CarrierRequestForm, InboundCallForm, InboundCallQuery, StatusCallbackForm } from './inbound.js';
-import type { Route } from './route.js';
+import { moneyRoutes } from './money-routes.js';
+import { rateLimitHeaders, type Route } from './route.js';
 
 const FORM = 'application/x-www-form-urlencoded';
 const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
@@ -23,11 +24,6 @@ const statusForm = {
 const callParams = z.object({
   call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
 });
-
-const rateLimitHeaders = {
-  RateLimit: 'What is left of the API key’s requests and the seconds until they are full again.',
-  'RateLimit-Policy': 'Requests the API key may make in a window of seconds.',
-};
 
 /** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
 export const routes = {
@@ -169,6 +165,7 @@ export const routes = {
     },
     errors: ['CALL_NOT_FOUND', 'NOT_FOUND'],
   },
+  ...moneyRoutes,
   answerOutboundCall: {
     method: 'post',
     path: '/carrier/calls/{call_id}/twiml',

@@ -9,14 +9,17 @@ import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import { createIdempotencyKeys } from '../store/idempotency-keys.js';
+import { createLedger } from '../store/ledger.js';
 import { createPhoneNumbers } from '../store/phone-numbers.js';
 import { createRecordings } from '../store/recordings.js';
+import { createStatements } from '../store/statements.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createDocs } from './api/docs.js';
 import { createHealth } from './api/health.js';
 import { createInboundCall } from './api/inbound-call.js';
 import { createOutboundCall } from './api/outbound-call.js';
 import { createReadRecording } from './api/recording.js';
+import { createStatementRoutes } from './api/statements.js';
 import { createContinueAfterStream } from './carrier/after-stream.js';
 import { createCarrierStatus } from './carrier/status.js';
 import { createAnswerOutboundCall } from './carrier/twiml.js';
@@ -26,6 +29,7 @@ import { errors } from './middleware/errors.js';
 import { createFailureLimiter, createRateLimiter } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
 import { securityHeaders } from './middleware/security.js';
+import { createPaymentWebhook } from './payments/webhook.js';
 import { createRouters, unmatched, type Handlers } from './router.js';
 
 export interface AppDeps {
@@ -71,6 +75,8 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
     results: createConversationResults(database),
     recordings: createRecordings(database),
     idempotencyKeys: createIdempotencyKeys(database),
+    ledger: createLedger(database),
+    statements: createStatements(database),
   };
   const outboundCall = createOutboundCall(shared);
   const readRecording = createReadRecording(shared);
@@ -79,11 +85,16 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
   const continueAfterStream = createContinueAfterStream(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
+  const statements = createStatementRoutes(shared);
+  const receivePayment = createPaymentWebhook(shared);
   return {
     key: {
       placeCall: (ctx, principal) => outboundCall.post(ctx, principal),
       readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
       readRecording: (ctx, principal, params) => readRecording(ctx, principal, params['call_id'] ?? ''),
+      readBalance: (ctx, principal) => statements.balance(ctx, principal),
+      readLedger: (ctx, principal) => statements.ledger(ctx, principal),
+      readUsage: (ctx, principal) => statements.usage(ctx, principal),
     },
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
@@ -93,6 +104,7 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },
     none: {
+      receivePayment: (ctx) => receivePayment(ctx),
       checkLiveness: (ctx) => health.live(ctx),
       checkReadiness: (ctx) => health.ready(ctx),
       readInterface: (ctx) => docs.document(ctx),

@@ -25,7 +25,7 @@ const LIMITS_OF_PLAN: Record<Plan, Limits> = {
 const LIMITS_OF_TEST_MODE: Limits = { requestsPerMinute: 600, concurrentCalls: 100 };
 
 /** Test mode starts with this much play money. */
-const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
+export const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
 
 const MAX_NAME_LENGTH = 100;
 

@@ -1,4 +1,4 @@
-import mongoose, { type Connection, type mongo } from 'mongoose';
+import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
 import { accountSchema } from './models/account.js';
 import { agentSchema } from './models/agent.js';
 import { apiKeySchema } from './models/api-key.js';
@@ -8,6 +8,7 @@ import { carrierBindingSchema } from './models/carrier-binding.js';
 import { conversationResultSchema } from './models/conversation-result.js';
 import { idempotencyKeySchema } from './models/idempotency-key.js';
 import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/ledger.js';
+import { paymentSchema } from './models/payment.js';
 import { phoneNumberSchema } from './models/phone-number.js';
 import { rateLimitSchema } from './models/rate-limit.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
@@ -76,6 +77,7 @@ function modelsOn(connection: Connection) {
     ledgerAccounts: connection.model('LedgerAccount', ledgerAccountSchema),
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),
     leases: connection.model('Lease', leaseSchema),
+    payments: connection.model('Payment', paymentSchema),
     rateLimits: connection.model('RateLimit', rateLimitSchema),
   };
 }
@@ -83,6 +85,27 @@ function modelsOn(connection: Connection) {
 /** Builds the indexes that uniqueness depends on; safe to repeat, run once by the launcher or at deployment. */
 export async function createIndexes(database: Database): Promise<void> {
   for (const model of Object.values(database.connection.models)) await model.createIndexes();
+}
+
+/**
+ * Reads in a causally consistent session on a replica set, so that a later read sees at least what an earlier one saw; a
+ * single or embedded server needs none.
+ */
+export async function* inCausalOrder<T>(
+  database: Database,
+  read: (session?: ClientSession) => AsyncIterable<T>,
+): AsyncGenerator<T> {
+  const client = database.connection.getClient();
+  if (!client.options.replicaSet) {
+    yield* read();
+    return;
+  }
+  const session = client.startSession({ causalConsistency: true });
+  try {
+    yield* read(session);
+  } finally {
+    await session.endSession();
+  }
 }
 
 /** Whether an error says that a document with this key exists already. */

@@ -16,7 +16,7 @@ export class LedgerBusyError extends Error {
 
 /** What an operation would do to the account as it was read: its cell, the money it moves, and what must still hold. */
 export interface Plan {
-  marker: Omit<LedgerMarker, 'epoch'>;
+  marker: Omit<LedgerMarker, 'epoch' | 'at'>;
   increments: Partial<Record<LedgerFigure, number>>;
   guard: AccountGuard;
 }
@@ -68,7 +68,7 @@ export async function decide(work: LedgerWork, decision: Decision): Promise<Ledg
       continue;
     }
     const plan = await decision.plan(account);
-    const planned = { ...plan.marker, epoch: account.epoch };
+    const planned = { ...plan.marker, epoch: account.epoch, at: new Date() };
     const { increments, guard } = plan;
     const update = { ledgerAccountId, epoch: account.epoch, key, marker: planned, increments, guard };
     if (await session.updateAccount({ kind: 'decide', ...update, maxMarkers: MAX_MARKERS })) {
@@ -134,7 +134,7 @@ export async function findCell(
 }
 
 function entryOf(ledgerAccountId: string, key: string, marker: LedgerMarker): LedgerEntryDocument {
-  return { _id: key, ledgerAccountId, ...marker, at: new Date() };
+  return { _id: key, ledgerAccountId, ...marker };
 }
 
 async function record(session: LedgerSession, entry: LedgerEntryDocument): Promise<LedgerEntryDocument> {

@@ -227,6 +227,9 @@ describe('callwright', () => {
         'numbers',
         'topup',
         'balance',
+        'refill',
+        'ledger',
+        'usage',
         'audit',
       ]) {
         expect(stdout).toContain(`  ${command}`);

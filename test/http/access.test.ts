@@ -7,7 +7,8 @@ let service: Service;
 let customer: Customer;
 
 beforeAll(async () => {
-  service = await startService({ worker: false });
+  // Operations that a setting turns on are part of the interface, too.
+  service = await startService({ worker: false, env: { PAYMENT_WEBHOOK_SECRET: 'whsec_of-these-tests' } });
   customer = await service.customer();
 });
 afterAll(() => service.close());

@@ -5,6 +5,7 @@ import { usdFromMicros, type Micros } from '../../domain/money.js';
 import { createAccounts } from '../../store/accounts.js';
 import { createLedger } from '../../store/ledger.js';
 import type { AccountDocument } from '../../store/models/account.js';
+import { refillTestBalance } from '../../store/test-balance.js';
 import type { Connection } from '../connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { CliError } from '../run.js';
@@ -31,6 +32,26 @@ export async function topUp(
     payment_id: paymentId,
     amount_usd: usdFromMicros(amountMicros),
     amount_micros: amountMicros,
+    available_usd: usdFromMicros(availableMicros),
+    available_micros: availableMicros,
+  });
+}
+
+/** Play money again, for test mode. */
+export async function refill({ database }: Connection, out: Output, accountId: string) {
+  const account = await findAccount({ database }, accountId);
+  const ledger = createLedger(database);
+  const creditedMicros = await refillTestBalance(ledger, account._id);
+  const { availableMicros } = await ledger.balance(ledgerAccountId(account._id, 'test'));
+  const sentence =
+    creditedMicros === 0
+      ? 'The test balance is 1,000 USD or more already; nothing was credited.'
+      : `Credited ${formatUsd(creditedMicros)} USD of play money.`;
+  await out.record(sentence, {
+    account_id: account._id,
+    mode: 'test',
+    amount_usd: usdFromMicros(creditedMicros),
+    amount_micros: creditedMicros,
     available_usd: usdFromMicros(availableMicros),
     available_micros: availableMicros,
   });
@@ -85,7 +106,11 @@ function equationOf(a: { creditedMicros: Micros; billedMicros: Micros; available
   return `${credited} - ${billed} = ${formatUsd(a.availableMicros)} + ${formatUsd(a.heldMicros)}`;
 }
 
-async function findAccount({ database }: Pick<Connection, 'database'>, accountId: string): Promise<AccountDocument> {
+/** @throws ServiceError NOT_FOUND */
+export async function findAccount(
+  { database }: Pick<Connection, 'database'>,
+  accountId: string,
+): Promise<AccountDocument> {
   const account = await createAccounts(database).find(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   return account;

@@ -27,7 +27,11 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   return parseJsonObject(utf8(await readBody(ctx.req, MAX_BODY_BYTES)));
 }
 
-function parseJsonObject(json: string): JsonBody {
+/**
+ * The JSON object that a text holds.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function parseJsonObject(json: string): JsonBody {
   const { depth, repeatedKeys } = scanJson(json);
   if (depth > MAX_JSON_DEPTH) {
     throw new ServiceError('MISSING_PARAMS', `The JSON nests deeper than ${MAX_JSON_DEPTH} levels.`);

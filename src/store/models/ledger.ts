@@ -28,6 +28,8 @@ export interface LedgerMarker {
   /** Seconds come from our own clocks; the carrier's figure may correct them later. */
   estimated?: boolean;
   epoch: number;
+  /** When it was decided, by the clock of the process that decided it; the same in the account document and in its row. */
+  at: Date;
 }
 
 /** An account whose figures are in doubt starts no new call; calls that run go on and are billed. */
@@ -59,7 +61,6 @@ export interface LedgerEntryDocument extends LedgerMarker {
   /** The operation key. */
   _id: string;
   ledgerAccountId: string;
-  at: Date;
 }
 
 const amount = { type: Number, required: true };
@@ -107,6 +108,9 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
 
 // The embedded server skips it (it builds unique ones only) and scans; a real one sums an account's rows by it.
 ledgerEntrySchema.index({ ledgerAccountId: 1, epoch: 1 });
+
+// Unique only so that every server builds it; statements page on it.
+ledgerEntrySchema.index({ ledgerAccountId: 1, at: -1, _id: -1 }, { unique: true });
 
 /** A place for one call; with `removeAfter` it is the tombstone of a released one and blocks a late acquire. */
 export interface Lease {

@@ -1,0 +1,106 @@
+import { csvOf } from '../../contract/csv.js';
+import {
+  LEDGER_COLUMNS,
+  ledgerEntryView,
+  ledgerEntryViews,
+  USAGE_COLUMNS,
+  usageTotal,
+  usageView,
+} from '../../contract/statements.js';
+import { ServiceError } from '../../domain/errors.js';
+import { ledgerAccountId, type Mode } from '../../domain/ids.js';
+import { usagePeriod, type StatementEntry, type UsageGrouping } from '../../domain/statement.js';
+import { createStatements } from '../../store/statements.js';
+import type { Connection } from '../connect.js';
+import { formatUsd, type Output } from '../output.js';
+import { CliError, EXIT_USAGE } from '../run.js';
+import { findAccount } from './money.js';
+
+/** Entries that a person looks through. */
+const DEFAULT_LIMIT = 50;
+/** A year of a large account, added up at leisure. */
+const USAGE_WITHIN_MS = 600_000;
+
+const LEDGER_TABLE = {
+  at: 'At',
+  type: 'Type',
+  about: 'Call or payment',
+  available: 'Available USD',
+  held: 'Held USD',
+  billed: 'Billed USD',
+};
+
+/** Options of `ledger` and `usage`, as commander names them. */
+export interface PeriodOptions {
+  mode: Mode;
+  from?: Date;
+  to?: Date;
+  csv?: boolean;
+}
+
+export async function showLedger(
+  on: Connection,
+  out: Output,
+  accountId: string,
+  options: PeriodOptions & { limit?: number },
+) {
+  const { mode, from, to, csv, limit } = options;
+  refuseTwoForms(out, csv);
+  if (from && to && from >= to) throw new ServiceError('MISSING_PARAMS', '--from must be before --to.');
+  const { _id } = await findAccount(on, accountId);
+  const period = { ...(from ? { from } : {}), ...(to ? { to } : {}) };
+  const entries = createStatements(on.database).entries({ ledgerAccountId: ledgerAccountId(_id, mode), ...period });
+  if (csv) return out.pieces(csvOf(LEDGER_COLUMNS, ledgerEntryViews(first(limit ?? Infinity, entries))));
+  const shown: StatementEntry[] = [];
+  for await (const entry of first(limit ?? DEFAULT_LIMIT, entries)) shown.push(entry);
+  await out.table(shown.map(ledgerEntryView), LEDGER_TABLE, shown.map(row));
+}
+
+export async function showUsage(
+  on: Connection,
+  out: Output,
+  accountId: string,
+  options: PeriodOptions & { groupBy: UsageGrouping },
+) {
+  const { mode, csv, groupBy, from, to } = options;
+  refuseTwoForms(out, csv);
+  const now = Date.now();
+  const period = usagePeriod({ ...(from ? { from } : {}), ...(to ? { to } : {}) }, now);
+  if (typeof period === 'string') throw new ServiceError('MISSING_PARAMS', period);
+  const { _id } = await findAccount(on, accountId);
+  const asked = { ledgerAccountId: ledgerAccountId(_id, mode), ...period, groupBy, deadline: now + USAGE_WITHIN_MS };
+  const rows = await createStatements(on.database).usage(asked);
+  const views = rows.map((usage) => usageView(groupBy, usage));
+  if (csv) return out.pieces(csvOf(USAGE_COLUMNS[groupBy], views));
+  const key = groupBy === 'day' ? { day: 'Day' } : { agent_id: 'Agent', agent_name: 'Name' };
+  const columns = { ...key, calls: 'Calls', seconds: 'Seconds', usd: 'Cost USD' };
+  const lines = views.map((view) => ({ ...view, usd: formatUsd(view.cost_micros) }));
+  const { cost_micros: costMicros, ...total } = usageTotal(rows);
+  const sum = { day: 'Total', agent_id: 'Total', ...total, usd: formatUsd(costMicros) };
+  await out.table(views, columns, [...lines, sum]);
+}
+
+function refuseTwoForms(out: Output, csv: boolean | undefined): void {
+  if (csv && out.json) throw new CliError('Either --json or --csv can be given.', EXIT_USAGE);
+}
+
+function row(entry: StatementEntry) {
+  const { availableMicros, heldMicros, billedMicros } = entry;
+  return {
+    at: entry.at.toISOString(),
+    type: entry.type,
+    about: entry.callId ?? entry.paymentId,
+    available: formatUsd(availableMicros),
+    held: formatUsd(heldMicros),
+    billed: formatUsd(billedMicros),
+  };
+}
+
+async function* first<T>(limit: number, entries: AsyncIterable<T>): AsyncGenerator<T> {
+  let left = limit;
+  if (left === 0) return;
+  for await (const entry of entries) {
+    yield entry;
+    if (--left <= 0) return;
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+
+const reference = z
+  .string('client_reference_id and metadata.account_id must be strings.')
+  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'client_reference_id and metadata.account_id must be an account id.');
+
+/** Any event of the payment provider, as far as all of them are alike. */
+export const PaymentEvent = z
+  .looseObject({
+    type: z.string('type must be a string.').meta({ examples: ['checkout.session.completed'] }),
+    livemode: z
+      .boolean('livemode must be a boolean.')
+      .nullish()
+      .meta({ description: 'Whether real money was paid. It must agree with metadata.mode.' }),
+    data: z.looseObject({ object: z.looseObject({}) }).optional(),
+  })
+  .meta({ id: 'PaymentEvent', description: 'Of other types than checkout.session.completed, nothing else is read.' });
+
+/** What of a completed checkout session decides a top-up. */
+export const CheckoutSession = z.looseObject({
+  id: z
+    .string('id must be a string.')
+    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'id must have 1 to 128 letters, digits, _ or -.')
+    .describe('The payment id: a session is credited once.'),
+  payment_status: z.string('payment_status must be a string.').describe('Only paid is credited.'),
+  amount_total: z
+    .int('amount_total must be a whole number of cents.')
+    .positive('amount_total must be more than 0.')
+    .max(900_000_000_000, 'amount_total is more than an account can hold.')
+    .describe('Cents.'),
+  currency: z
+    .string('currency must be usd.')
+    .refine((currency) => currency.toLowerCase() === 'usd', 'currency must be usd.'),
+  client_reference_id: reference.nullish(),
+  metadata: z
+    .looseObject(
+      {
+        account_id: reference.nullish(),
+        mode: z.enum(['live', 'test'], 'metadata.mode must be live or test.').nullish(),
+      },
+      'metadata must be an object.',
+    )
+    .nullish(),
+});
+export type CheckoutSession = z.infer<typeof CheckoutSession>;
+
+export const PaymentAnswer = z
+  .object({
+    received: z.literal(true),
+    credited: z.boolean().describe('Whether the payment is on the account now; false: there was nothing to credit.'),
+  })
+  .meta({ id: 'PaymentReceived' });
+export type PaymentAnswer = z.infer<typeof PaymentAnswer>;

@@ -1,0 +1,28 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** How far the time of a signature may be from ours: long enough for clocks, too short to keep a recorded request for. */
+const TOLERANCE_SECONDS = 300;
+
+/**
+ * Whether a payment event was signed with the secret, in the scheme of `Stripe-Signature: t=<unix s>,v1=<hex>,…`: HMAC-SHA256
+ * over `<t>.<raw body>`. While a secret is being replaced a request carries several v1, and one that fits is enough.
+ * @param p.now ms since the epoch
+ */
+export function isPaymentSignature(p: { secret: string; header: string; body: Buffer; now: number }): boolean {
+  const parts = p.header.split(',').map((part) => part.trim().split('='));
+  const valuesOf = (name: string) =>
+    parts.filter((part) => part[0] === name && part.length === 2).map(([, v = '']) => v);
+  const [time, another] = valuesOf('t');
+  if (time === undefined || another !== undefined || !/^\d{1,12}$/.test(time)) return false;
+  if (Math.abs(p.now / 1_000 - Number(time)) > TOLERANCE_SECONDS) return false;
+  const expected = createHmac('sha256', p.secret).update(`${time}.`).update(p.body).digest();
+  // Every one is compared, so that the time it takes does not tell which fitted.
+  return valuesOf('v1')
+    .map((signature) => isEqual(signature, expected))
+    .includes(true);
+}
+
+function isEqual(hex: string, expected: Buffer): boolean {
+  const given = Buffer.from(/^[0-9a-f]{64}$/i.test(hex) ? hex : '', 'hex');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,98 @@
+import type { Config } from '../../config.js';
+import { CheckoutSession, PaymentEvent, type PaymentAnswer } from '../../contract/payments.js';
+import { ServiceError } from '../../domain/errors.js';
+import type { Mode } from '../../domain/ids.js';
+import { MICROS_PER_USD } from '../../domain/money.js';
+import type { Accounts } from '../../store/accounts.js';
+import type { Database } from '../../store/database.js';
+import type { Ledger } from '../../store/ledger.js';
+import { creditPayment } from '../../store/payments.js';
+import type { Logger } from '../../telemetry/logger.js';
+import type { ApiContext } from '../context.js';
+import { within } from '../deadline.js';
+import { parseJsonObject } from '../middleware/json-body.js';
+import { readBody, utf8 } from '../middleware/raw-body.js';
+import { requireHttps } from '../middleware/security.js';
+import { validated } from '../middleware/validation.js';
+import { isPaymentSignature } from './signature.js';
+
+const MAX_EVENT_BYTES = 256 * 1_024;
+const MICROS_PER_CENT = MICROS_PER_USD / 100;
+
+/** The provider waits longer for us than clients do, and sends an event again for days when it got no 2xx. */
+const ANSWER_WITHIN_MS = 8_000;
+
+export interface PaymentWebhookDeps {
+  config: Config;
+  database: Database;
+  accounts: Accounts;
+  ledger: Ledger;
+  logger: Logger;
+}
+
+/**
+ * POST /webhooks/payments: credits an account for a checkout session that was paid, once, however often and by however many
+ * at once it is told. What is refused moves nothing.
+ */
+export function createPaymentWebhook(deps: PaymentWebhookDeps) {
+  const { config, accounts, logger } = deps;
+
+  /** @throws ServiceError MISSING_PARAMS, NOT_FOUND, IDEMPOTENCY_CONFLICT */
+  async function credit(session: CheckoutSession, livemode: boolean | undefined): Promise<void> {
+    const mode = modeOf(session, livemode);
+    const accountId = accountIdOf(session);
+    const amountMicros = session.amount_total * MICROS_PER_CENT;
+    if ((await accounts.find(accountId)) === null) {
+      throw new ServiceError('NOT_FOUND', 'There is no account of this id; nothing was credited.');
+    }
+    const payment = { paymentId: session.id, accountId, mode, amountMicros };
+    await creditPayment(deps, payment);
+    logger.info(payment, 'payment credited');
+  }
+
+  return async function receivePayment(ctx: ApiContext): Promise<void> {
+    const secret = config.payments.webhookSecret;
+    if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
+    requireHttps(ctx, config);
+    const body = await readBody(ctx.req, MAX_EVENT_BYTES);
+    if (!isPaymentSignature({ secret, header: ctx.get('Stripe-Signature'), body, now: Date.now() })) {
+      throw new ServiceError('FORBIDDEN', 'The payment provider’s signature is missing, wrong or too old.');
+    }
+    const { fields } = parseJsonObject(utf8(body));
+    const { type, livemode, data } = validated(PaymentEvent, fields);
+    const object = data?.object ?? {};
+    const credited = type === 'checkout.session.completed' && object['payment_status'] === 'paid';
+    if (credited) {
+      const work = credit(validated(CheckoutSession, object), livemode ?? undefined);
+      await within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+    }
+    ctx.body = { received: true, credited } satisfies PaymentAnswer;
+  };
+}
+
+/**
+ * Which balance is paid into. Real money never becomes play money, nor the reverse: where the event and its metadata both
+ * say, they must say the same.
+ */
+function modeOf(session: CheckoutSession, livemode: boolean | undefined): Mode {
+  const paid = livemode === undefined ? undefined : livemode ? 'live' : 'test';
+  const wanted = session.metadata?.mode ?? undefined;
+  const mode = wanted ?? paid;
+  if (mode === undefined) throw new ServiceError('MISSING_PARAMS', 'Either livemode or metadata.mode is required.');
+  if (paid !== undefined && paid !== mode) {
+    throw new ServiceError('MISSING_PARAMS', `A ${paid} payment cannot be credited to the ${mode} balance.`);
+  }
+  return mode;
+}
+
+function accountIdOf(session: CheckoutSession): string {
+  const ids = new Set(
+    [session.client_reference_id, session.metadata?.account_id].filter((id) => typeof id === 'string'),
+  );
+  const [id] = ids;
+  if (id === undefined) {
+    throw new ServiceError('MISSING_PARAMS', 'client_reference_id or metadata.account_id is required.');
+  }
+  if (ids.size > 1) throw new ServiceError('MISSING_PARAMS', 'client_reference_id and metadata.account_id differ.');
+  return id;
+}
