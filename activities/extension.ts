@@ -1,29 +1,66 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Carriers } from '../src/carrier/port.js';
+import { forecastEnd } from '../src/domain/hold-windows.js';
 import { ledgerAccountId } from '../src/domain/ids.js';
 import { limitsOf, type Accounts } from '../src/store/accounts.js';
 import type { Ledger } from '../src/store/ledger.js';
+import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
 import type { CallOfAccount } from './money.js';
 
 /** Carriers may refuse a shorter limit; shorter ends are kept by the workflow's timers. */
 const MIN_TIME_LIMIT_SECONDS = 60;
 
+interface Deps {
+  accounts: Accounts;
+  ledger: Ledger;
+  carriers: Carriers;
+  projection: CallProjection;
+}
+
+interface Extension extends CallOfAccount {
+  window: number;
+  /** Seconds that are held before this window. */
+  heldSeconds: number;
+  maxDurationSeconds: number;
+  windows?: readonly number[];
+  carrierSid?: string;
+  /** The window is held this much later; absent: now. */
+  holdInMs?: number;
+  /** The read model's writes of the second at which the talk will be ended: as it is forecast, and as it is decided. */
+  forecast: ProjectedChange;
+  decided: ProjectedChange;
+}
+
 /** Paying for more of a call that goes on. */
-export function createExtensionActivities(deps: { accounts: Accounts; ledger: Ledger; carriers: Carriers }) {
-  const { accounts, ledger, carriers } = deps;
+export function createExtensionActivities({ accounts, ledger, carriers, projection }: Deps) {
+  /** Shows the end that the balance will force, if it stays as it is: the agent is to wrap up in time. */
+  async function showForecast(input: Extension): Promise<void> {
+    const { accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
+    const { availableMicros } = await ledger.balance(ledgerAccountId(accountId, mode));
+    const endsAfterSeconds = forecastEnd(window, heldSeconds, maxDurationSeconds, availableMicros, windows);
+    if (endsAfterSeconds !== undefined) await projection.apply({ ...input.forecast, endsAfterSeconds });
+  }
+
   return {
     /**
      * Holds the next window and, when it is granted, moves the carrier's own limit of the call to match: in that order,
-     * so that the carrier never lets a call go on that nobody paid for.
+     * so that the carrier never lets a call go on that nobody paid for. The end that is forced, once it is known, goes
+     * to the read model. The look at the balance before is a first attempt that asks to come back, so that it costs the
+     * history nothing; when it is lost with its worker, the second holds some seconds early.
      */
-    async extendHold(
-      input: CallOfAccount & {
-        window: number;
-        maxDurationSeconds: number;
-        windows?: readonly number[];
-        carrierSid?: string;
-      },
-    ) {
-      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid } = input;
+    async extendHold(input: Extension) {
+      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, holdInMs } = input;
+      const { attempt, scheduledTimestampMs } = Context.current().info;
+      if (holdInMs !== undefined && attempt === 1) {
+        // A forecast that cannot be had must not cost the call its hold.
+        await showForecast(input).catch(() => undefined);
+        throw ApplicationFailure.create({
+          type: 'NotYetHeld',
+          message: 'The window is held when its time has come',
+          // An attempt that had to wait for a worker has less time left. A clock that is wrong holds early, never late.
+          nextRetryDelay: Math.max(1, holdInMs - Math.max(0, Date.now() - scheduledTimestampMs)),
+        });
+      }
       const account = await accounts.find(accountId);
       const { dailySpendCapMicros } = account ? limitsOf(account, mode) : {};
       const hold = await ledger.hold({
@@ -37,6 +74,10 @@ export function createExtensionActivities(deps: { accounts: Accounts; ledger: Le
       if (hold.grantedSeconds > 0 && carrierSid !== undefined) {
         await carriers[mode].limitTo(carrierSid, Math.max(MIN_TIME_LIMIT_SECONDS, hold.heldSeconds));
       }
+      const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;
+      const endsAfterSeconds = isForced ? Math.min(hold.heldSeconds, maxDurationSeconds) : null;
+      // Who reads it speaks of the end a little early or not at all; the talk does not depend on it.
+      await projection.apply({ ...input.decided, endsAfterSeconds }).catch(() => undefined);
       return hold;
     },
   };

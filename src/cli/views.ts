@@ -1,3 +1,4 @@
+import type { DestinationCap } from '../domain/destinations.js';
 import { usdFromMicros, type Micros } from '../domain/money.js';
 import { limitsOf } from '../store/accounts.js';
 import type { Balance } from '../store/ledger.js';
@@ -18,9 +19,20 @@ export function accountView(account: AccountDocument) {
     daily_spend_cap_usd:
       limits.dailySpendCapMicros === undefined ? undefined : usdFromMicros(limits.dailySpendCapMicros),
     allowed_country_prefixes: account.allowedCountryPrefixes,
+    destination_caps: account.destinationCaps?.map(ruleOf),
     inbound_agent_id: account.inboundAgentId,
     created_at: account.createdAt.toISOString(),
   });
+}
+
+/** A destination's rule as it is written on the command line. */
+function ruleOf({ prefix, callsPerHour, callsPerDay, blocked }: DestinationCap): string {
+  const parts = [
+    ...(blocked === true ? ['block'] : []),
+    ...(callsPerHour === undefined ? [] : [`${callsPerHour}/hour`]),
+    ...(callsPerDay === undefined ? [] : [`${callsPerDay}/day`]),
+  ];
+  return [prefix, ...(parts.length === 0 ? ['allow'] : parts)].join(':');
 }
 
 export function apiKeyView(key: ApiKeyDocument, now = Date.now()) {

@@ -1,3 +1,4 @@
+import type { DestinationCap } from '../../domain/destinations.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { Micros } from '../../domain/money.js';
 import type { Plan } from '../../store/models/account.js';
@@ -38,6 +39,7 @@ export interface LimitOptions {
   concurrentCalls?: number | 'default';
   dailySpendCap?: Micros | 'none';
   allowedCountryPrefixes?: string[] | 'all';
+  destinationCaps?: DestinationCap[] | 'none';
 }
 
 export async function setLimits(on: Connection, out: Output, accountId: string, options: LimitOptions) {
