@@ -44,7 +44,7 @@ export function createMoneyActivities(deps: Deps) {
       if (!account || !request) {
         throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
       }
-      const limit = limitsOf(account, mode).concurrentCalls;
+      const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode);
       const lease = await leases.acquire({ accountId, mode, callId, limit });
       if (!lease.granted) {
         const { current } = lease;
@@ -59,9 +59,11 @@ export function createMoneyActivities(deps: Deps) {
         window: 0,
         maxDurationSeconds,
         ...(windows === undefined ? {} : { windows }),
+        ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
       });
       if (hold.grantedSeconds === 0) {
-        return { outcome: 'refused', refusal: { outcome: 'refused', code: 'INSUFFICIENT_BALANCE' } };
+        const code = hold.refusal ?? 'INSUFFICIENT_BALANCE';
+        return { outcome: 'refused', refusal: { outcome: 'refused', code } };
       }
       await projection.begin(request, change);
       return { outcome: 'granted', heldSeconds: hold.heldSeconds };

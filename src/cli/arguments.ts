@@ -28,6 +28,11 @@ export function usd(text: string): Micros {
   return micros;
 }
 
+/** USD, or `none` for no limit. */
+export function usdOrNone(text: string): Micros | 'none' {
+  return text === 'none' ? text : usd(text);
+}
+
 /** A moment (`2027-01-31`, `2027-01-31T12:00:00Z`) or a time from now (`30d`, `12h`, `90m`). */
 export function expiry(text: string): Date {
   const span = /^(\d{1,6})([mhd])$/.exec(text);

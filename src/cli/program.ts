@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Plan } from '../store/models/account.js';
-import { expiry, idOrNone, prefixes, usd, wholeNumber, wholeNumberOrDefault } from './arguments.js';
+import { expiry, idOrNone, prefixes, usd, usdOrNone, wholeNumber, wholeNumberOrDefault } from './arguments.js';
 import type { Connection } from './connect.js';
 import type { Output } from './output.js';
 import type { CliProcess } from './run.js';
@@ -82,6 +82,7 @@ function addAccountCommands(program: Command, run: Run): void {
     .addOption(new Option('--plan <plan>', 'move to another plan').choices(PLANS))
     .option('--requests-per-minute <n>', 'per API key; "default" for what the plan says', wholeNumberOrDefault)
     .option('--concurrent-calls <n>', 'at one time; "default" for what the plan says', wholeNumberOrDefault)
+    .option('--daily-spend-cap <usd>', 'per UTC day and mode; "none" for no limit', usdOrNone)
     .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', prefixes)
     .action((id, options) => run(async () => (await load()).setLimits, id, options));
   accounts

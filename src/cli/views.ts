@@ -15,6 +15,8 @@ export function accountView(account: AccountDocument) {
     plan: account.plan,
     requests_per_minute: limits.requestsPerMinute,
     concurrent_calls: limits.concurrentCalls,
+    daily_spend_cap_usd:
+      limits.dailySpendCapMicros === undefined ? undefined : usdFromMicros(limits.dailySpendCapMicros),
     allowed_country_prefixes: account.allowedCountryPrefixes,
     inbound_agent_id: account.inboundAgentId,
     created_at: account.createdAt.toISOString(),

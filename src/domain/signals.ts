@@ -47,7 +47,7 @@ export interface HangUpSignal {
 export type ReservationAnswer =
   | { outcome: 'granted' }
   | { outcome: 'expired' }
-  | { outcome: 'refused'; code: 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' }
+  | { outcome: 'refused'; code: 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN' }
   | { outcome: 'refused'; code: 'CONCURRENCY_LIMIT_EXCEEDED'; limit: number; current: number };
 
 /** Input of the CallWorkflow: ids, times and numbers of seconds; everything personal stays in `call_requests`. */

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { ServiceError } from '../domain/errors.js';
 import { ledgerAccountId, type Mode } from '../domain/ids.js';
-import { MICROS_PER_USD } from '../domain/money.js';
+import { MICROS_PER_USD, type Micros } from '../domain/money.js';
 import { isDuplicateKey, type Database } from './database.js';
 import { createLedger } from './ledger.js';
 import { PLANS, type AccountDocument, type Plan } from './models/account.js';
@@ -11,6 +11,8 @@ export interface Limits {
   requestsPerMinute: number;
   /** Per account and mode. */
   concurrentCalls: number;
+  /** Per account and mode, per UTC day; absent: no limit. */
+  dailySpendCapMicros?: Micros;
 }
 
 const LIMITS_OF_PLAN: Record<Plan, Limits> = {
@@ -33,6 +35,7 @@ export function limitsOf(account: AccountDocument, mode: Mode): Limits {
   return {
     requestsPerMinute: account.requestsPerMinute ?? standard.requestsPerMinute,
     concurrentCalls: account.concurrentCalls ?? standard.concurrentCalls,
+    ...(account.dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros: account.dailySpendCapMicros }),
   };
 }
 
@@ -41,6 +44,8 @@ export interface LimitChanges {
   plan?: Plan;
   requestsPerMinute?: number | null;
   concurrentCalls?: number | null;
+  /** Micro-USD; null: no limit. */
+  dailySpendCapMicros?: Micros | null;
   /** E.164 prefixes that may be called; null: all. */
   allowedCountryPrefixes?: readonly string[] | null;
 }
@@ -97,6 +102,7 @@ export function createAccounts(database: Database) {
       if (changes.plan !== undefined) checkedPlan(changes.plan);
       checkLimit('requestsPerMinute', changes.requestsPerMinute);
       checkLimit('concurrentCalls', changes.concurrentCalls);
+      checkSpendCap(changes.dailySpendCapMicros);
       for (const prefix of changes.allowedCountryPrefixes ?? []) {
         if (!/^\+[1-9]\d{0,14}$/.test(prefix)) {
           throw new ServiceError('MISSING_PARAMS', `${prefix} is not the beginning of an E.164 number, like +44.`);
@@ -142,4 +148,9 @@ function checkLimit(name: string, limit: number | null | undefined): void {
   if (limit === null || limit === undefined) return;
   if (Number.isInteger(limit) && limit >= 0 && limit <= 1_000_000) return;
   throw new ServiceError('MISSING_PARAMS', `${name} must be a whole number from 0 to 1,000,000.`);
+}
+
+function checkSpendCap(cap: Micros | null | undefined): void {
+  if (cap === null || cap === undefined || (Number.isSafeInteger(cap) && cap >= 0)) return;
+  throw new ServiceError('MISSING_PARAMS', 'dailySpendCapMicros must be a whole number of micro-USD, at least 0.');
 }

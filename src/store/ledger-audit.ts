@@ -11,7 +11,10 @@ export interface Balance {
 }
 
 export interface LedgerAudit {
-  /** Whether the account equals the sum of its operations to the last micro-USD, and no amount is negative. */
+  /**
+   * Whether the account equals the sum of its operations to the last micro-USD, the day's spending included, and no
+   * amount is negative.
+   */
   balanced: boolean;
   /** What the account document says. */
   account: Balance;
@@ -28,11 +31,13 @@ export interface LedgerAudit {
  */
 export async function auditAccount(session: LedgerSession, ledgerAccountId: string): Promise<LedgerAudit> {
   const { epoch, markers, ...account } = await readAccount(session, ledgerAccountId, 'all');
+  let spentMicros = 0;
   const operations: Balance = { availableMicros: 0, heldMicros: 0, creditedMicros: 0, billedMicros: 0 };
   let operationCount = 0;
   const add = (marker: LedgerMarker) => {
     operationCount++;
     addTo(operations, marker);
+    if (marker.spendDay === account.spendDay) spentMicros += spendingOf(marker);
   };
   Object.values(markers).forEach(add);
   for await (const entry of session.entriesBefore(ledgerAccountId, epoch)) {
@@ -40,7 +45,8 @@ export async function auditAccount(session: LedgerSession, ledgerAccountId: stri
   }
   operations.availableMicros = operations.creditedMicros - operations.billedMicros - operations.heldMicros;
   const amounts = balanceOf(account);
-  return { balanced: isBalanced(amounts, operations), account: amounts, operations, operationCount };
+  const balanced = isBalanced(amounts, operations) && spentMicros === account.spentMicros;
+  return { balanced, account: amounts, operations, operationCount };
 }
 
 /** The amounts of an account without its bookkeeping. */
@@ -64,6 +70,11 @@ function addTo(sum: Balance, marker: LedgerMarker): void {
     case 'correction':
       sum.billedMicros -= marker.amountMicros ?? 0;
   }
+}
+
+/** What an operation adds to the spending of its day. */
+function spendingOf({ type, amountMicros = 0, unspentMicros = 0 }: LedgerMarker): Micros {
+  return type === 'hold' ? amountMicros : 0 - unspentMicros;
 }
 
 function isBalanced(account: Balance, operations: Balance): boolean {

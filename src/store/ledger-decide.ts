@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AmountGuard, LedgerAmount, LedgerSession } from './ledger-storage.js';
+import type { AccountGuard, LedgerFigure, LedgerSession } from './ledger-storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './models/ledger.js';
 
 /** An account is swept before it carries more markers than this; far above, every write would get slow. */
-const SWEEP_AT_MARKERS = 100;
+export const SWEEP_AT_MARKERS = 100;
 /** No write may bring an account above this, however many processes write at once. */
 export const MAX_MARKERS = 130;
 const MAX_ATTEMPTS = 40;
@@ -17,8 +17,8 @@ export class LedgerBusyError extends Error {
 /** What an operation would do to the account as it was read: its cell, the money it moves, and what must still hold. */
 export interface Plan {
   marker: Omit<LedgerMarker, 'epoch'>;
-  increments: Partial<Record<LedgerAmount, number>>;
-  guard: AmountGuard;
+  increments: Partial<Record<LedgerFigure, number>>;
+  guard: AccountGuard;
 }
 
 /** What operations work with. */
@@ -26,6 +26,10 @@ export interface LedgerWork {
   session: LedgerSession;
   /** Sweeps an account, or waits for the sweep of it that is on its way in this process. */
   sweepOnce(ledgerAccountId: string): Promise<void>;
+  /** An account with this many markers is swept before anything else is decided. */
+  sweepAtMarkers: number;
+  /** ms since the epoch; decides nothing but the day that spending is counted to. */
+  now(): number;
   /** Waits before the next attempt, a random while so that writers do not meet again. */
   pause(attempt: number): Promise<void>;
 }
@@ -59,7 +63,7 @@ export async function decide(work: LedgerWork, decision: Decision): Promise<Ledg
     if (decided) return ownedBy(ledgerAccountId, decided);
     const marker = account.markers[key];
     if (marker) return record(session, entryOf(ledgerAccountId, key, marker));
-    if (account.markerCount >= SWEEP_AT_MARKERS) {
+    if (account.markerCount >= work.sweepAtMarkers) {
       await work.sweepOnce(ledgerAccountId);
       continue;
     }

@@ -17,6 +17,11 @@ export function settlementKey(callId: string): string {
   return `S${checkedCallId(callId)}`;
 }
 
+/** A credit that puts right what a call was billed; numbered from 1. */
+export function correctionKey(callId: string, number: number): string {
+  return `C${checkedCallId(callId)}~${number}`;
+}
+
 /** A payment credited to an account, whatever stripe of it. */
 export function topUpKey(ledgerAccountId: string, paymentId: string): string {
   const account = LEDGER_ACCOUNT_PATTERN.exec(ledgerAccountId)?.[1];

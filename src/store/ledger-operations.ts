@@ -2,10 +2,10 @@ import { ServiceError } from '../domain/errors.js';
 import { HOLD_WINDOW_SECONDS, windowRequest } from '../domain/hold-windows.js';
 import { MICROS_PER_SECOND, assertMicros, secondsCovered, type Micros } from '../domain/money.js';
 import { LedgerBusyError, decide, findCell, readAccount, type LedgerWork } from './ledger-decide.js';
-import { holdKey, isPaymentId, settlementKey, topUpKey } from './ledger-keys.js';
-import { holdPlan, settlementPlan, tombstonePlan, topUpPlan } from './ledger-plans.js';
+import { correctionKey, holdKey, isPaymentId, settlementKey, topUpKey } from './ledger-keys.js';
+import { correctionPlan, holdPlan, settlementPlan, tombstonePlan, topUpPlan } from './ledger-plans.js';
 import type { LedgerSession } from './ledger-storage.js';
-import type { LedgerAccountDocument } from './models/ledger.js';
+import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './models/ledger.js';
 
 export interface TopUpRequest {
   ledgerAccountId: string;
@@ -21,6 +21,8 @@ export interface HoldRequest {
   maxDurationSeconds: number;
   /** Sizes of the windows in seconds, where they differ from the standard ones. */
   windows?: readonly number[];
+  /** The most that the account may be billed and hold in a UTC day; absent: no limit. */
+  dailySpendCapMicros?: Micros;
 }
 
 export interface HoldAnswer {
@@ -30,6 +32,8 @@ export interface HoldAnswer {
   heldSeconds: number;
   /** No window may follow. */
   last: boolean;
+  /** Why nothing was granted, where this window was refused. */
+  refusal?: HoldRefusal;
 }
 
 export interface SettleRequest {
@@ -47,6 +51,19 @@ export interface Settlement {
   heldMicros: Micros;
 }
 
+export interface CorrectionRequest {
+  ledgerAccountId: string;
+  callId: string;
+  /** Which correction of the call, from 1 without gaps. */
+  number: number;
+  /** Above 0: corrections give back. What was billed too little is written off. */
+  amountMicros: Micros;
+  /** For people. */
+  reason: string;
+}
+
+const MAX_REASON_LENGTH = 300;
+
 /** Cells that are read along with the account; a call with more windows than these only costs more reads. */
 const WINDOWS_READ_AHEAD = HOLD_WINDOW_SECONDS.length;
 
@@ -56,9 +73,7 @@ export async function topUp(work: LedgerWork, p: TopUpRequest): Promise<{ amount
   if (!isPaymentId(paymentId)) {
     throw new ServiceError('MISSING_PARAMS', 'The payment id must have 1 to 128 letters, digits, _ or -.');
   }
-  if (!Number.isSafeInteger(p.amountMicros) || p.amountMicros <= 0) {
-    throw new ServiceError('MISSING_PARAMS', 'The amount must be a whole number of micro-USD above 0.');
-  }
+  checkCredit(p.amountMicros);
   const entry = await decide(work, {
     ledgerAccountId,
     key: topUpKey(ledgerAccountId, paymentId),
@@ -70,11 +85,52 @@ export async function topUp(work: LedgerWork, p: TopUpRequest): Promise<{ amount
   return { amountMicros: p.amountMicros };
 }
 
+/** @throws ServiceError for a bad or a contradicting correction, or one of more than the call was billed */
+export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{ amountMicros: Micros }> {
+  const { ledgerAccountId, callId, number, amountMicros } = p;
+  checkCredit(amountMicros);
+  const reason = checkedReason(p.reason);
+  if (!Number.isSafeInteger(number) || number < 1) {
+    throw new ServiceError('MISSING_PARAMS', 'Corrections of a call are numbered from 1.');
+  }
+  const before = Array.from({ length: number - 1 }, (_, index) => correctionKey(callId, index + 1));
+  const entry = await decide(work, {
+    ledgerAccountId,
+    key: correctionKey(callId, number),
+    alsoRead: [settlementKey(callId), ...before],
+    plan: async (account) => {
+      // Exact although it is read apart from the update: the cells it adds up never change once they are decided.
+      let correctable = await decidedAmount(work, account, settlementKey(callId), 'billedMicros');
+      for (const key of before) correctable -= await decidedAmount(work, account, key, 'amountMicros');
+      if (amountMicros > correctable) {
+        throw new ServiceError('MISSING_PARAMS', 'A call cannot be given back more than it was billed.');
+      }
+      return correctionPlan(callId, amountMicros, reason);
+    },
+  });
+  if (entry.amountMicros !== amountMicros) {
+    throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This correction was written before, with another amount.');
+  }
+  return { amountMicros };
+}
+
+async function decidedAmount(
+  work: LedgerWork,
+  account: LedgerAccountDocument,
+  key: string,
+  amount: 'billedMicros' | 'amountMicros',
+): Promise<Micros> {
+  const cell = await findCell(work.session, account, key);
+  if (!cell) throw new ServiceError('MISSING_PARAMS', 'Only a settled call is corrected, one number after the other.');
+  return assertMicros(cell[amount], amount);
+}
+
 /** Decides one window; see `holdPlan` for what it may come to. */
 export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldAnswer> {
   const { ledgerAccountId, callId, window } = p;
   const windows = p.windows ?? HOLD_WINDOW_SECONDS;
   assertWhole([window, p.maxDurationSeconds, ...windows]);
+  const dailyCap = p.dailySpendCapMicros === undefined ? Infinity : assertMicros(p.dailySpendCapMicros, 'daily cap');
   if (window >= windows.length) throw new RangeError('there is no such window');
   const before = window === 0 ? { heldSeconds: 0, closed: false } : await windowsBefore(work.session, p);
   const { heldSeconds } = before;
@@ -83,13 +139,14 @@ export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldAnswer
   const cell = await decide(work, {
     ledgerAccountId,
     key: holdKey(callId, window),
-    plan: (account) => holdPlan(callId, window, request, account.availableMicros),
+    plan: (account) => holdPlan(account, { callId, window, request, dailyCap, now: work.now() }),
   });
   const grantedSeconds = secondsCovered(cell.amountMicros ?? 0);
   return {
     grantedSeconds,
     heldSeconds: heldSeconds + grantedSeconds,
     last: cell.last === true || grantedSeconds === 0,
+    ...(cell.refusal === undefined ? {} : { refusal: cell.refusal }),
   };
 }
 
@@ -118,32 +175,47 @@ export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settle
     ledgerAccountId,
     key: settlementKey(callId),
     alsoRead: Array.from({ length: WINDOWS_READ_AHEAD }, (_, window) => holdKey(callId, window)),
-    plan: async (account) =>
-      settlementPlan(callId, await closeHolds(work, account, callId), billedSeconds, p.estimated ?? false),
+    plan: async (account) => {
+      const windows = await closeHolds(work, account, callId);
+      return settlementPlan(account, { callId, windows, billedSeconds, estimated: p.estimated ?? false });
+    },
   });
   const billedMicros = cell.billedMicros ?? 0;
   return { billedSeconds: billedMicros / MICROS_PER_SECOND, billedMicros, heldMicros: cell.heldMicros ?? 0 };
 }
 
 /**
- * Sums up what a call holds, and closes it: the first window that has no decision gets a tombstone, unless a late grant
+ * The windows that a call holds, and no more will: the first window that has no decision gets a tombstone, unless a late grant
  * is faster, which then counts. How many windows there are is never taken from a caller, and absence is never inferred
  * from a read.
  */
-async function closeHolds(work: LedgerWork, account: LedgerAccountDocument, callId: string): Promise<Micros> {
-  let held = 0;
+async function closeHolds(work: LedgerWork, account: LedgerAccountDocument, callId: string): Promise<LedgerMarker[]> {
+  const windows: LedgerMarker[] = [];
   for (let window = 0; ; window++) {
     const key = holdKey(callId, window);
     const cell =
       (await findCell(work.session, account, key)) ??
       (await decide(work, { ledgerAccountId: account._id, key, plan: () => tombstonePlan(callId) }));
-    held += assertMicros(cell.amountMicros, 'held amount');
-    if (isLastCell(cell)) return held;
+    assertMicros(cell.amountMicros, 'held amount');
+    windows.push(cell);
+    if (isLastCell(cell)) return windows;
   }
 }
 
 function isLastCell(cell: { amountMicros?: Micros; last?: boolean }): boolean {
   return cell.last === true || !cell.amountMicros;
+}
+
+function checkCredit(amountMicros: Micros): void {
+  if (Number.isSafeInteger(amountMicros) && amountMicros > 0) return;
+  throw new ServiceError('MISSING_PARAMS', 'The amount must be a whole number of micro-USD above 0.');
+}
+
+/** @throws ServiceError unless it is a text of 1 to 300 characters */
+export function checkedReason(reason: unknown): string {
+  const text = typeof reason === 'string' ? reason.trim() : '';
+  if (text.length > 0 && text.length <= MAX_REASON_LENGTH) return text;
+  throw new ServiceError('MISSING_PARAMS', `The reason must have 1 to ${MAX_REASON_LENGTH} characters.`);
 }
 
 function assertWhole(values: readonly number[]): void {

@@ -2,21 +2,57 @@ import type { windowRequest } from '../domain/hold-windows.js';
 import { MICROS_PER_SECOND, priceOfSeconds, secondsCovered, type Micros } from '../domain/money.js';
 import { ServiceError } from '../domain/errors.js';
 import type { Plan } from './ledger-decide.js';
-import type { LedgerAccountDocument } from './models/ledger.js';
+import { addSpending, spendingAt, spendingExhausted, unspentOf } from './ledger-spending.js';
+import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './models/ledger.js';
 
-type WindowRequest = ReturnType<typeof windowRequest>;
+export interface PlannedHold {
+  callId: string;
+  window: number;
+  request: ReturnType<typeof windowRequest>;
+  /** The most that may be billed and held in a day; Infinity: no limit. */
+  dailyCap: Micros;
+  now: number;
+}
 
 /**
- * Holds a window: all of it, or (from the second window on) the whole seconds the balance still covers, or nothing. A
- * refusal is written as well, so that a later attempt of the same operation cannot succeed behind the back of one who
- * was told no.
+ * Holds a window: all of it, or (from the second window on) the whole seconds that balance and day's limit still cover,
+ * or nothing. A refusal is written as well, so that a later attempt of the same operation cannot succeed behind the back
+ * of one who was told no. A frozen account is refused first windows, never the later ones of a call that runs.
  */
-export function holdPlan(callId: string, window: number, request: WindowRequest, available: Micros): Plan {
-  if (available >= request.micros) return grant(callId, request.micros, request.last, { atLeast: request.micros });
-  if (window === 0) return refusal(callId, request.micros);
-  if (available < MICROS_PER_SECOND) return refusal(callId, MICROS_PER_SECOND);
-  const rest = priceOfSeconds(secondsCovered(available));
-  return grant(callId, rest, true, { atLeast: rest, below: request.micros });
+export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Plan {
+  const { callId, window, request, dailyCap, now } = hold;
+  const isFirst = window === 0;
+  if (isFirst && account.frozen) return refusal(callId, 'ACCOUNT_FROZEN', { frozen: true });
+  const notFrozen = isFirst ? { frozen: false } : {};
+  const spending = spendingAt(account, now);
+  const unspent = dailyCap - spending.micros;
+  const available = account.availableMicros;
+  const smallest = isFirst ? request.micros : Math.min(request.micros, MICROS_PER_SECOND);
+  if (unspent < smallest) {
+    const exhausted = spendingExhausted(account, spending, smallest, dailyCap);
+    return refusal(callId, 'SPEND_LIMIT_EXCEEDED', { ...notFrozen, ...exhausted });
+  }
+  if (available < smallest) {
+    return refusal(callId, 'INSUFFICIENT_BALANCE', { ...notFrozen, availableMicros: { below: smallest } });
+  }
+  const room = Math.min(available, unspent);
+  const isWhole = room >= request.micros;
+  const amountMicros = isWhole ? request.micros : priceOfSeconds(secondsCovered(room));
+  const isLast = request.last || !isWhole;
+  const spend = addSpending(account, spending, amountMicros, dailyCap);
+  // What made a window partial must still be so: money or room that came meanwhile would make it whole.
+  const scarce = !isWhole && available <= unspent ? { below: request.micros } : {};
+  return {
+    marker: {
+      type: 'hold',
+      callId,
+      amountMicros,
+      spendDay: spending.day,
+      ...(isLast ? { last: true } : {}),
+    },
+    increments: { ...spend.increments, availableMicros: -amountMicros, heldMicros: amountMicros },
+    guard: { ...notFrozen, ...spend.guard, availableMicros: { atLeast: amountMicros, ...scarce } },
+  };
 }
 
 /** Blocks a hold that was not decided when its call was settled. */
@@ -24,9 +60,16 @@ export function tombstonePlan(callId: string): Plan {
   return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
 }
 
-/** Bills at most what is held and gives the rest back. */
-export function settlementPlan(callId: string, held: Micros, billedSeconds: number, estimated: boolean): Plan {
+/** Bills at most what the windows hold, in their order, and gives the rest back. */
+export function settlementPlan(
+  account: LedgerAccountDocument,
+  settlement: { callId: string; windows: readonly LedgerMarker[]; billedSeconds: number; estimated: boolean },
+): Plan {
+  const { callId, windows, billedSeconds, estimated } = settlement;
+  const held = windows.reduce((sum, { amountMicros = 0 }) => sum + amountMicros, 0);
   const billed = billedSeconds >= secondsCovered(held) ? held : priceOfSeconds(billedSeconds);
+  const { spendDay } = account;
+  const unspent = unspentOf(windows, billed, spendDay);
   return {
     marker: {
       type: 'settlement',
@@ -34,11 +77,18 @@ export function settlementPlan(callId: string, held: Micros, billedSeconds: numb
       heldMicros: held,
       billedMicros: billed,
       billedSeconds,
+      spendDay,
+      unspentMicros: unspent,
       ...(estimated ? { estimated } : {}),
     },
     // 0 - held: a negative zero would be stored as one.
-    increments: { heldMicros: 0 - held, availableMicros: held - billed, billedMicros: billed },
-    guard: { heldMicros: { atLeast: held } },
+    increments: {
+      heldMicros: 0 - held,
+      availableMicros: held - billed,
+      billedMicros: billed,
+      spentMicros: 0 - unspent,
+    },
+    guard: { heldMicros: { atLeast: held }, spendDay: { atLeast: spendDay, below: spendDay + 1 } },
   };
 }
 
@@ -55,18 +105,15 @@ export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros):
   };
 }
 
-function grant(callId: string, amountMicros: Micros, last: boolean, available: { atLeast: number; below?: number }) {
+/** Gives back what a call was billed too much. The day's spending stays as it is: it limits risk and is no bill. */
+export function correctionPlan(callId: string, amountMicros: Micros, reason: string): Plan {
   return {
-    marker: { type: 'hold' as const, callId, amountMicros, ...(last ? { last } : {}) },
-    increments: { availableMicros: -amountMicros, heldMicros: amountMicros },
-    guard: { availableMicros: available },
+    marker: { type: 'correction', callId, amountMicros, reason },
+    increments: { availableMicros: amountMicros, billedMicros: 0 - amountMicros },
+    guard: { billedMicros: { atLeast: amountMicros } },
   };
 }
 
-function refusal(callId: string, below: Micros): Plan {
-  return {
-    marker: { type: 'hold', callId, amountMicros: 0, refused: true },
-    increments: {},
-    guard: { availableMicros: { below } },
-  };
+function refusal(callId: string, why: HoldRefusal, guard: Plan['guard']): Plan {
+  return { marker: { type: 'hold', callId, amountMicros: 0, refused: true, refusal: why }, increments: {}, guard };
 }

@@ -1,17 +1,23 @@
 import type { ClientSession, mongo } from 'mongoose';
 import { isDuplicateKey, type Database } from './database.js';
-import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './models/ledger.js';
+import type { LedgerAccountDocument, LedgerEntryDocument, LedgerFreeze, LedgerMarker } from './models/ledger.js';
 
 /** The four amounts that an operation may move; each operation keeps credited - billed = available + held. */
 export type LedgerAmount = 'availableMicros' | 'heldMicros' | 'creditedMicros' | 'billedMicros';
 
-/** A condition on an amount, checked in the same atomic step as the change. */
+/** Every figure of an account that an operation may change; the day's spending stands beside the equation. */
+export type LedgerFigure = LedgerAmount | 'spendDay' | 'spentMicros';
+
+/** A condition on a figure, checked in the same atomic step as the change. */
 export interface AmountRange {
   atLeast?: number;
   below?: number;
 }
 
-export type AmountGuard = Partial<Record<LedgerAmount, AmountRange>>;
+export type AccountGuard = Partial<Record<LedgerFigure, AmountRange>> & {
+  /** Whether the account must be frozen, or must not. */
+  frozen?: boolean;
+};
 
 /** One atomic, conditional change of one account document. */
 export type AccountUpdate =
@@ -22,8 +28,8 @@ export type AccountUpdate =
       epoch: number;
       key: string;
       marker: LedgerMarker;
-      increments: Partial<Record<LedgerAmount, number>>;
-      guard: AmountGuard;
+      increments: Partial<Record<LedgerFigure, number>>;
+      guard: AccountGuard;
       /** The change is refused when the document carries this many markers. */
       maxMarkers: number;
     }
@@ -47,6 +53,8 @@ export interface LedgerSession {
   insertAccount(account: LedgerAccountDocument): Promise<void>;
   /** @returns whether the change was made */
   updateAccount(update: AccountUpdate): Promise<boolean>;
+  /** Sets the freeze of an account that has none, or with null lifts it. */
+  setFreeze(ledgerAccountId: string, freeze: LedgerFreeze | null): Promise<void>;
   /** The account's entries of epochs before this one, in no particular order. */
   entriesBefore(ledgerAccountId: string, epoch: number): AsyncIterable<LedgerEntryDocument>;
 }
@@ -109,15 +117,34 @@ function sessionOn(database: Database, session: ClientSession | undefined): Ledg
       const { matchedCount } = await accounts.updateOne(filter, change, options);
       return matchedCount === 1;
     },
+    async setFreeze(ledgerAccountId, freeze) {
+      if (freeze === null) await accounts.updateOne({ _id: ledgerAccountId }, { $unset: { frozen: '' } }, options);
+      else {
+        const filter = { _id: ledgerAccountId, frozen: { $exists: false } };
+        await accounts.updateOne(filter, { $set: { frozen: freeze } }, options);
+      }
+    },
     entriesBefore: (ledgerAccountId, epoch) =>
       entries.find({ ledgerAccountId, epoch: { $lt: epoch } }, { ...options, batchSize: 1_000 }),
   };
 }
 
 function projectionOf(keys: readonly string[]): Record<string, 1> {
-  const amounts = ['epoch', 'availableMicros', 'heldMicros', 'creditedMicros', 'billedMicros', 'markerCount'];
-  return Object.fromEntries([...amounts, ...keys.map(markerPath)].map((path) => [path, 1]));
+  return Object.fromEntries([...FIGURES, ...keys.map(markerPath)].map((path) => [path, 1]));
 }
+
+/** What is read of an account beside markers. */
+const FIGURES = [
+  'epoch',
+  'availableMicros',
+  'heldMicros',
+  'creditedMicros',
+  'billedMicros',
+  'spendDay',
+  'spentMicros',
+  'frozen',
+  'markerCount',
+];
 
 /** Operation keys are made of [A-Za-z0-9_~-], so they are safe as field names. */
 function markerPath(key: string): string {
@@ -131,8 +158,9 @@ interface AccountChange {
 }
 
 function decision(update: Extract<AccountUpdate, { kind: 'decide' }>): AccountChange {
-  const guard = Object.entries(update.guard).map(([amount, { atLeast, below }]) => [
-    amount,
+  const { frozen, ...ranges } = update.guard;
+  const guard = Object.entries(ranges).map(([figure, { atLeast, below }]) => [
+    figure,
     { ...(atLeast === undefined ? {} : { $gte: atLeast }), ...(below === undefined ? {} : { $lt: below }) },
   ]);
   return {
@@ -141,6 +169,7 @@ function decision(update: Extract<AccountUpdate, { kind: 'decide' }>): AccountCh
       epoch: update.epoch,
       [markerPath(update.key)]: { $exists: false },
       markerCount: { $lt: update.maxMarkers },
+      ...(frozen === undefined ? {} : { frozen: { $exists: frozen } }),
       ...Object.fromEntries(guard),
     },
     change: {

@@ -1,11 +1,21 @@
 import type { Micros } from '../domain/money.js';
 import type { Database } from './database.js';
 import { auditAccount, balanceOf, type Balance, type LedgerAudit } from './ledger-audit.js';
-import { createSharedSweeps, randomPause, readAccount, sweep, type LedgerWork } from './ledger-decide.js';
 import {
+  SWEEP_AT_MARKERS,
+  createSharedSweeps,
+  randomPause,
+  readAccount,
+  sweep,
+  type LedgerWork,
+} from './ledger-decide.js';
+import {
+  checkedReason,
+  correct,
   hold,
   settle,
   topUp,
+  type CorrectionRequest,
   type HoldAnswer,
   type HoldRequest,
   type SettleRequest,
@@ -13,11 +23,19 @@ import {
   type TopUpRequest,
 } from './ledger-operations.js';
 import { createLedgerStorage, type LedgerStorage } from './ledger-storage.js';
-import type { LedgerAccountDocument } from './models/ledger.js';
+import type { LedgerAccountDocument, LedgerFreeze } from './models/ledger.js';
 
 export { LedgerBusyError } from './ledger-decide.js';
 export type { Balance, LedgerAudit } from './ledger-audit.js';
-export type { HoldAnswer, HoldRequest, SettleRequest, Settlement, TopUpRequest } from './ledger-operations.js';
+export type {
+  CorrectionRequest,
+  HoldAnswer,
+  HoldRequest,
+  SettleRequest,
+  Settlement,
+  TopUpRequest,
+} from './ledger-operations.js';
+export type { HoldRefusal, LedgerFreeze } from './models/ledger.js';
 
 export interface Ledger {
   /** Opens an account with no money in it, unless it exists. */
@@ -38,6 +56,20 @@ export interface Ledger {
    * @throws LedgerBusyError (ask again)
    */
   settle(p: SettleRequest): Promise<Settlement>;
+  /**
+   * Gives back what a call was billed too much, as an entry of its own, once per number.
+   * @throws ServiceError IDEMPOTENCY_CONFLICT when this number stands with another amount; MISSING_PARAMS for a call
+   * that is not settled, a gap in the numbers, or more than the call was billed
+   */
+  correct(p: CorrectionRequest): Promise<{ amountMicros: Micros }>;
+  /**
+   * Refuses first holds from now on, never an extension of a call that runs. The first reason stands until it is lifted.
+   * A freeze or lift that was lost and arrives late wins over what came between: whoever freezes looks again.
+   */
+  freeze(ledgerAccountId: string, reason: string): Promise<void>;
+  unfreeze(ledgerAccountId: string): Promise<void>;
+  /** Why and since when an account is frozen; null: it is not. */
+  frozen(ledgerAccountId: string): Promise<LedgerFreeze | null>;
   balance(ledgerAccountId: string): Promise<Balance>;
   /** Compares the account with the sum of its operations, while others go on writing. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
@@ -52,16 +84,29 @@ export function createLedger(database: Database): Ledger {
   return createLedgerOn(createLedgerStorage(database));
 }
 
-/** The same ledger on any storage that is atomic per document; `pause` is the wait between attempts. */
-export function createLedgerOn(storage: LedgerStorage, pause: LedgerWork['pause'] = randomPause): Ledger {
+/** What a simulation replaces: the wait between attempts, the clock, and how early an account is swept. */
+export type LedgerOptions = Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtMarkers'>>;
+
+/** The same ledger on any storage that is atomic per document. */
+export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = {}): Ledger {
   const sharedSweep = createSharedSweeps();
+  const settings = { pause: randomPause, now: Date.now, sweepAtMarkers: SWEEP_AT_MARKERS, ...options };
   const onWork = <T>(operation: (work: LedgerWork) => Promise<T>) =>
-    storage.consistently((session) => operation({ session, pause, sweepOnce: (id) => sharedSweep(session, id) }));
+    storage.consistently((session) => operation({ session, ...settings, sweepOnce: (id) => sharedSweep(session, id) }));
   return {
     open: (ledgerAccountId) => storage.consistently((session) => session.insertAccount(newAccount(ledgerAccountId))),
     topUp: (p) => onWork((work) => topUp(work, p)),
     hold: (p) => onWork((work) => hold(work, p)),
     settle: (p) => onWork((work) => settle(work, p)),
+    correct: (p) => onWork((work) => correct(work, p)),
+    freeze: (id, reason) =>
+      storage.consistently(async (session) => {
+        const freeze = { reason: checkedReason(reason), at: new Date() };
+        await readAccount(session, id, []);
+        await session.setFreeze(id, freeze);
+      }),
+    unfreeze: (id) => storage.consistently((session) => session.setFreeze(id, null)),
+    frozen: (id) => storage.consistently(async (session) => (await readAccount(session, id, [])).frozen ?? null),
     balance: (id) => storage.consistently(async (session) => balanceOf(await readAccount(session, id, []))),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
     accounts: async (accountId) => {
@@ -74,5 +119,5 @@ export function createLedgerOn(storage: LedgerStorage, pause: LedgerWork['pause'
 
 function newAccount(ledgerAccountId: string): LedgerAccountDocument {
   const amounts = { availableMicros: 0, heldMicros: 0, creditedMicros: 0, billedMicros: 0 };
-  return { _id: ledgerAccountId, epoch: 0, ...amounts, markerCount: 0, markers: {} };
+  return { _id: ledgerAccountId, epoch: 0, ...amounts, spendDay: 0, spentMicros: 0, markerCount: 0, markers: {} };
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../domain/errors.js';
+import type { Micros } from '../../domain/money.js';
 import type { Plan } from '../../store/models/account.js';
 import { createAccounts } from '../../store/accounts.js';
 import type { Connection } from '../connect.js';
@@ -30,19 +31,23 @@ export async function showAccount({ database }: Connection, out: Output, account
   await out.record('', accountView(account));
 }
 
-/** Options of `accounts limits`, as commander names them; `default` and `all` lift what was set for this account. */
+/** Options of `accounts limits`, as commander names them; `default`, `all` and `none` lift what was set for this account. */
 export interface LimitOptions {
   plan?: Plan;
   requestsPerMinute?: number | 'default';
   concurrentCalls?: number | 'default';
+  dailySpendCap?: Micros | 'none';
   allowedCountryPrefixes?: string[] | 'all';
 }
 
 export async function setLimits(on: Connection, out: Output, accountId: string, options: LimitOptions) {
   if (Object.keys(options).length === 0) return showAccount(on, out, accountId);
-  const lifted = (value: unknown) => value === 'default' || value === 'all';
+  const lifted = (value: unknown) => value === 'default' || value === 'all' || value === 'none';
+  const { dailySpendCap: dailySpendCapMicros, ...others } = options;
   const changes = Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [name, lifted(value) ? null : value]),
+    Object.entries({ ...others, ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }) }).map(
+      ([name, value]) => [name, lifted(value) ? null : value],
+    ),
   );
   await out.record('Limits set.', accountView(await createAccounts(on.database).setLimits(accountId, changes)));
 }

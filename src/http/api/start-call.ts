@@ -59,6 +59,8 @@ export function refusalOfReservation(answer: ReservationAnswer): ServiceError | 
       return new ServiceError(answer.code, 'The balance does not cover a minute of talk. Please top up the account.');
     case 'SPEND_LIMIT_EXCEEDED':
       return new ServiceError(answer.code, 'The account has reached its spending limit.');
+    case 'ACCOUNT_FROZEN':
+      return new ServiceError('SERVICE_UNAVAILABLE', 'The account is being checked. Please try again later.');
     case 'CONCURRENCY_LIMIT_EXCEEDED': {
       const { limit, current } = answer;
       return new ServiceError(answer.code, `The account has ${current} of ${limit} calls in progress.`, {

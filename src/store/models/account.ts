@@ -11,6 +11,8 @@ export interface AccountDocument {
   /** Overrides of the plan's limits, set by operators. */
   requestsPerMinute?: number;
   concurrentCalls?: number;
+  /** Per mode: the most that may be billed and held in a UTC day, in micro-USD; absent: no limit. */
+  dailySpendCapMicros?: number;
   /** Conducts calls to a number of this account that names no agent of its own. */
   inboundAgentId?: string;
   /** E.164 prefixes that may be called; absent means all. */
@@ -25,6 +27,7 @@ export const accountSchema = new Schema<AccountDocument>(
     plan: { type: String, enum: PLANS, required: true },
     requestsPerMinute: Number,
     concurrentCalls: Number,
+    dailySpendCapMicros: Number,
     inboundAgentId: String,
     allowedCountryPrefixes: { type: [String], default: undefined },
     createdAt: { type: Date, required: true },

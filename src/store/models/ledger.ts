@@ -1,6 +1,9 @@
 import { Schema } from 'mongoose';
 import type { Micros } from '../../domain/money.js';
 
+/** Why a hold was refused. */
+export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
+
 /** One decided operation, as it stands in the account document until a sweep and in its own row for ever. */
 export interface LedgerMarker {
   type: 'topUp' | 'hold' | 'settlement' | 'correction';
@@ -14,10 +17,23 @@ export interface LedgerMarker {
   /** A hold after which no further window may be held. */
   last?: boolean;
   refused?: boolean;
+  /** With `refused`: why. */
+  refusal?: HoldRefusal;
   void?: boolean;
+  /** Hold: the UTC day whose spending it counts to. Settlement: the day from whose spending `unspentMicros` went off. */
+  spendDay?: number;
+  unspentMicros?: Micros;
+  /** Correction: what was wrong, for people. */
+  reason?: string;
   /** Seconds come from our own clocks; the carrier's figure may correct them later. */
   estimated?: boolean;
   epoch: number;
+}
+
+/** An account whose figures are in doubt starts no new call; calls that run go on and are billed. */
+export interface LedgerFreeze {
+  reason: string;
+  at: Date;
 }
 
 export interface LedgerAccountDocument {
@@ -28,6 +44,11 @@ export interface LedgerAccountDocument {
   heldMicros: Micros;
   creditedMicros: Micros;
   billedMicros: Micros;
+  /** The UTC day (days since 1970-01-01) that `spentMicros` is of; only grows. */
+  spendDay: number;
+  /** Billed and held on `spendDay`. */
+  spentMicros: Micros;
+  frozen?: LedgerFreeze;
   /** How many markers there are; bounds the document whatever number of processes write to it. */
   markerCount: number;
   /** Operations since the last sweep, by operation key. */
@@ -51,6 +72,9 @@ export const ledgerAccountSchema = new Schema<LedgerAccountDocument>(
     heldMicros: amount,
     creditedMicros: amount,
     billedMicros: amount,
+    spendDay: amount,
+    spentMicros: amount,
+    frozen: { type: { reason: String, at: Date }, _id: false },
     markerCount: amount,
     markers: { type: Schema.Types.Mixed, required: true, default: {} },
   },
@@ -69,7 +93,11 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
     billedSeconds: Number,
     last: Boolean,
     refused: Boolean,
+    refusal: String,
     void: Boolean,
+    spendDay: Number,
+    unspentMicros: Number,
+    reason: String,
     estimated: Boolean,
     epoch: amount,
     at: { type: Date, required: true },

@@ -2,59 +2,86 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AccountUpdate, LedgerSession, LedgerStorage } from '../../../src/store/ledger-storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../../../src/store/models/ledger.js';
 
-/** A storage that is atomic per document and nothing more; every operation lets others run first. */
-export function createMemoryLedgerStorage(): LedgerStorage & {
+/** Decides when an operation on the storage is executed. */
+export type Execute = <T>(name: string, key: string, operation: () => T) => Promise<T>;
+
+export interface LedgerCells {
   accounts: Map<string, LedgerAccountDocument>;
   entries: Map<string, LedgerEntryDocument>;
-} {
-  const accounts = new Map<string, LedgerAccountDocument>();
-  const entries = new Map<string, LedgerEntryDocument>();
+}
 
-  const session: LedgerSession = {
-    async findAccount(id, keys) {
-      await nextTurn();
-      const account = accounts.get(id);
-      if (!account) return null;
-      const markers = Object.entries(account.markers).filter(([key]) => keys === 'all' || keys.includes(key));
-      return structuredClone({ ...account, markers: Object.fromEntries(markers) });
-    },
-    async findEntry(key) {
-      await nextTurn();
-      return structuredClone(entries.get(key) ?? null);
-    },
-    async findEntryKeys(keys) {
-      await nextTurn();
-      return new Set(keys.filter((key) => entries.has(key)));
-    },
-    async insertEntry(entry) {
-      await nextTurn();
-      if (!entries.has(entry._id)) entries.set(entry._id, structuredClone(entry));
-    },
-    async listAccounts() {
-      await nextTurn();
-      return [...accounts.keys()].toSorted();
-    },
-    async insertAccount(account) {
-      await nextTurn();
-      if (!accounts.has(account._id)) accounts.set(account._id, structuredClone(account));
-    },
-    async updateAccount(update) {
-      await nextTurn();
-      const account = accounts.get(update.ledgerAccountId);
-      return account !== undefined && apply(account, update);
-    },
+/** A storage that is atomic per document and nothing more; every operation lets others run first. */
+export function createMemoryLedgerStorage(): LedgerStorage & LedgerCells {
+  const cells: LedgerCells = { accounts: new Map(), entries: new Map() };
+  const session = sessionOn(cells, async (_name, _key, operation) => {
+    await nextTurn();
+    return operation();
+  });
+  return { ...cells, consistently: (work) => work(session) };
+}
+
+/** Every operation as one atomic step over the cells, at the moment that `execute` gives it. */
+export function sessionOn({ accounts, entries }: LedgerCells, execute: Execute): LedgerSession {
+  return {
+    findAccount: (id, keys) => execute('findAccount', id, () => copyOf(accounts.get(id), keys)),
+    findEntry: (key) => execute('findEntry', key, () => copy(entries.get(key))),
+    findEntryKeys: (keys) =>
+      execute('findEntryKeys', String(keys.length), () => new Set(keys.filter((key) => entries.has(key)))),
+    insertEntry: (entry) =>
+      execute('insertEntry', entry._id, () => {
+        if (!entries.has(entry._id)) entries.set(entry._id, { ...entry });
+      }),
+    listAccounts: () => execute('listAccounts', '', () => [...accounts.keys()].toSorted()),
+    insertAccount: (account) =>
+      execute('insertAccount', account._id, () => {
+        if (!accounts.has(account._id)) accounts.set(account._id, { ...account, markers: { ...account.markers } });
+      }),
+    updateAccount: (update) =>
+      execute(`updateAccount ${update.kind}`, keyOf(update), () =>
+        applyTo(accounts.get(update.ledgerAccountId), update),
+      ),
+    setFreeze: (id, freeze) =>
+      execute('setFreeze', id, () => {
+        const account = accounts.get(id);
+        if (freeze === null) delete account?.frozen;
+        else if (account) account.frozen ??= freeze;
+      }),
     async *entriesBefore(id, epoch) {
-      await nextTurn();
-      for (const entry of entries.values()) {
-        if (entry.ledgerAccountId === id && entry.epoch < epoch) yield structuredClone(entry);
+      // In two pages, as a cursor would: what is inserted between them may or may not be seen.
+      const pages = [(key: string) => key < 'M', (key: string) => key >= 'M'];
+      for (const isOnPage of pages) {
+        yield* await execute('entriesBefore', id, () =>
+          [...entries.values()].filter(
+            (entry) => entry.ledgerAccountId === id && entry.epoch < epoch && isOnPage(entry._id),
+          ),
+        );
       }
     },
   };
-  return { accounts, entries, consistently: (work) => work(session) };
 }
 
-function apply(account: LedgerAccountDocument, update: AccountUpdate): boolean {
-  if (account.epoch !== update.epoch) return false;
+function keyOf(update: AccountUpdate): string {
+  return update.kind === 'decide' ? update.key : `epoch ${update.epoch}`;
+}
+
+function copy<T extends object>(document: T | undefined): T | null {
+  return document ? { ...document } : null;
+}
+
+/** Markers are never changed once they are made, so that a copy of the document need not copy them. */
+function copyOf(account: LedgerAccountDocument | undefined, keys: readonly string[] | 'all') {
+  if (!account) return null;
+  if (keys === 'all') return { ...account, markers: { ...account.markers } };
+  const markers: LedgerAccountDocument['markers'] = {};
+  for (const key of keys) {
+    const marker = account.markers[key];
+    if (marker) markers[key] = marker;
+  }
+  return { ...account, markers };
+}
+
+function applyTo(account: LedgerAccountDocument | undefined, update: AccountUpdate): boolean {
+  if (!account || account.epoch !== update.epoch) return false;
   if (update.kind === 'sweep') {
     for (const key of update.keys) delete account.markers[key];
     account.markerCount -= update.keys.length;
@@ -62,12 +89,14 @@ function apply(account: LedgerAccountDocument, update: AccountUpdate): boolean {
     return true;
   }
   if (update.key in account.markers || account.markerCount >= update.maxMarkers) return false;
-  for (const [name, { atLeast = -Infinity, below = Infinity }] of Object.entries(update.guard)) {
-    const amount = account[name as keyof typeof update.guard];
-    if (amount < atLeast || amount >= below) return false;
+  const { frozen, ...ranges } = update.guard;
+  if (frozen !== undefined && frozen !== (account.frozen !== undefined)) return false;
+  for (const [name, { atLeast = -Infinity, below = Infinity }] of Object.entries(ranges)) {
+    const figure = account[name as keyof typeof ranges];
+    if (figure < atLeast || figure >= below) return false;
   }
-  for (const [name, change] of Object.entries(update.increments)) account[name as keyof typeof update.guard] += change;
-  account.markers[update.key] = structuredClone(update.marker);
+  for (const [name, change] of Object.entries(update.increments)) account[name as keyof typeof ranges] += change;
+  account.markers[update.key] = { ...update.marker };
   account.markerCount++;
   return true;
 }
