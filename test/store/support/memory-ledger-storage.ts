@@ -20,8 +20,15 @@ export function createMemoryLedgerStorage(): LedgerStorage & LedgerCells {
   return { ...cells, consistently: (work) => work(session) };
 }
 
+/** What becomes of an update at the moment it is executed; a mutant makes it another one. */
+export type UpdateChange = (update: AccountUpdate, account: LedgerAccountDocument) => AccountUpdate;
+
 /** Every operation as one atomic step over the cells, at the moment that `execute` gives it. */
-export function sessionOn({ accounts, entries }: LedgerCells, execute: Execute): LedgerSession {
+export function sessionOn(
+  { accounts, entries }: LedgerCells,
+  execute: Execute,
+  change: UpdateChange = (update) => update,
+): LedgerSession {
   return {
     findAccount: (id, keys) => execute('findAccount', id, () => copyOf(accounts.get(id), keys)),
     findEntry: (key) => execute('findEntry', key, () => copy(entries.get(key))),
@@ -37,9 +44,10 @@ export function sessionOn({ accounts, entries }: LedgerCells, execute: Execute):
         if (!accounts.has(account._id)) accounts.set(account._id, { ...account, markers: { ...account.markers } });
       }),
     updateAccount: (update) =>
-      execute(`updateAccount ${update.kind}`, keyOf(update), () =>
-        applyTo(accounts.get(update.ledgerAccountId), update),
-      ),
+      execute(`updateAccount ${update.kind}`, keyOf(update), () => {
+        const account = accounts.get(update.ledgerAccountId);
+        return account !== undefined && applyTo(account, change(update, account));
+      }),
     setFreeze: (id, freeze) =>
       execute('setFreeze', id, () => {
         const account = accounts.get(id);
@@ -80,8 +88,8 @@ function copyOf(account: LedgerAccountDocument | undefined, keys: readonly strin
   return { ...account, markers };
 }
 
-function applyTo(account: LedgerAccountDocument | undefined, update: AccountUpdate): boolean {
-  if (!account || account.epoch !== update.epoch) return false;
+function applyTo(account: LedgerAccountDocument, update: AccountUpdate): boolean {
+  if (account.epoch !== update.epoch) return false;
   if (update.kind === 'sweep') {
     for (const key of update.keys) delete account.markers[key];
     account.markerCount -= update.keys.length;

@@ -1,0 +1,109 @@
+import { HOLD_WINDOW_SECONDS } from '../../src/domain/hold-windows.js';
+import { createLedgerOn } from '../../src/store/ledger.js';
+import type { LedgerEntryDocument } from '../../src/store/models/ledger.js';
+import { sessionOn, type Execute, type LedgerCells } from '../store/support/memory-ledger-storage.js';
+import { LEDGER_ACCOUNT_ID, SECOND } from './world.js';
+
+const UPDATE = 'updateAccount decide';
+
+/** The rules that no schedule may break (I1 to I5 of the ledger's proof), noted as violations when one does. */
+export function createInvariants(cells: LedgerCells, limits: { dailySpendCapMicros: number | undefined }) {
+  const violations: string[] = [];
+  const answers = new Map<string, string>();
+  const applied = new Set<string>();
+  let paidMicros = 0;
+  const violated = (what: string) => {
+    if (violations.length < 20) violations.push(what);
+  };
+
+  /** I1: the equation holds in every state of the account, and no figure leaves its range. */
+  function checkStep(): void {
+    const account = cells.accounts.get(LEDGER_ACCOUNT_ID);
+    if (!account) return;
+    const { availableMicros, heldMicros, creditedMicros, billedMicros, spentMicros } = account;
+    if (creditedMicros - billedMicros !== availableMicros + heldMicros)
+      violated('credited - billed = available + held');
+    if (availableMicros < 0 || heldMicros < 0 || billedMicros < 0 || spentMicros < 0) violated('a figure is negative');
+    if (spentMicros > (limits.dailySpendCapMicros ?? Infinity)) violated('more is spent in a day than allowed');
+    if (account.markerCount !== Object.keys(account.markers).length) violated('markers are counted wrongly');
+  }
+
+  /** I2: each operation is applied at most once. */
+  function watch(execute: Execute): Execute {
+    return (name, key, operation) =>
+      execute(name, key, () => {
+        const result = operation();
+        if (name === UPDATE && result === true) {
+          if (applied.has(key)) violated(`${key} is applied twice`);
+          applied.add(key);
+          checkFreeze(key);
+        }
+        return result;
+      });
+  }
+
+  function checkFreeze(key: string): void {
+    const account = cells.accounts.get(LEDGER_ACCOUNT_ID);
+    const marker = account?.markers[key];
+    if (!account || marker?.type !== 'hold') return;
+    const isFirst = key.endsWith('~0');
+    if (isFirst && account.frozen && marker.amountMicros) violated('a frozen account starts a call');
+    if (!isFirst && marker.refusal === 'ACCOUNT_FROZEN') violated('a freeze stops a call that runs');
+  }
+
+  /** I3: whoever asks gets the same answer. */
+  function answered(name: string, answer: unknown): void {
+    if (!/^(hold|settle|top-up|correct)/.test(name)) return;
+    const text = JSON.stringify(answer);
+    const known = answers.get(name);
+    if (known === undefined) answers.set(name, text);
+    else if (known !== text) violated(`two answers to ${name}: ${known} and ${text}`);
+  }
+
+  /** When all is over: nothing is held, nothing is lost or made, and the rows tell exactly what was done. */
+  async function checkEnd(): Promise<void> {
+    const calm = createLedgerOn({
+      consistently: (work) => work(sessionOn(cells, async (_name, _key, operation) => operation())),
+    });
+    if (!(await calm.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit fails');
+    await calm.sweep(LEDGER_ACCOUNT_ID);
+    if (!(await calm.audit(LEDGER_ACCOUNT_ID)).balanced) violated('the audit of the rows alone fails');
+    const { heldMicros, creditedMicros } = await calm.balance(LEDGER_ACCOUNT_ID);
+    if (heldMicros !== 0) violated(`${heldMicros} micro-USD stay held`);
+    if (creditedMicros !== paidMicros) violated('credited is not what was paid in');
+    for (const key of applied) if (!cells.entries.has(key)) violated(`${key} has no row`);
+    for (const key of cells.entries.keys()) if (!applied.has(key)) violated(`${key} has a row and was not applied`);
+    for (const entry of cells.entries.values()) if (entry.type === 'settlement') checkCall(entry);
+  }
+
+  /** I4: a settlement bills its own call's windows, all of them, and no more than they hold. */
+  function checkCall({ callId, billedSeconds = 0, heldMicros, billedMicros = 0 }: LedgerEntryDocument): void {
+    let held = 0;
+    let isClosed = false;
+    HOLD_WINDOW_SECONDS.forEach((full, window) => {
+      const { amountMicros = 0 } = cells.entries.get(`H${callId}~${window}`) ?? {};
+      if (isClosed && amountMicros > 0) violated(`${callId} holds window ${window} after its last`);
+      held += amountMicros;
+      if (amountMicros < full * SECOND) isClosed = true;
+    });
+    if (held !== heldMicros) violated(`${callId} holds ${held} and is settled for ${heldMicros}`);
+    if (billedMicros !== Math.min(billedSeconds * SECOND, held)) violated(`${callId} is billed ${billedMicros}`);
+    const settled = answers.get(`settle ${callId}`);
+    if (settled !== JSON.stringify({ billedSeconds: billedMicros / SECOND, billedMicros, heldMicros })) {
+      violated(`${callId} was answered otherwise than it was settled`);
+    }
+  }
+
+  return {
+    violations,
+    violated,
+    checkStep,
+    watch,
+    answered,
+    checkEnd,
+    /** Money that a customer pays, once. */
+    paid(micros: number): void {
+      paidMicros += micros;
+    },
+  };
+}

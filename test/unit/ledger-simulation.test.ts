@@ -1,0 +1,33 @@
+import { MUTANTS } from '../simulation/mutants.js';
+import { simulate } from '../simulation/world.js';
+
+const SEEDS = 3_000;
+const MOST_SEEDS_FOR_A_MUTANT = 3_000;
+
+describe('the ledger when messages are lost, writes are late, attempts overlap and processes crash', () => {
+  it(`breaks no rule in ${SEEDS} schedules`, async () => {
+    const found: string[] = [];
+    let steps = 0;
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const outcome = await simulate(seed);
+      steps += outcome.steps;
+      found.push(...outcome.violations.map((violation) => `seed ${seed}: ${violation}`));
+    }
+    expect(found).toEqual([]);
+    expect(steps).toBeGreaterThan(SEEDS * 50);
+  });
+
+  it('runs a seed again to the last step', async () => {
+    const [one, other] = [await simulate(4_711, { traced: true }), await simulate(4_711, { traced: true })];
+    expect(one.trace.length).toBeGreaterThan(50);
+    expect(other).toEqual(one);
+  });
+
+  it.each(Object.entries(MUTANTS))('would break one if %s', async (_name, mutant) => {
+    const violations: string[] = [];
+    for (let seed = 1; seed <= MOST_SEEDS_FOR_A_MUTANT && !violations.some((v) => mutant.caughtBy.test(v)); seed++) {
+      violations.push(...(await simulate(seed, { mutant })).violations);
+    }
+    expect(violations).toContainEqual(expect.stringMatching(mutant.caughtBy));
+  });
+});
