@@ -1,4 +1,4 @@
-import mongoose, { type Connection } from 'mongoose';
+import mongoose, { type Connection, type mongo } from 'mongoose';
 import { accountSchema } from './models/account.js';
 import { agentSchema } from './models/agent.js';
 import { apiKeySchema } from './models/api-key.js';
@@ -17,13 +17,35 @@ export type Database = Awaited<ReturnType<typeof openDatabase>>;
 /** How long one operation may take, server selection included, before its caller is told that the database is away. */
 const OPERATION_TIMEOUT_MS = 4_000;
 
+interface ConnectionOptions {
+  waitMs?: number;
+  poolSize?: number;
+}
+
 /**
  * Connects and makes the models of every collection on a connection of its own. Works alike on a replica set, on a
- * single server and on the embedded one, which has no sessions: hence no retryable writes unless the address asks.
+ * single server and on the embedded one. The server is asked what it is, because an address need not tell: a replica set
+ * gets majority reads and writes, the others have no sessions and no retryable writes.
  * @throws MongooseServerSelectionError when no server answers within `waitMs`
  */
-export async function openDatabase(uri: string, options: { waitMs?: number; poolSize?: number } = {}) {
-  const replicaSet = /[?&]replicaSet=/.test(uri);
+export async function openDatabase(uri: string, options: ConnectionOptions = {}) {
+  let connection = await connect(uri, options, false);
+  // The old name of `hello`, which every server knows.
+  const replicated = isReplicated(await connection.db?.admin().command({ isMaster: 1 }));
+  if (replicated) {
+    // Concerns are fixed when a client is made.
+    await connection.close();
+    connection = await connect(uri, options, true);
+  }
+  return { ...modelsOn(connection), connection, replicated, close: () => connection.close() };
+}
+
+/** Whether a server's answer to `hello` is that of a replica-set member, or of a router in front of some. */
+export function isReplicated(hello: mongo.Document | undefined): boolean {
+  return typeof hello?.setName === 'string' || hello?.msg === 'isdbgrid';
+}
+
+async function connect(uri: string, options: ConnectionOptions, replicated: boolean): Promise<Connection> {
   const connection = mongoose.createConnection(uri, {
     serverSelectionTimeoutMS: options.waitMs ?? OPERATION_TIMEOUT_MS,
     socketTimeoutMS: 10_000,
@@ -31,12 +53,11 @@ export async function openDatabase(uri: string, options: { waitMs?: number; pool
     autoIndex: false,
     autoCreate: false,
     bufferCommands: false,
-    retryWrites: replicaSet,
+    retryWrites: replicated,
     retryReads: true,
-    ...(replicaSet ? { readConcernLevel: 'majority' as const, w: 'majority' as const, journal: true } : {}),
+    ...(replicated ? { readConcernLevel: 'majority' as const, w: 'majority' as const, journal: true } : {}),
   });
-  await connection.asPromise();
-  return { ...modelsOn(connection), connection, close: () => connection.close() };
+  return connection.asPromise();
 }
 
 function modelsOn(connection: Connection) {

@@ -72,7 +72,7 @@ export function createLedgerStorage(database: Database): LedgerStorage {
   const client = database.connection.getClient();
   return {
     async consistently(work) {
-      if (!client.options.replicaSet) return work(sessionOn(database, undefined));
+      if (!database.replicated) return work(sessionOn(database, undefined));
       const session = client.startSession({ causalConsistency: true });
       try {
         return await work(sessionOn(database, session));
