@@ -23,6 +23,7 @@ import {
   type TopUpRequest,
 } from './ledger-operations.js';
 import { createLedgerStorage, type LedgerStorage } from './ledger-storage.js';
+import { createTurns } from './ledger-turns.js';
 import type { LedgerAccountDocument, LedgerFreeze } from './models/ledger.js';
 
 export { LedgerBusyError } from './ledger-decide.js';
@@ -84,21 +85,29 @@ export function createLedger(database: Database): Ledger {
   return createLedgerOn(createLedgerStorage(database));
 }
 
+/** Of one account in one process; more would only get into each other's way. */
+const OPERATIONS_AT_ONCE = 16;
+
 /** What a simulation replaces: the wait between attempts, the clock, and how early an account is swept. */
 export type LedgerOptions = Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtMarkers'>>;
 
 /** The same ledger on any storage that is atomic per document. */
 export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = {}): Ledger {
   const sharedSweep = createSharedSweeps();
+  const inTurn = createTurns(OPERATIONS_AT_ONCE);
   const settings = { pause: randomPause, now: Date.now, sweepAtMarkers: SWEEP_AT_MARKERS, ...options };
-  const onWork = <T>(operation: (work: LedgerWork) => Promise<T>) =>
-    storage.consistently((session) => operation({ session, ...settings, sweepOnce: (id) => sharedSweep(session, id) }));
+  const onWork = <T>(ledgerAccountId: string, operation: (work: LedgerWork) => Promise<T>) =>
+    inTurn(ledgerAccountId, () =>
+      storage.consistently((session) =>
+        operation({ session, ...settings, sweepOnce: (id) => sharedSweep(session, id) }),
+      ),
+    );
   return {
     open: (ledgerAccountId) => storage.consistently((session) => session.insertAccount(newAccount(ledgerAccountId))),
-    topUp: (p) => onWork((work) => topUp(work, p)),
-    hold: (p) => onWork((work) => hold(work, p)),
-    settle: (p) => onWork((work) => settle(work, p)),
-    correct: (p) => onWork((work) => correct(work, p)),
+    topUp: (p) => onWork(p.ledgerAccountId, (work) => topUp(work, p)),
+    hold: (p) => onWork(p.ledgerAccountId, (work) => hold(work, p)),
+    settle: (p) => onWork(p.ledgerAccountId, (work) => settle(work, p)),
+    correct: (p) => onWork(p.ledgerAccountId, (work) => correct(work, p)),
     freeze: (id, reason) =>
       storage.consistently(async (session) => {
         const freeze = { reason: checkedReason(reason), at: new Date() };

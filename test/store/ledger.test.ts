@@ -1,6 +1,8 @@
 import type { Database } from '../../src/store/database.js';
 import { createLedger, type Ledger } from '../../src/store/ledger.js';
+import { createLedgerStorage } from '../../src/store/ledger-storage.js';
 import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
+import { describeLedgerControls } from './support/ledger-control-rules.js';
 import { describeLedger } from './support/ledger-rules.js';
 import { newCallId, newLedgerAccountId, openTestDatabase } from './support/test-database.js';
 
@@ -14,6 +16,7 @@ describe('the ledger in MongoDB', () => {
   afterAll(() => database.close());
 
   describeLedger(() => ledger);
+  describeLedgerControls(() => createLedgerStorage(database));
 
   it('grants exactly 100 of 500 first holds at once on a balance for 100', async () => {
     const id = newLedgerAccountId();

@@ -1,5 +1,6 @@
 import { createLedgerOn } from '../../src/store/ledger.js';
 import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
+import { describeLedgerControls } from '../store/support/ledger-control-rules.js';
 import { describeLedger } from '../store/support/ledger-rules.js';
 import { createMemoryLedgerStorage } from '../store/support/memory-ledger-storage.js';
 import { newCallId, newLedgerAccountId } from '../store/support/test-database.js';
@@ -8,6 +9,7 @@ describe('the ledger on a storage that is atomic per document', () => {
   const storage = createMemoryLedgerStorage();
   const ledger = createLedgerOn(storage);
   describeLedger(() => ledger);
+  describeLedgerControls(() => storage);
 
   it('finishes an operation whose writer died before its entry was written', async () => {
     const id = newLedgerAccountId();

@@ -1,0 +1,250 @@
+import { createLedgerOn, type Ledger } from '../../../src/store/ledger.js';
+import type { LedgerStorage } from '../../../src/store/ledger-storage.js';
+import { newCallId, newLedgerAccountId } from './test-database.js';
+
+const SECOND = 2_500;
+const DAY = 86_400_000;
+const MIDNIGHT = Date.UTC(2027, 0, 31);
+
+/** The rules of corrections, freezes and the daily limit, and of bad input, for every storage of a ledger. */
+export function describeLedgerControls(getStorage: () => LedgerStorage): void {
+  let now = MIDNIGHT;
+  let ledger: Ledger;
+  beforeEach(() => {
+    now = MIDNIGHT;
+    ledger = createLedgerOn(getStorage(), { now: () => now });
+  });
+
+  async function accountWith(seconds: number): Promise<string> {
+    const id = newLedgerAccountId();
+    await ledger.open(id);
+    await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: seconds * SECOND });
+    return id;
+  }
+  async function settledCall(id: string, billedSeconds: number): Promise<string> {
+    const callId = newCallId();
+    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600 });
+    await ledger.settle({ ledgerAccountId: id, callId, billedSeconds });
+    return callId;
+  }
+  const correct = (ledgerAccountId: string, callId: string, number: number, seconds: number, reason = 'too long') =>
+    ledger.correct({ ledgerAccountId, callId, number, amountMicros: seconds * SECOND, reason });
+  const expectUnmoved = async (id: string, before: unknown) => {
+    expect(await ledger.balance(id)).toEqual(before);
+    expect(await ledger.audit(id)).toMatchObject({ balanced: true });
+  };
+
+  describe('corrections', () => {
+    it('give back once, however often they are asked for, and the audit counts them', async () => {
+      const id = await accountWith(100);
+      const callId = await settledCall(id, 30);
+      await Promise.all(Array.from({ length: 5 }, () => correct(id, callId, 1, 10)));
+      await ledger.sweep(id);
+      await correct(id, callId, 1, 10, 'told otherwise');
+      await correct(id, callId, 2, 20);
+      expect(await ledger.balance(id)).toEqual({
+        availableMicros: 100 * SECOND,
+        heldMicros: 0,
+        creditedMicros: 100 * SECOND,
+        billedMicros: 0,
+      });
+      expect(await ledger.audit(id)).toMatchObject({ balanced: true, operationCount: 6 });
+    });
+
+    it('refuse another amount for a number, gaps, calls that are not settled, and more than was billed', async () => {
+      const id = await accountWith(100);
+      const callId = await settledCall(id, 30);
+      await correct(id, callId, 1, 10);
+      const before = await ledger.balance(id);
+      await expect(correct(id, callId, 1, 11)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
+      await expect(correct(id, callId, 3, 1)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+      await expect(correct(id, callId, 2, 21)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+      await expect(correct(id, newCallId(), 1, 1)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+      await expectUnmoved(id, before);
+    });
+
+    it.each([0, -1, 0.5, Number.NaN, Infinity, 2 ** 53])('refuse %d micro-USD', async (amountMicros) => {
+      const id = await accountWith(100);
+      const callId = await settledCall(id, 30);
+      const before = await ledger.balance(id);
+      const correction = { ledgerAccountId: id, callId, number: 1, amountMicros, reason: 'x' };
+      await expect(ledger.correct(correction)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+      await expectUnmoved(id, before);
+    });
+
+    it.each([0, -1, 1.5, Number.NaN])('refuse the number %d', async (number) => {
+      const id = await accountWith(100);
+      await expect(correct(id, await settledCall(id, 30), number, 1)).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+    });
+
+    it.each(['', '  ', 'x'.repeat(301)])('refuse the reason "%s"', async (reason) => {
+      const id = await accountWith(100);
+      await expect(correct(id, await settledCall(id, 30), 1, 1, reason)).rejects.toMatchObject({
+        code: 'MISSING_PARAMS',
+      });
+    });
+  });
+
+  describe('a freeze', () => {
+    it('refuses first holds and lets calls that run go on, be extended and be billed', async () => {
+      const id = await accountWith(1_000);
+      const running = { ledgerAccountId: id, callId: newCallId(), maxDurationSeconds: 600 };
+      await ledger.hold({ ...running, window: 0 });
+      await ledger.freeze(id, 'the audit fails');
+      await ledger.freeze(id, 'another reason');
+      expect(await ledger.frozen(id)).toMatchObject({ reason: 'the audit fails', at: expect.any(Date) });
+      const started = { ledgerAccountId: id, callId: newCallId(), maxDurationSeconds: 600, window: 0 };
+      const refused = { grantedSeconds: 0, last: true, refusal: 'ACCOUNT_FROZEN' };
+      expect(await ledger.hold(started)).toMatchObject(refused);
+      expect(await ledger.hold({ ...running, window: 1 })).toMatchObject({ grantedSeconds: 180 });
+      expect(await ledger.settle({ ...running, billedSeconds: 100 })).toMatchObject({ billedSeconds: 100 });
+      await ledger.unfreeze(id);
+      expect(await ledger.frozen(id)).toBeNull();
+      expect(await ledger.hold(started)).toMatchObject(refused);
+      expect(await ledger.hold({ ...started, callId: newCallId() })).toMatchObject({ grantedSeconds: 60 });
+      expect(await ledger.audit(id)).toMatchObject({ balanced: true });
+    });
+
+    it('needs an account and a reason', async () => {
+      await expect(ledger.freeze(newLedgerAccountId(), 'x')).rejects.toThrow(/no ledger account/);
+      await expect(ledger.freeze(await accountWith(1), ' ')).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+    });
+  });
+
+  describe('the daily limit', () => {
+    const hold = (id: string, callId: string, window: number, capSeconds: number, maxDurationSeconds = 600) =>
+      ledger.hold({
+        ledgerAccountId: id,
+        callId,
+        window,
+        maxDurationSeconds,
+        dailySpendCapMicros: capSeconds * SECOND,
+      });
+
+    it('counts what is held and billed, and gives room back for what was held and not billed', async () => {
+      const id = await accountWith(10_000);
+      const [one, other] = [newCallId(), newCallId()];
+      expect(await hold(id, one, 0, 100)).toMatchObject({ grantedSeconds: 60 });
+      const refused = { grantedSeconds: 0, refusal: 'SPEND_LIMIT_EXCEEDED' };
+      expect(await hold(id, other, 0, 100)).toMatchObject(refused);
+      await ledger.settle({ ledgerAccountId: id, callId: one, billedSeconds: 40 });
+      expect(await hold(id, other, 0, 100)).toMatchObject(refused);
+      const third = newCallId();
+      expect(await hold(id, third, 0, 100)).toMatchObject({ grantedSeconds: 60 });
+      expect(await hold(id, newCallId(), 0, 100)).toMatchObject(refused);
+      expect(await ledger.audit(id)).toMatchObject({ balanced: true });
+    });
+
+    it('grants exactly as many of 40 calls at once as it covers', async () => {
+      const id = await accountWith(10_000);
+      const answers = await Promise.all(Array.from({ length: 40 }, () => hold(id, newCallId(), 0, 7 * 60 + 59)));
+      expect(answers.filter(({ grantedSeconds }) => grantedSeconds === 60)).toHaveLength(7);
+      expect(answers.filter(({ refusal }) => refusal === 'SPEND_LIMIT_EXCEEDED')).toHaveLength(33);
+    });
+
+    it('clips an extension like missing money does, and refuses the next', async () => {
+      const id = await accountWith(10_000);
+      const callId = newCallId();
+      await hold(id, callId, 0, 100);
+      expect(await hold(id, callId, 1, 100)).toEqual({ grantedSeconds: 40, heldSeconds: 100, last: true });
+      const full = newCallId();
+      const next = await accountWith(10_000);
+      await hold(next, full, 0, 60);
+      expect(await hold(next, full, 1, 60)).toEqual({
+        grantedSeconds: 0,
+        heldSeconds: 60,
+        last: true,
+        refusal: 'SPEND_LIMIT_EXCEEDED',
+      });
+    });
+
+    it('begins anew at midnight UTC; what was held before it stays with the day before', async () => {
+      const id = await accountWith(10_000);
+      now = MIDNIGHT + DAY - 1;
+      const late = newCallId();
+      await hold(id, late, 0, 60);
+      expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
+      now = MIDNIGHT + DAY;
+      expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ grantedSeconds: 60 });
+      // What this call gives back was yesterday's: it makes no room today.
+      await ledger.settle({ ledgerAccountId: id, callId: late, billedSeconds: 1 });
+      expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
+      expect(await ledger.audit(id)).toMatchObject({ balanced: true });
+      await ledger.sweep(id);
+      expect(await ledger.audit(id)).toMatchObject({ balanced: true });
+    });
+
+    it('never goes back to a day that is over, whatever a clock says', async () => {
+      const id = await accountWith(10_000);
+      now = MIDNIGHT + DAY;
+      await hold(id, newCallId(), 0, 60);
+      now = MIDNIGHT;
+      expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
+    });
+
+    it('tells of the limit rather than of the balance when both are too small, and of the balance alone', async () => {
+      const id = await accountWith(59);
+      expect(await hold(id, newCallId(), 0, 59)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
+      expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'INSUFFICIENT_BALANCE' });
+    });
+
+    it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses to be %d', async (dailySpendCapMicros) => {
+      const id = await accountWith(100);
+      const request = { ledgerAccountId: id, callId: newCallId(), window: 0, maxDurationSeconds: 60 };
+      const before = await ledger.balance(id);
+      await expect(ledger.hold({ ...request, dailySpendCapMicros })).rejects.toThrow(RangeError);
+      await expectUnmoved(id, before);
+    });
+  });
+
+  describe('bad input', () => {
+    it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53])('of %d seconds or windows moves nothing', async (bad) => {
+      const id = await accountWith(1_000);
+      const callId = newCallId();
+      const request = { ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600 };
+      await ledger.hold(request);
+      const before = await ledger.balance(id);
+      await expect(ledger.hold({ ...request, window: bad })).rejects.toThrow(RangeError);
+      await expect(ledger.hold({ ...request, maxDurationSeconds: bad })).rejects.toThrow(RangeError);
+      await expect(ledger.hold({ ...request, windows: [bad] })).rejects.toThrow(RangeError);
+      await expect(ledger.settle({ ledgerAccountId: id, callId, billedSeconds: bad })).rejects.toThrow(RangeError);
+      await expectUnmoved(id, before);
+    });
+
+    it('of an unknown account is refused by every operation and makes none', async () => {
+      const id = newLedgerAccountId();
+      const call = { ledgerAccountId: id, callId: newCallId() };
+      const payment = { ledgerAccountId: id, paymentId: 'p1', amountMicros: 1 };
+      const attempts = [
+        () => ledger.topUp(payment),
+        () => ledger.hold({ ...call, window: 0, maxDurationSeconds: 60 }),
+        () => ledger.settle({ ...call, billedSeconds: 0 }),
+        () => ledger.correct({ ...call, number: 1, amountMicros: 1, reason: 'x' }),
+        () => ledger.balance(id),
+        () => ledger.audit(id),
+        () => ledger.frozen(id),
+      ];
+      for (const attempt of attempts) await expect(attempt()).rejects.toThrow(/no ledger account/);
+      expect(await ledger.accounts(id.replace('~live#0', ''))).toEqual([]);
+    });
+
+    it('of a call id that is none, or of an account id that is none, is refused', async () => {
+      const id = await accountWith(100);
+      const call = { ledgerAccountId: id, callId: 'call_$x.y' };
+      await expect(ledger.hold({ ...call, window: 0, maxDurationSeconds: 60 })).rejects.toThrow(RangeError);
+      await expect(ledger.settle({ ...call, billedSeconds: 0 })).rejects.toThrow(RangeError);
+      const payment = { ledgerAccountId: 'acct.$x', paymentId: 'p1', amountMicros: 1 };
+      await expect(ledger.topUp(payment)).rejects.toThrow(RangeError);
+    });
+
+    it.each([1, 2 ** 31])('of a known payment with another amount (%d) moves nothing', async (amountMicros) => {
+      const id = await accountWith(100);
+      const before = await ledger.balance(id);
+      const payment = { ledgerAccountId: id, paymentId: 'p1', amountMicros };
+      await expect(ledger.topUp(payment)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
+      await ledger.sweep(id);
+      await expect(ledger.topUp(payment)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
+      await expectUnmoved(id, before);
+    });
+  });
+}
