@@ -272,6 +272,33 @@ describe('POST /outbound_call', () => {
     expect((await place(TO)).status).toBe(200);
   });
 
+  it('over the daily spending limit the answer is 403 SPEND_LIMIT_EXCEEDED, and no call is left', async () => {
+    const owner = await service.customer();
+    await service.accounts.setLimits(owner.account._id, { dailySpendCapMicros: 149_999 });
+    const place = () => service.place(owner.liveKey, { to_phone_number: TO, agent_id: owner.agent._id });
+    expectError(await place(), 403, 'SPEND_LIMIT_EXCEEDED');
+    expect(await service.database.calls.countDocuments({ accountId: owner.account._id })).toBe(0);
+    await service.accounts.setLimits(owner.account._id, { dailySpendCapMicros: null });
+    expect((await place()).status).toBe(200);
+  });
+
+  it('while the account is checked the answer is 503 SERVICE_UNAVAILABLE, and the same key places the call afterwards', async () => {
+    const owner = await service.customer();
+    const ledger = createLedger(service.database);
+    const id = ledgerAccountId(owner.account._id, 'live');
+    await ledger.freeze(id, 'a test');
+    const place = () =>
+      service.place(
+        owner.liveKey,
+        { to_phone_number: TO, agent_id: owner.agent._id },
+        { 'idempotency-key': 'frozen-once' },
+      );
+    expectError(await place(), 503, 'SERVICE_UNAVAILABLE', /being checked/);
+    expect(await service.database.calls.countDocuments({ accountId: owner.account._id })).toBe(0);
+    await ledger.unfreeze(id);
+    expect((await place()).status).toBe(200);
+  });
+
   it('at the concurrency limit the answer is 429 with limit and current, and no call is left', async () => {
     const busy = await service.customer();
     await service.accounts.setLimits(busy.account._id, { concurrentCalls: 0 });

@@ -58,6 +58,9 @@ describe('accounts, agents and numbers', () => {
       const { _id } = await accounts.create({ name: 'Limits' });
       const own = await accounts.setLimits(_id, { requestsPerMinute: 5, concurrentCalls: 0 });
       expect(limitsOf(own, 'live')).toEqual({ requestsPerMinute: 5, concurrentCalls: 0 });
+      const capped = await accounts.setLimits(_id, { dailySpendCapMicros: 150_000 });
+      expect(limitsOf(capped, 'test').dailySpendCapMicros).toBe(150_000);
+      await accounts.setLimits(_id, { dailySpendCapMicros: null });
       const back = await accounts.setLimits(_id, { requestsPerMinute: null, concurrentCalls: null, plan: 'growth' });
       expect(limitsOf(back, 'live')).toEqual({ requestsPerMinute: 1_200, concurrentCalls: 50 });
     });
@@ -66,6 +69,9 @@ describe('accounts, agents and numbers', () => {
       const refused = { code: 'MISSING_PARAMS' };
       await expect(accounts.setLimits(accountId, { requestsPerMinute: -1 })).rejects.toMatchObject(refused);
       await expect(accounts.setLimits(accountId, { concurrentCalls: 1.5 })).rejects.toMatchObject(refused);
+      for (const dailySpendCapMicros of [-1, 0.5, Number.NaN, 2 ** 53]) {
+        await expect(accounts.setLimits(accountId, { dailySpendCapMicros })).rejects.toMatchObject(refused);
+      }
       await expect(accounts.setLimits(accountId, { allowedCountryPrefixes: ['44'] })).rejects.toMatchObject(refused);
       await expect(accounts.create({ name: '' })).rejects.toMatchObject(refused);
       await expect(accounts.create({ name: 'x', plan: 'gold' as 'scale' })).rejects.toMatchObject(refused);

@@ -33,6 +33,10 @@ describe('the ledger on a storage that is atomic per document', () => {
     const account = storage.accounts.get(id);
     if (account) account.availableMicros += 1;
     expect(await ledger.audit(id)).toMatchObject({ balanced: false });
+    if (account) account.availableMicros -= 1;
+    expect(await ledger.audit(id)).toMatchObject({ balanced: true });
+    if (account) account.spentMicros += 1;
+    expect(await ledger.audit(id)).toMatchObject({ balanced: false });
   });
 
   it('sweeps by itself before the account carries too many markers', async () => {
