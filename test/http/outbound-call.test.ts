@@ -1,3 +1,5 @@
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { createLedger } from '../../src/store/ledger.js';
 import { expectError, startService, type Customer, type Service } from './harness.js';
 
 let service: Service;
