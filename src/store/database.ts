@@ -99,12 +99,11 @@ export async function* inCausalOrder<T>(
   database: Database,
   read: (session?: ClientSession) => AsyncIterable<T>,
 ): AsyncGenerator<T> {
-  const client = database.connection.getClient();
-  if (!client.options.replicaSet) {
+  if (!database.replicated) {
     yield* read();
     return;
   }
-  const session = client.startSession({ causalConsistency: true });
+  const session = database.connection.getClient().startSession({ causalConsistency: true });
   try {
     yield* read(session);
   } finally {

@@ -68,7 +68,7 @@ export async function decide(work: LedgerWork, decision: Decision): Promise<Ledg
       continue;
     }
     const plan = await decision.plan(account);
-    const planned = { ...plan.marker, epoch: account.epoch, at: new Date() };
+    const planned = { ...plan.marker, epoch: account.epoch, at: new Date(work.now()) };
     const { increments, guard } = plan;
     const update = { ledgerAccountId, epoch: account.epoch, key, marker: planned, increments, guard };
     if (await session.updateAccount({ kind: 'decide', ...update, maxMarkers: MAX_MARKERS })) {

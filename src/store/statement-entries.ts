@@ -13,12 +13,12 @@ export function statementEntryOf(entry: LedgerEntryDocument): StatementEntry {
       return {
         ...shared,
         window: Number(lastPart(id)),
-        ...(entry.refused ? { type: 'refusal', reason: 'INSUFFICIENT_BALANCE' } : { type }),
+        ...(entry.refused ? { type: 'refusal', reason: entry.refusal ?? 'INSUFFICIENT_BALANCE' } : { type }),
       };
     case 'settlement':
       return { ...shared, type, billedSeconds: billedSecondsOf(entry) };
     case 'correction':
-      return { ...shared, type };
+      return { ...shared, type, ...(entry.reason === undefined ? {} : { reason: entry.reason }) };
   }
 }
 

@@ -2,7 +2,7 @@ import { HOLD_WINDOW_SECONDS } from '../../src/domain/hold-windows.js';
 import { createLedgerOn } from '../../src/store/ledger.js';
 import type { LedgerEntryDocument } from '../../src/store/models/ledger.js';
 import { sessionOn, type Execute, type LedgerCells } from '../store/support/memory-ledger-storage.js';
-import { LEDGER_ACCOUNT_ID, SECOND } from './world.js';
+import { LEDGER_ACCOUNT_ID, SECOND } from './facts.js';
 
 const UPDATE = 'updateAccount decide';
 

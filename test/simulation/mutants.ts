@@ -2,7 +2,7 @@ import { HOLD_WINDOW_SECONDS } from '../../src/domain/hold-windows.js';
 import type { AccountUpdate, LedgerSession } from '../../src/store/ledger-storage.js';
 import type { LedgerEntryDocument, LedgerMarker } from '../../src/store/models/ledger.js';
 import type { UpdateChange } from '../store/support/memory-ledger-storage.js';
-import type { CallFacts } from './world.js';
+import { LEDGER_ACCOUNT_ID, SECOND, type CallFacts } from './facts.js';
 
 /**
  * A ledger with one of its precautions taken out, to prove that the simulation would notice. Mutants stand between the
@@ -17,8 +17,6 @@ export interface Mutant {
 }
 
 type Decision = Extract<AccountUpdate, { kind: 'decide' }>;
-
-const MICROS_PER_SECOND = 2_500;
 
 export const MUTANTS: Record<string, Mutant> = {
   'the epoch is not checked': {
@@ -173,14 +171,14 @@ function blindSettlement(session: LedgerSession, known: (callId: string) => numb
     async findEntry(key) {
       if (!isHidden(key)) return session.findEntry(key);
       const cell = { type: 'hold' as const, amountMicros: 0, void: true, epoch: 0, at: new Date(0) };
-      return { _id: key, ledgerAccountId: 'acct_simulated~live#0', ...cell };
+      return { _id: key, ledgerAccountId: LEDGER_ACCOUNT_ID, ...cell };
     },
   };
 }
 
 function partialGoesOn(session: LedgerSession): Partial<LedgerSession> {
   const open = <T extends LedgerMarker>(key: string, marker: T): T => {
-    const full = (HOLD_WINDOW_SECONDS[windowOf(key)] ?? 0) * MICROS_PER_SECOND;
+    const full = (HOLD_WINDOW_SECONDS[windowOf(key)] ?? 0) * SECOND;
     if (marker.type !== 'hold' || !marker.last || (marker.amountMicros ?? 0) >= full) return marker;
     const { last: _, ...rest } = marker;
     return rest as T;
@@ -203,9 +201,9 @@ function noPredecessor(session: LedgerSession): Partial<LedgerSession> {
     async findEntry(key) {
       const entry = await session.findEntry(key);
       if (entry || !key.startsWith('H') || !before?.includes(key) || before[0] !== firstOf(key)) return entry;
-      const amountMicros = (HOLD_WINDOW_SECONDS[windowOf(key)] ?? 0) * MICROS_PER_SECOND;
+      const amountMicros = (HOLD_WINDOW_SECONDS[windowOf(key)] ?? 0) * SECOND;
       const cell = { type: 'hold' as const, amountMicros, epoch: 0, at: new Date(0) };
-      return { _id: key, ledgerAccountId: 'acct_simulated~live#0', ...cell };
+      return { _id: key, ledgerAccountId: LEDGER_ACCOUNT_ID, ...cell };
     },
   };
 }

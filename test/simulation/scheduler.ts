@@ -83,7 +83,7 @@ export class Scheduler {
    */
   async run(isDone: () => boolean, maxSteps: number): Promise<boolean> {
     for (let idle = 0; ;) {
-      for (let turn = 0; turn < TURNS_PER_STEP; turn++) await null;
+      for (let turn = 0; turn < TURNS_PER_STEP; turn++) await Promise.resolve();
       if (this.requests.length === 0) {
         if (isDone() && idle > 10) break;
         if (++idle > MAX_IDLE_TURNS) return false;

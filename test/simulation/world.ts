@@ -3,13 +3,12 @@ import { encodeCrockford } from '../../src/domain/ids.js';
 import { LedgerBusyError, createLedgerOn, type HoldAnswer, type Ledger } from '../../src/store/ledger.js';
 import { ServiceError } from '../../src/domain/errors.js';
 import { sessionOn, type LedgerCells } from '../store/support/memory-ledger-storage.js';
+import { LEDGER_ACCOUNT_ID, SECOND, type CallFacts } from './facts.js';
 import { createInvariants } from './invariants.js';
 import { createRandom, type Random } from './random.js';
 import type { Mutant } from './mutants.js';
 import { Crashed, Lost, Scheduler, type SimulatedProcess } from './scheduler.js';
 
-export const SECOND = 2_500;
-export const LEDGER_ACCOUNT_ID = 'acct_simulated~live#0';
 const PROCESSES = 3;
 const MAX_STEPS = 20_000;
 const MS_PER_DAY = 86_400_000;
@@ -110,19 +109,12 @@ export async function simulate(seed: number, options: { mutant?: Mutant; traced?
   return { violations: invariants.violations, steps: scheduler.step, trace: scheduler.trace };
 }
 
-/** What callers know, for mutants that trust it. */
-export interface CallFacts {
-  /** Windows of a call whose grant its caller has seen. */
-  knownWindows: Map<string, number>;
-  billedSeconds: Map<string, number>;
-}
-
 interface World {
   random: Random;
   facts: CallFacts;
   dailySpendCapMicros: number | undefined;
-  operation<T>(name: string, run: (ledger: Ledger) => Promise<T>, overlap?: number): Promise<T>;
-  wait(steps: number): Promise<void>;
+  operation: <T>(name: string, run: (ledger: Ledger) => Promise<T>, overlap?: number) => Promise<T>;
+  wait: (steps: number) => Promise<void>;
 }
 
 function actorsOf(world: World, invariants: ReturnType<typeof createInvariants>): (() => Promise<unknown>)[] {

@@ -38,6 +38,12 @@ export interface LedgerFreeze {
   at: Date;
 }
 
+/** An account whose figures are in doubt starts no new call; calls that run go on and are billed. */
+export interface LedgerFreeze {
+  reason: string;
+  at: Date;
+}
+
 export interface LedgerAccountDocument {
   /** `<account id>~<mode>#<stripe>` */
   _id: string;
