@@ -1,14 +1,21 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Carriers, DialOutcome } from '../src/carrier/port.js';
+import type { Config } from '../src/config.js';
 import type { Mode } from '../src/domain/ids.js';
 import type { CallRequests } from '../src/store/call-requests.js';
 import type { CarrierBindings } from '../src/store/carrier-bindings.js';
+import type { DialPacing } from '../src/store/dial-pacing.js';
 
 interface Deps {
+  config: Config;
   carriers: Carriers;
+  pacing: DialPacing;
   requests: CallRequests;
   bindings: CarrierBindings;
 }
+
+/** A dial that missed its slot waits this long for the next one; with the carrier's 10 s it stays within the activity's time. */
+const SLOT_WAIT_MS = 3_000;
 
 interface CarrierCallRef {
   mode: Mode;
@@ -17,12 +24,19 @@ interface CarrierCallRef {
 
 /** Orders and questions to the carrier. Numbers are read from the request here, so that no history holds one. */
 export function createCarrierActivities(deps: Deps) {
-  const { carriers, requests, bindings } = deps;
+  const { config, carriers, pacing, requests, bindings } = deps;
 
   async function requestOf(callId: string) {
     const request = await requests.find(callId);
     if (!request) throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
     return request;
+  }
+
+  /** Waits for the slot that the call was given; false when it is missed and the next is too far away. */
+  async function isItsTurn(mode: Mode, slotAt: number | undefined): Promise<boolean> {
+    const { accountSid, callsPerSecond } = config.carriers[mode];
+    if (slotAt === undefined || callsPerSecond === undefined) return true;
+    return pacing.awaitSlot({ accountSid, callsPerSecond }, slotAt, SLOT_WAIT_MS);
   }
 
   return {
@@ -32,11 +46,14 @@ export function createCarrierActivities(deps: Deps) {
       mode: Mode;
       ringTimeoutSeconds: number;
       timeLimitSeconds: number;
+      /** The call's turn, where the carrier takes only so many calls per second. */
+      slotAt?: number;
     }): Promise<DialOutcome> {
       const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
       let request;
       try {
         request = await requestOf(callId);
+        if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
       } catch {
         // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.
         return { outcome: 'unreachable' };

@@ -5,27 +5,38 @@ import { createCallRequests } from '../src/store/call-requests.js';
 import { createCarrierBindings } from '../src/store/carrier-bindings.js';
 import { createConversationResults } from '../src/store/conversation-results.js';
 import type { Database } from '../src/store/database.js';
+import { createDialPacing } from '../src/store/dial-pacing.js';
 import { createLeases } from '../src/store/leases.js';
 import { createLedger } from '../src/store/ledger.js';
 import { createCallProjection } from '../src/store/projection.js';
+import type { ServerClock } from '../src/store/server-clock.js';
 import type { Logger } from '../src/telemetry/logger.js';
 import { createWebhookSender } from '../src/webhooks/sender.js';
 import { createCarrierActivities } from './carrier.js';
 import { createConversationActivities } from './conversation.js';
 import { createExtensionActivities } from './extension.js';
 import { createMoneyActivities } from './money.js';
+import { createPacingActivities } from './pacing.js';
 import { createWebhookActivities } from './webhooks.js';
 
 export type Activities = ReturnType<typeof createActivities>;
 
 /** Everything a CallWorkflow may do to the world. Each is idempotent: Temporal may run any of them more than once. */
-export function createActivities(deps: { config: Config; database: Database; carriers: Carriers; logger: Logger }) {
-  const { config, database, carriers, logger } = deps;
+export function createActivities(deps: {
+  config: Config;
+  database: Database;
+  carriers: Carriers;
+  logger: Logger;
+  /** The clock of dial slots, the database server's by default; another is for tests that move time. */
+  clock?: ServerClock;
+}) {
+  const { config, database, carriers, logger, clock } = deps;
   const stores = {
     accounts: createAccounts(database),
     bindings: createCarrierBindings(database),
     ledger: createLedger(database),
     leases: createLeases(database),
+    pacing: createDialPacing(database, clock === undefined ? {} : { clock }),
     projection: createCallProjection(database),
     requests: createCallRequests(database),
     results: createConversationResults(database),
@@ -33,7 +44,8 @@ export function createActivities(deps: { config: Config; database: Database; car
   return {
     ...createMoneyActivities(stores),
     ...createExtensionActivities({ ...stores, carriers }),
-    ...createCarrierActivities({ ...stores, carriers }),
+    ...createPacingActivities({ ...stores, config }),
+    ...createCarrierActivities({ ...stores, config, carriers }),
     ...createConversationActivities(stores),
     ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
   };

@@ -1,27 +1,66 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Carriers } from '../src/carrier/port.js';
+import { forecastEnd } from '../src/domain/hold-windows.js';
 import { ledgerAccountId } from '../src/domain/ids.js';
 import type { Ledger } from '../src/store/ledger.js';
+import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
 import type { CallOfAccount } from './money.js';
 
 /** Carriers may refuse a shorter limit; shorter ends are kept by the workflow's timers. */
 const MIN_TIME_LIMIT_SECONDS = 60;
 
+/** Attempts may start a little before their time; the hold is not put off once more for that. */
+const EARLY_MS = 500;
+
+interface Deps {
+  ledger: Ledger;
+  carriers: Carriers;
+  projection: CallProjection;
+}
+
+interface Extension extends CallOfAccount {
+  window: number;
+  /** Seconds that are held before this window. */
+  heldSeconds: number;
+  maxDurationSeconds: number;
+  windows?: readonly number[];
+  carrierSid?: string;
+  /** When the window is held, by Temporal's clock; attempts before that only look how the balance stands. */
+  holdAt: number;
+  /** The read model's writes of the second at which the talk will be ended: as it is forecast, and as it is decided. */
+  forecast: ProjectedChange;
+  decided: ProjectedChange;
+}
+
 /** Paying for more of a call that goes on. */
-export function createExtensionActivities({ ledger, carriers }: { ledger: Ledger; carriers: Carriers }) {
+export function createExtensionActivities({ ledger, carriers, projection }: Deps) {
+  /** Shows the end that the balance will force, if it stays as it is: the agent is to wrap up in time. */
+  async function showForecast(input: Extension): Promise<void> {
+    const { accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
+    const { availableMicros } = await ledger.balance(ledgerAccountId(accountId, mode));
+    const endsAfterSeconds = forecastEnd(window, heldSeconds, maxDurationSeconds, availableMicros, windows);
+    if (endsAfterSeconds !== undefined) await projection.apply({ ...input.forecast, endsAfterSeconds });
+  }
+
   return {
     /**
      * Holds the next window and, when it is granted, moves the carrier's own limit of the call to match: in that order,
-     * so that the carrier never lets a call go on that nobody paid for.
+     * so that the carrier never lets a call go on that nobody paid for. The end that is forced, once it is known, goes
+     * to the read model. The look at the balance before is an attempt that asks to come back, so that it costs the
+     * history nothing.
      */
-    async extendHold(
-      input: CallOfAccount & {
-        window: number;
-        maxDurationSeconds: number;
-        windows?: readonly number[];
-        carrierSid?: string;
-      },
-    ) {
-      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid } = input;
+    async extendHold(input: Extension) {
+      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, holdAt } = input;
+      const earlyMs = holdAt - Context.current().info.currentAttemptScheduledTimestampMs;
+      if (earlyMs > EARLY_MS) {
+        // A forecast that cannot be had must not cost the call its hold.
+        await showForecast(input).catch(() => undefined);
+        throw ApplicationFailure.create({
+          type: 'NotYetHeld',
+          message: 'The window is held when its time has come',
+          nextRetryDelay: earlyMs,
+        });
+      }
       const hold = await ledger.hold({
         ledgerAccountId: ledgerAccountId(accountId, mode),
         callId,
@@ -32,6 +71,10 @@ export function createExtensionActivities({ ledger, carriers }: { ledger: Ledger
       if (hold.grantedSeconds > 0 && carrierSid !== undefined) {
         await carriers[mode].limitTo(carrierSid, Math.max(MIN_TIME_LIMIT_SECONDS, hold.heldSeconds));
       }
+      const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;
+      const endsAfterSeconds = isForced ? Math.min(hold.heldSeconds, maxDurationSeconds) : null;
+      // Who reads it speaks of the end a little early or not at all; the talk does not depend on it.
+      await projection.apply({ ...input.decided, endsAfterSeconds }).catch(() => undefined);
       return hold;
     },
   };

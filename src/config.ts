@@ -4,6 +4,8 @@ const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
+/** Calls a carrier account takes per second. */
+const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /** Every setting of every role, from the environment. README holds the same list with meanings. */
@@ -35,6 +37,7 @@ const environment = z.object({
     .regex(/^\+[1-9]\d{1,14}$/)
     .optional(),
   CARRIER_BASE_URL: url.optional(),
+  CARRIER_CALLS_PER_SECOND: callRate.optional(),
   TWILIO_ACCOUNT_SID: z
     .string()
     .regex(/^AC[0-9a-f]{32}$/)
@@ -45,6 +48,7 @@ const environment = z.object({
   SIMULATOR_AUTH_TOKEN: z.string().default('11111111111111111111111111111111'),
   SIMULATOR_TEST_ACCOUNT_SID: z.string().default('AC00000000000000000000000000000002'),
   SIMULATOR_TEST_AUTH_TOKEN: z.string().default('22222222222222222222222222222222'),
+  SIMULATOR_TEST_CALLS_PER_SECOND: callRate.optional(),
   SIMULATOR_TIME_SCALE: z.coerce.number().positive().default(1),
   ANSWER_WITHIN_MS: z.coerce.number().int().positive().default(1_200),
   RING_SECONDS: seconds.max(120).default(30),
@@ -76,7 +80,12 @@ export interface CarrierAccount {
   /** Base of the REST interface. */
   baseUrl: string;
   fromNumber: string;
+  /** Dials per second that it takes; absent: any number. */
+  callsPerSecond?: number;
 }
+
+/** What Twilio gives a new account. */
+const TWILIO_CALLS_PER_SECOND = 1;
 
 /** The number that test mode calls from; a carrier's test credentials accept it. */
 export const TEST_FROM_NUMBER = '+15005550006';
@@ -147,6 +156,7 @@ function liveCarrier(values: Environment, production: boolean): CarrierAccount {
       authToken: values.SIMULATOR_AUTH_TOKEN,
       baseUrl: values.SIMULATOR_URL,
       fromNumber: values.CARRIER_FROM_NUMBER ?? '+12025550199',
+      ...pace(values.CARRIER_CALLS_PER_SECOND),
     };
   }
   const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken, CARRIER_FROM_NUMBER: fromNumber } = values;
@@ -160,6 +170,7 @@ function liveCarrier(values: Environment, production: boolean): CarrierAccount {
     authToken,
     baseUrl: values.CARRIER_BASE_URL ?? 'https://api.twilio.com',
     fromNumber,
+    ...pace(values.CARRIER_CALLS_PER_SECOND ?? TWILIO_CALLS_PER_SECOND),
   };
 }
 
@@ -170,7 +181,12 @@ function testCarrier(values: Environment): CarrierAccount {
     authToken: values.SIMULATOR_TEST_AUTH_TOKEN,
     baseUrl: values.SIMULATOR_URL,
     fromNumber: TEST_FROM_NUMBER,
+    ...pace(values.SIMULATOR_TEST_CALLS_PER_SECOND),
   };
+}
+
+function pace(rate: Environment['CARRIER_CALLS_PER_SECOND']): Pick<CarrierAccount, 'callsPerSecond'> {
+  return rate === undefined || rate === 'unlimited' ? {} : { callsPerSecond: rate };
 }
 
 function list(text: string): string[] {

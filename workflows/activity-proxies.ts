@@ -38,6 +38,15 @@ export function reserveWithin(timeoutMs: number): Activities['reserveCall'] {
   }).reserveCall;
 }
 
+/** Asked again when the call's turn may have come: the activity itself says when. */
+export function takeDialSlotWithin(timeoutMs: number): Activities['takeDialSlot'] {
+  return proxyActivities<Pick<Activities, 'takeDialSlot'>>({
+    startToCloseTimeout: '10s',
+    scheduleToCloseTimeout: timeoutMs,
+    retry: { initialInterval: '500ms', maximumInterval: '2s' },
+  }).takeDialSlot;
+}
+
 /** Never repeated by Temporal: a second POST could ring a second time. Waiting too long for a worker proves no POST. */
 export const { dialCallee } = proxyActivities<Pick<Activities, 'dialCallee'>>({
   scheduleToStartTimeout: '60s',

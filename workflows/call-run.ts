@@ -21,6 +21,10 @@ export function createCallRun(input: CallInput) {
     /** Seconds of talk that are paid for so far. */
     heldSeconds: 0,
     billedSeconds: undefined as number | undefined,
+    /** Since when the call waits for its turn to be dialed; undefined while it does not. */
+    waitingSince: undefined as number | undefined,
+    /** What it has waited for turns so far. */
+    waitedMs: 0,
     /** The media server said that the conversation's result is stored. */
     resultStored: false,
 
@@ -76,12 +80,16 @@ export function createCallRun(input: CallInput) {
     // The reservation has written the first document, RINGING, itself.
     if (state.status === 'RINGING') return;
     const { status, answeredAt, answeredBy, carrierSid } = state;
+    // A call that may last no longer than its first window knows its end from the start.
+    const { maxDurationSeconds } = input;
+    const endsAfterSeconds = run.heldSeconds >= maxDurationSeconds ? { endsAfterSeconds: maxDurationSeconds } : {};
     await recorded('projectCall', {
       ...run.nextChange(),
       status,
       ...(answeredAt === undefined ? {} : { startTime: answeredAt }),
       ...(answeredBy === undefined ? {} : { answeredBy }),
       ...(carrierSid === undefined ? {} : { carrierSid }),
+      ...endsAfterSeconds,
     });
   }
 

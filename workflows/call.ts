@@ -2,6 +2,7 @@ import { allHandlersFinished, CancellationScope, condition } from '@temporalio/w
 import { isFinal } from '../src/domain/call-state.js';
 import type { CallInput, CallResult } from '../src/domain/signals.js';
 import { createCallRun, type CallRun } from './call-run.js';
+import { awaitTurn } from './dial-slot.js';
 import { dial } from './dial.js';
 import { awaitEnd } from './ending.js';
 import { receiveEvents } from './events.js';
@@ -33,8 +34,11 @@ async function conduct(call: CallRun): Promise<void> {
     await abandon(call, reservation);
     return;
   }
+  const outbound = call.input.direction === 'outbound';
+  const turn = outbound ? await awaitTurn(call) : {};
+  if (turn === undefined) call.apply({ type: 'dial_failed', endReason: 'expired', now: Date.now() });
   call.apply({ type: 'reserved', now: Date.now() });
-  if (call.input.direction === 'outbound' && !isFinal(call.state)) await dial(call);
+  if (outbound && turn && !isFinal(call.state)) await dial(call, turn);
   await ring(call);
   await talk(call);
   await awaitEnd(call);

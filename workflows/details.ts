@@ -2,7 +2,7 @@ import type { CallRun } from './call-run.js';
 
 /** What an operator reads on the workflow's page of the Temporal UI, as Markdown. No numbers, names or words of the talk. */
 export function describeCall(
-  call: Pick<CallRun, 'input' | 'state' | 'reservation' | 'heldSeconds' | 'billedSeconds'>,
+  call: Pick<CallRun, 'input' | 'state' | 'reservation' | 'heldSeconds' | 'billedSeconds' | 'waitingSince'>,
 ): string {
   const { input, state } = call;
   const lines = [
@@ -15,6 +15,11 @@ export function describeCall(
       (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),
     `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
   ];
+  if (call.waitingSince !== undefined) {
+    lines.push(
+      `- waiting since ${time(call.waitingSince)} for a dial slot of the carrier account, nothing is dialed yet`,
+    );
+  }
   if (call.reservation?.outcome === 'expired')
     lines.push('- given up: the reservation was not made in time, nothing was dialed');
   if (call.reservation?.outcome === 'refused') lines.push(`- refused: ${call.reservation.code}, nothing was dialed`);

@@ -3,6 +3,7 @@ import { isCancelCause } from '../src/domain/call-outcome.js';
 import type { EndReason } from '../src/domain/call-state.js';
 import { closeBinding, dialCallee, durable } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
+import { awaitTurn, type Turn } from './dial-slot.js';
 
 /** Tries that prove to have placed no call may be repeated this often in all. */
 const MAX_TRIES = 3;
@@ -13,13 +14,15 @@ const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
 /** The carrier's own limit of a first window: a minute at least, or it may refuse the figure. */
 const FIRST_TIME_LIMIT_SECONDS = 60;
 
-/** Asks the carrier for the call: once, unless a try is proven not to have dialed. */
-export async function dial(call: CallRun): Promise<void> {
+/** Asks the carrier for the call in its turn: once, unless a try is proven not to have dialed. */
+export async function dial(call: CallRun, firstTurn: NonNullable<Turn>): Promise<void> {
+  let turn: Turn = firstTurn;
   for (let tries = 1; ; tries++) {
     // Cancelled while waiting to try again: provably nothing rings.
     if (isCancelCause(call.state.hangUpCause)) return fail(call, 'carrier_unreachable');
+    if (turn === undefined) return fail(call, 'expired');
     const dialedAt = Date.now();
-    const outcome = await placeCall(call);
+    const outcome = await placeCall(call, turn);
     switch (outcome.outcome) {
       case 'accepted':
         return call.apply({ type: 'dial_accepted', carrierSid: outcome.carrierSid, now: Date.now() });
@@ -33,15 +36,22 @@ export async function dial(call: CallRun): Promise<void> {
       case 'unreachable':
         if (tries === MAX_TRIES) return fail(call, 'carrier_unreachable');
         await sleep(1_000 * tries);
+        turn = await awaitTurn(call);
     }
   }
 }
 
-async function placeCall(call: CallRun) {
+async function placeCall(call: CallRun, { slotAt }: NonNullable<Turn>) {
   const { callId, mode, ringTimeoutSeconds } = call.input;
   try {
     const timeLimitSeconds = Math.max(FIRST_TIME_LIMIT_SECONDS, call.heldSeconds);
-    return await dialCallee({ callId, mode, ringTimeoutSeconds, timeLimitSeconds });
+    return await dialCallee({
+      callId,
+      mode,
+      ringTimeoutSeconds,
+      timeLimitSeconds,
+      ...(slotAt === undefined ? {} : { slotAt }),
+    });
   } catch (error) {
     const { cause } = error instanceof ActivityFailure ? error : { cause: error };
     const neverSent = cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START';

@@ -1,5 +1,6 @@
 import { condition } from '@temporalio/workflow';
-import { extensionLeadMs, HOLD_WINDOW_SECONDS } from '../src/domain/hold-windows.js';
+import { extensionLeadMs, forecastLeadMs, HOLD_WINDOW_SECONDS } from '../src/domain/hold-windows.js';
+import type { Activities } from '../activities/create-activities.js';
 import type { EndReason } from '../src/domain/call-state.js';
 import { durable, extendWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
@@ -23,9 +24,10 @@ export async function talk(call: CallRun): Promise<void> {
 
   let lastReason: EndReason | undefined;
   for (let window = 1; lastReason === undefined && call.heldSeconds < maxDurationSeconds; window++) {
-    const leadMs = extensionLeadMs(windows[window - 1] ?? 0);
-    if (await condition(ending, Math.max(1, msUntil(call.heldSeconds) - leadMs))) return;
-    lastReason = await extend(call, window, msUntil(call.heldSeconds));
+    const lastSize = windows[window - 1] ?? 0;
+    const endsAt = clockStart + call.heldSeconds * 1_000;
+    if (await condition(ending, Math.max(1, endsAt - Date.now() - forecastLeadMs(lastSize)))) return;
+    lastReason = await extend(call, window, { holdAt: endsAt - extensionLeadMs(lastSize), endsAt });
     if (ending()) return;
   }
   const endSeconds = Math.min(call.heldSeconds, maxDurationSeconds);
@@ -35,28 +37,40 @@ export async function talk(call: CallRun): Promise<void> {
 }
 
 /**
- * Holds the next window within the time that is left of the last one.
+ * Holds the next window when its time has come, within the time that is left of the last one. An end of the talk is not
+ * kept waiting: the settlement shuts out a hold that comes after it.
  * @returns why no window can follow, or undefined when the talk may go on
  */
-async function extend(call: CallRun, window: number, withinMs: number): Promise<EndReason | undefined> {
+async function extend(
+  call: CallRun,
+  window: number,
+  { holdAt, endsAt }: { holdAt: number; endsAt: number },
+): Promise<EndReason | undefined> {
   const { callId, accountId, mode, maxDurationSeconds, windows } = call.input;
   const { carrierSid } = call.state;
-  try {
-    const hold = await extendWithin(withinMs)({
-      callId,
-      accountId,
-      mode,
-      window,
-      maxDurationSeconds,
-      ...(carrierSid === undefined ? {} : { carrierSid }),
-      ...(windows === undefined ? {} : { windows }),
-    });
-    call.heldSeconds = hold.heldSeconds;
-    return hold.last || hold.grantedSeconds === 0 ? 'balance_exhausted' : undefined;
-  } catch {
-    // The database was away for the whole lead: the talk ends where its money is known to end.
-    return 'internal_error';
-  }
+  let held: Awaited<ReturnType<Activities['extendHold']>> | 'failed' | undefined;
+  extendWithin(endsAt - Date.now())({
+    callId,
+    accountId,
+    mode,
+    window,
+    heldSeconds: call.heldSeconds,
+    maxDurationSeconds,
+    holdAt,
+    forecast: call.nextChange(),
+    decided: call.nextChange(),
+    ...(carrierSid === undefined ? {} : { carrierSid }),
+    ...(windows === undefined ? {} : { windows }),
+  }).then(
+    (hold) => (held = hold),
+    () => (held = 'failed'),
+  );
+  await condition(() => held !== undefined || isEnding(call));
+  if (held === undefined) return undefined;
+  // The database was away for the whole lead: the talk ends where its money is known to end.
+  if (held === 'failed') return 'internal_error';
+  call.heldSeconds = held.heldSeconds;
+  return held.last || held.grantedSeconds === 0 ? 'balance_exhausted' : undefined;
 }
 
 /** An inbound call has no limit at the carrier until we set one. */

@@ -1,4 +1,4 @@
-import { MICROS_PER_SECOND, type Micros } from './money.js';
+import { MICROS_PER_SECOND, secondsCovered, type Micros } from './money.js';
 
 /**
  * Seconds held by each window of a call. They grow so that four hours of talk need five holds, not one a minute, while
@@ -11,6 +11,8 @@ export const MAX_CALL_SECONDS = 14_400;
 
 /** The next window is held this long before the last one runs out. */
 const EXTENSION_LEAD_SECONDS = 15;
+
+const FORECAST_LEAD_SECONDS = 30;
 
 /**
  * What window `index` may hold for a call: its full size, clipped to the seconds left of the maximum duration. The first
@@ -34,4 +36,28 @@ export function windowRequest(
 /** How long before the end of a window the next is held, in ms; a quarter of windows that are shorter than a minute. */
 export function extensionLeadMs(windowSeconds: number): number {
   return Math.min(EXTENSION_LEAD_SECONDS, windowSeconds / 4) * 1_000;
+}
+
+/**
+ * How long before the end of a window the balance is looked at, so that an end that money will force is known in time
+ * for the agent to be told 20 s before it. Windows that are shorter than a minute are held without a look ahead.
+ */
+export function forecastLeadMs(windowSeconds: number): number {
+  return windowSeconds < 60 ? extensionLeadMs(windowSeconds) : FORECAST_LEAD_SECONDS * 1_000;
+}
+
+/**
+ * The second of talk at which the next window will end the call for want of money, as things stand.
+ * @param heldSeconds seconds granted by the windows before it
+ * @returns undefined when the balance covers the whole window
+ */
+export function forecastEnd(
+  window: number,
+  heldSeconds: number,
+  maxDurationSeconds: number,
+  availableMicros: Micros,
+  windows: readonly number[] = HOLD_WINDOW_SECONDS,
+): number | undefined {
+  const { seconds, micros } = windowRequest(window, heldSeconds, maxDurationSeconds, windows);
+  return seconds > 0 && availableMicros < micros ? heldSeconds + secondsCovered(availableMicros) : undefined;
 }

@@ -65,6 +65,8 @@ export interface CallInput {
   notify: boolean;
   /** Inbound: the carrier's call, known from the start. */
   carrierSid?: string;
+  /** The carrier takes so many calls per second and no more: the call waits for its turn to be dialed. */
+  paced?: boolean;
   /** Sizes of the hold windows in seconds, where they differ from the standard ones. */
   windows?: readonly number[];
 }

@@ -6,6 +6,8 @@ import { callRequestSchema } from './models/call-request.js';
 import { callSchema } from './models/call.js';
 import { carrierBindingSchema } from './models/carrier-binding.js';
 import { conversationResultSchema } from './models/conversation-result.js';
+import { destinationCountSchema } from './models/destination-count.js';
+import { dialPacingSchema } from './models/dial-pacing.js';
 import { idempotencyKeySchema } from './models/idempotency-key.js';
 import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/ledger.js';
 import { phoneNumberSchema } from './models/phone-number.js';
@@ -51,6 +53,8 @@ function modelsOn(connection: Connection) {
     conversationResults: connection.model('ConversationResult', conversationResultSchema),
     webhookDeliveries: connection.model('WebhookDelivery', webhookDeliverySchema),
     webhookAttempts: connection.model('WebhookAttempt', webhookAttemptSchema),
+    destinationCounts: connection.model('DestinationCount', destinationCountSchema),
+    dialPacing: connection.model('DialPacing', dialPacingSchema),
     idempotencyKeys: connection.model('IdempotencyKey', idempotencyKeySchema),
     ledgerAccounts: connection.model('LedgerAccount', ledgerAccountSchema),
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),

@@ -16,6 +16,10 @@ export interface ProjectedChange {
   endReason?: EndReason;
   answeredBy?: AnsweredBy;
   carrierSid?: string;
+  /** Why an IDLE call waits; every other status takes it away. */
+  waitingFor?: 'dial_slot';
+  /** When the talk will be ended, in seconds from the answer; null: not any more. */
+  endsAfterSeconds?: number | null;
   startTime?: number;
   endTime?: number;
 }
@@ -40,7 +44,7 @@ export function createCallProjection(database: Database) {
     async apply(change: ProjectedChange, further: Partial<CallDocument> = {}): Promise<void> {
       await calls.updateOne(
         { _id: change.callId, sequence: { $lt: change.sequence } },
-        { $set: { ...fieldsOf(change), ...further } },
+        { $set: { ...fieldsOf(change), ...further }, ...goneWith(change) },
       );
     },
 
@@ -77,6 +81,7 @@ function firstDocument(request: CallRequestDocument, change: ProjectedChange): C
 
 function fieldsOf(change: ProjectedChange) {
   const { sequence, at, status, endReason, answeredBy, carrierSid, startTime, endTime } = change;
+  const { waitingFor, endsAfterSeconds } = change;
   return {
     sequence,
     updatedAt: new Date(at),
@@ -84,7 +89,18 @@ function fieldsOf(change: ProjectedChange) {
     ...(endReason === undefined ? {} : { endReason }),
     ...(answeredBy === undefined ? {} : { answeredBy }),
     ...(carrierSid === undefined ? {} : { carrierSid }),
+    ...(waitingFor === undefined ? {} : { waitingFor }),
+    ...(typeof endsAfterSeconds === 'number' ? { endsAfterSeconds } : {}),
     ...(startTime === undefined ? {} : { startTime: new Date(startTime) }),
     ...(endTime === undefined ? {} : { endTime: new Date(endTime) }),
   };
+}
+
+/** What a change takes out of the document. */
+function goneWith({ status, waitingFor, endsAfterSeconds }: ProjectedChange): { $unset?: Record<string, ''> } {
+  const gone: Record<string, ''> = {
+    ...(status !== undefined && waitingFor === undefined ? { waitingFor: '' } : {}),
+    ...(endsAfterSeconds === null ? { endsAfterSeconds: '' } : {}),
+  };
+  return Object.keys(gone).length === 0 ? {} : { $unset: gone };
 }

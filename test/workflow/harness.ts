@@ -27,6 +27,7 @@ export const SID = 'CA11111111111111111111111111111111';
 /** A carrier that does as the test says and remembers what it was asked, at the edge where Twilio would be. */
 export class ScriptedCarrier implements Carrier {
   dials = 0;
+  onDial: (() => Promise<void>) | undefined;
   readonly hungUp: string[] = [];
   readonly limits: number[] = [];
   outcomes: DialOutcome[] = [];
@@ -36,6 +37,7 @@ export class ScriptedCarrier implements Carrier {
 
   async dial(): Promise<DialOutcome> {
     this.dials++;
+    await this.onDial?.();
     return this.outcomes.shift() ?? { outcome: 'accepted', carrierSid: SID };
   }
   async hangUp(carrierSid: string): Promise<void> {
@@ -56,7 +58,7 @@ export class ScriptedCarrier implements Carrier {
 export type Harness = Awaited<ReturnType<typeof startHarness>>;
 
 /** The real workflow and activities on a real database and a Temporal server whose clock the test moves. */
-export async function startHarness() {
+export async function startHarness(env: Record<string, string> = {}) {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
   const environment = await TestWorkflowEnvironment.createTimeSkipping({
     server: { executable: { type: 'existing-path', path: String(process.env.TEST_TIME_SKIPPING_PROGRAM) } },
@@ -71,6 +73,7 @@ export async function startHarness() {
     NODE_ENV: 'test',
     TEMPORAL_ADDRESS: environment.address,
     TEMPORAL_TASK_QUEUE: `calls-${randomUUID()}`,
+    ...env,
   });
   const logger = createLogger({ role: 'test', level: 'silent' });
   const carrier = new ScriptedCarrier();
@@ -78,11 +81,18 @@ export async function startHarness() {
     connection: environment.nativeConnection,
     taskQueue: config.temporal.taskQueue,
     workflowBundle: { codePath: path.resolve(__dirname, '../../dist/workers/workflow-bundle.js') },
-    activities: createActivities({ config, database, carriers: { live: carrier, test: carrier }, logger }),
+    activities: createActivities({
+      config,
+      database,
+      carriers: { live: carrier, test: carrier },
+      logger,
+      clock: () => environment.currentTimeMs(),
+    }),
   });
   const running = worker.run();
   const gateway = await createCallGateway({ config });
   return {
+    config,
     environment,
     database,
     carrier,
@@ -126,12 +136,22 @@ export interface TestCall {
 /** Makes an account with this much money and a call of it, and starts the call's workflow. */
 export async function placeCall(
   harness: Harness,
-  options: Partial<CallInput> & { seconds?: number; webhookUrl?: string; concurrentCalls?: number } = {},
+  options: Partial<CallInput> & {
+    seconds?: number;
+    webhookUrl?: string;
+    concurrentCalls?: number;
+    /** Of an account that is there already. */
+    accountId?: string;
+  } = {},
 ) {
   const { database, environment, gateway } = harness;
-  const { seconds = 36_000, webhookUrl, concurrentCalls, ...input } = options;
+  const { seconds = 36_000, webhookUrl, concurrentCalls, accountId, ...input } = options;
   const accounts = createAccounts(database);
-  const account = await accounts.create({ name: 'Test', plan: 'scale' });
+  const account = await accounts.create({
+    name: 'Test',
+    plan: 'scale',
+    ...(accountId === undefined ? {} : { accountId }),
+  });
   if (concurrentCalls !== undefined) await accounts.setLimits(account._id, { concurrentCalls });
   const direction: Direction = input.direction ?? 'outbound';
   const callId = input.callId ?? `call_${ulid()}`;

@@ -31,7 +31,12 @@ export async function findCall(queries: CallQueries, principal: Principal, callI
 
 export function callResponse(call: CallDocument): CallResponse {
   const status = responseStatus(call.status);
-  return { success: true, call_id: call._id, status, message: MESSAGES[status] };
+  return { success: true, call_id: call._id, status, message: messageOf(call, status) };
+}
+
+function messageOf(call: CallDocument, status: CallResponseStatus): string {
+  if (status === 'IDLE' && call.waitingFor === 'dial_slot') return 'The call waits for its turn to be dialed.';
+  return MESSAGES[status];
 }
 
 /** The interface's response list has no CANCELLED. */

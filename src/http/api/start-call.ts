@@ -35,6 +35,7 @@ async function standingRequest(requests: CallRequests, asked: CallRequestDocumen
 
 function inputOf(request: CallRequestDocument, config: Config): CallInput {
   const { holdWindows, answerWithinMs } = config.calls;
+  const paced = request.direction === 'outbound' && config.carriers[request.mode].callsPerSecond !== undefined;
   return {
     callId: request._id,
     accountId: request.accountId,
@@ -47,6 +48,7 @@ function inputOf(request: CallRequestDocument, config: Config): CallInput {
     notify: request.webhookUrl !== undefined,
     ...(request.carrierSid === undefined ? {} : { carrierSid: request.carrierSid }),
     ...(holdWindows === undefined ? {} : { windows: holdWindows }),
+    ...(paced ? { paced } : {}),
   };
 }
 

@@ -25,6 +25,10 @@ export interface CallDocument {
   inputParameters: string;
   externalCallId: string;
   carrierSid?: string;
+  /** Why the call is IDLE: the carrier takes only so many calls per second. */
+  waitingFor?: 'dial_slot';
+  /** Seconds of talk after which money or the duration limit ends the call; absent while that is not known. */
+  endsAfterSeconds?: number;
   createdAt: Date;
   updatedAt: Date;
   /** The answer. */
@@ -58,6 +62,8 @@ export const callSchema = new Schema<CallDocument>(
     inputParameters: String,
     externalCallId: String,
     carrierSid: String,
+    waitingFor: String,
+    endsAfterSeconds: Number,
     createdAt: Date,
     updatedAt: Date,
     startTime: Date,

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../src/store/database.js';
+import { openDatabase } from '../../src/store/database.js';
+import { createDialPacing, type DialPacing } from '../../src/store/dial-pacing.js';
+import { createServerClock } from '../../src/store/server-clock.js';
+import { newCallId, openTestDatabase } from './support/test-database.js';
+
+const RATE = 10;
+
+interface Dial {
+  accountId: string;
+  at: number;
+}
+
+describe('dial slots on the database', () => {
+  const databases: Database[] = [];
+  /** Each with a connection and a clock reading of its own, as workers on several machines. */
+  const workers: DialPacing[] = [];
+  let now: () => Promise<number>;
+
+  beforeAll(async () => {
+    const first = await openTestDatabase('dial_pacing');
+    databases.push(first);
+    for (let i = 0; i < 3; i++) {
+      databases.push(await openDatabase(`${process.env.TEST_MONGODB_URI}/${first.connection.name}`, { poolSize: 4 }));
+    }
+    for (const database of databases) workers.push(createDialPacing(database));
+    now = createServerClock(first);
+  });
+  afterAll(async () => {
+    for (const database of databases.reverse()) await database.close();
+  });
+
+  /** Asks with whichever worker is at hand until it is granted, then waits for the slot; resolves at the dial. */
+  async function dial(accountSid: string, accountId: string): Promise<Dial> {
+    const carrier = { accountSid, callsPerSecond: RATE };
+    const call = { callId: newCallId(), accountId };
+    for (;;) {
+      const pacing = workers[Math.floor(Math.random() * workers.length)] as DialPacing;
+      const answer = await pacing.ask(carrier, call);
+      if (!answer.granted) {
+        await sleep(answer.askAgainAt - answer.now);
+        continue;
+      }
+      if (await pacing.awaitSlot(carrier, answer.slotAt, 3_000)) return { accountId, at: await now() };
+    }
+  }
+
+  function mostInASecond(dials: readonly Dial[]): number {
+    const times = dials.map(({ at }) => at);
+    return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
+  }
+
+  it('let no more calls through than the carrier takes, however many workers ask for many accounts at once', async () => {
+    const accountSid = `AC${randomUUID()}`;
+    const dials = await Promise.all(
+      ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(accountSid, accountId))),
+    );
+    expect(dials).toHaveLength(45);
+    expect(mostInASecond(dials)).toBeLessThanOrEqual(RATE);
+    // 45 slots of 105 ms are 4.6 s; five times that would mean that slots are wasted.
+    const span = Math.max(...dials.map(({ at }) => at)) - Math.min(...dials.map(({ at }) => at));
+    expect(span).toBeLessThan(23_000);
+  });
+
+  it('let a lone call of one account pass a crowd of another', async () => {
+    const accountSid = `AC${randomUUID()}`;
+    const crowd = Array.from({ length: 40 }, () => dial(accountSid, 'crowd'));
+    await sleep(700);
+    const one = await dial(accountSid, 'one');
+    const others = await Promise.all(crowd);
+    // Of 40 calls at 10 per second, those of the first 1.2 s and of the lead go before; without fairness all would.
+    expect(others.filter(({ at }) => at > one.at).length).toBeGreaterThanOrEqual(15);
+  });
+
+  it('pass unused when a worker dies with them: the next call waits for no one', async () => {
+    const carrier = { accountSid: `AC${randomUUID()}`, callsPerSecond: 1 };
+    const [first, second] = workers as [DialPacing, DialPacing];
+    expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: true });
+    expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: false });
+    await sleep(3_000);
+    expect(await second.ask(carrier, { callId: newCallId(), accountId: 'B' })).toMatchObject({ granted: true });
+  });
+
+  it('take the next free moment when they are missed, and none that is too far away', async () => {
+    const carrier = { accountSid: `AC${randomUUID()}`, callsPerSecond: 1 };
+    const [pacing] = workers as [DialPacing];
+    const granted = await pacing.ask(carrier, { callId: newCallId(), accountId: 'A' });
+    const slotAt = granted.granted ? granted.slotAt : 0;
+    expect(await pacing.awaitSlot(carrier, slotAt - 5_000, 0)).toBe(false);
+    expect(await pacing.awaitSlot(carrier, slotAt - 5_000, 10_000)).toBe(true);
+    expect((await now()) - slotAt).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('refuse what is no call id, because ids become field names', async () => {
+    const [pacing] = workers as [DialPacing];
+    const ask = async () => pacing.ask({ accountSid: 'AC1', callsPerSecond: 1 }, { callId: '$where', accountId: 'A' });
+    await expect(ask()).rejects.toThrow(RangeError);
+  });
+});
