@@ -9,9 +9,6 @@ import type { CallOfAccount } from './money.js';
 /** Carriers may refuse a shorter limit; shorter ends are kept by the workflow's timers. */
 const MIN_TIME_LIMIT_SECONDS = 60;
 
-/** Attempts may start a little before their time; the hold is not put off once more for that. */
-const EARLY_MS = 500;
-
 interface Deps {
   ledger: Ledger;
   carriers: Carriers;
@@ -25,8 +22,8 @@ interface Extension extends CallOfAccount {
   maxDurationSeconds: number;
   windows?: readonly number[];
   carrierSid?: string;
-  /** When the window is held, by Temporal's clock; attempts before that only look how the balance stands. */
-  holdAt: number;
+  /** The window is held this much later; absent: now. */
+  holdInMs?: number;
   /** The read model's writes of the second at which the talk will be ended: as it is forecast, and as it is decided. */
   forecast: ProjectedChange;
   decided: ProjectedChange;
@@ -46,19 +43,20 @@ export function createExtensionActivities({ ledger, carriers, projection }: Deps
     /**
      * Holds the next window and, when it is granted, moves the carrier's own limit of the call to match: in that order,
      * so that the carrier never lets a call go on that nobody paid for. The end that is forced, once it is known, goes
-     * to the read model. The look at the balance before is an attempt that asks to come back, so that it costs the
-     * history nothing.
+     * to the read model. The look at the balance before is a first attempt that asks to come back, so that it costs the
+     * history nothing; when it is lost with its worker, the second holds some seconds early.
      */
     async extendHold(input: Extension) {
-      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, holdAt } = input;
-      const earlyMs = holdAt - Context.current().info.currentAttemptScheduledTimestampMs;
-      if (earlyMs > EARLY_MS) {
+      const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, holdInMs } = input;
+      const { attempt, scheduledTimestampMs } = Context.current().info;
+      if (holdInMs !== undefined && attempt === 1) {
         // A forecast that cannot be had must not cost the call its hold.
         await showForecast(input).catch(() => undefined);
         throw ApplicationFailure.create({
           type: 'NotYetHeld',
           message: 'The window is held when its time has come',
-          nextRetryDelay: earlyMs,
+          // An attempt that had to wait for a worker has less time left. A clock that is wrong holds early, never late.
+          nextRetryDelay: Math.max(1, holdInMs - Math.max(0, Date.now() - scheduledTimestampMs)),
         });
       }
       const hold = await ledger.hold({

@@ -12,6 +12,9 @@ const CARRIER_CLOCK_STEP_MS = 999;
 /** The carrier's limit may not be shorter than a minute; shorter ends are kept by our own timers. */
 const MIN_TIME_LIMIT_SECONDS = 60;
 
+/** Less than this before a window is held, there is no point in a look at the balance. */
+const MIN_LOOK_AHEAD_MS = 2_000;
+
 /** Keeps the talk paid for: holds window after window ahead of need, and ends the call at the last second it paid for. */
 export async function talk(call: CallRun): Promise<void> {
   const { answeredAt } = call.state;
@@ -48,6 +51,7 @@ async function extend(
 ): Promise<EndReason | undefined> {
   const { callId, accountId, mode, maxDurationSeconds, windows } = call.input;
   const { carrierSid } = call.state;
+  const holdInMs = Math.round(holdAt - Date.now());
   let held: Awaited<ReturnType<Activities['extendHold']>> | 'failed' | undefined;
   extendWithin(endsAt - Date.now())({
     callId,
@@ -56,7 +60,7 @@ async function extend(
     window,
     heldSeconds: call.heldSeconds,
     maxDurationSeconds,
-    holdAt,
+    ...(holdInMs > MIN_LOOK_AHEAD_MS ? { holdInMs } : {}),
     forecast: call.nextChange(),
     decided: call.nextChange(),
     ...(carrierSid === undefined ? {} : { carrierSid }),

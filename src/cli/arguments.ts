@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import type { DestinationCap } from '../domain/destinations.js';
 import { MICROS_PER_USD, type Micros } from '../domain/money.js';
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -42,4 +43,23 @@ export function expiry(text: string): Date {
 /** Country prefixes in a list (`+1,+44`), or `all`. */
 export function prefixes(text: string): string[] | 'all' {
   return text === 'all' ? text : text.split(',').map((prefix) => prefix.trim());
+}
+
+/** Rules for destinations in a list, each a prefix with what applies: `+1900:5/hour:20/day`, `+44:block`; or `none`. */
+export function destinationCaps(text: string): DestinationCap[] | 'none' {
+  if (text === 'none') return text;
+  return text.split(',').map((rule) => {
+    const [prefix = '', ...parts] = rule.trim().split(':');
+    if (parts.length === 0)
+      throw new InvalidArgumentError(`Say what applies to ${prefix}: 5/hour, 20/day, block or allow.`);
+    return Object.assign({ prefix }, ...parts.map(capOf)) as DestinationCap;
+  });
+}
+
+function capOf(part: string): Omit<DestinationCap, 'prefix'> {
+  if (part === 'allow') return {};
+  if (part === 'block') return { blocked: true };
+  const match = /^(\d{1,9})\/(hour|day)$/.exec(part);
+  if (!match) throw new InvalidArgumentError(`${part} must be like 5/hour, 20/day, block or allow.`);
+  return match[2] === 'hour' ? { callsPerHour: Number(match[1]) } : { callsPerDay: Number(match[1]) };
 }

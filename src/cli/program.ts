@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import type { Plan } from '../store/models/account.js';
-import { expiry, idOrNone, prefixes, usd, wholeNumber, wholeNumberOrDefault } from './arguments.js';
+import { destinationCaps, expiry, idOrNone, prefixes, usd, wholeNumber, wholeNumberOrDefault } from './arguments.js';
 import type { Connection } from './connect.js';
 import type { Output } from './output.js';
 import type { CliProcess } from './run.js';
@@ -83,6 +83,11 @@ function addAccountCommands(program: Command, run: Run): void {
     .option('--requests-per-minute <n>', 'per API key; "default" for what the plan says', wholeNumberOrDefault)
     .option('--concurrent-calls <n>', 'at one time; "default" for what the plan says', wholeNumberOrDefault)
     .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', prefixes)
+    .option(
+      '--destination-caps <list>',
+      'like +1900:5/hour:20/day,+4487:block,+4470:allow; the longest prefix decides; "none" for no rules',
+      destinationCaps,
+    )
     .action((id, options) => run(async () => (await load()).setLimits, id, options));
   accounts
     .command('inbound-agent <account_id> <agent_id>')

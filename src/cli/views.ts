@@ -1,3 +1,4 @@
+import type { DestinationCap } from '../domain/destinations.js';
 import { usdFromMicros, type Micros } from '../domain/money.js';
 import { limitsOf } from '../store/accounts.js';
 import type { Balance } from '../store/ledger.js';
@@ -16,9 +17,20 @@ export function accountView(account: AccountDocument) {
     requests_per_minute: limits.requestsPerMinute,
     concurrent_calls: limits.concurrentCalls,
     allowed_country_prefixes: account.allowedCountryPrefixes,
+    destination_caps: account.destinationCaps?.map(ruleOf),
     inbound_agent_id: account.inboundAgentId,
     created_at: account.createdAt.toISOString(),
   });
+}
+
+/** A destination's rule as it is written on the command line. */
+function ruleOf({ prefix, callsPerHour, callsPerDay, blocked }: DestinationCap): string {
+  const parts = [
+    ...(blocked === true ? ['block'] : []),
+    ...(callsPerHour === undefined ? [] : [`${callsPerHour}/hour`]),
+    ...(callsPerDay === undefined ? [] : [`${callsPerDay}/day`]),
+  ];
+  return [prefix, ...(parts.length === 0 ? ['allow'] : parts)].join(':');
 }
 
 export function apiKeyView(key: ApiKeyDocument, now = Date.now()) {

@@ -22,6 +22,8 @@ const RECORDING_WAIT_MS = 2_000;
 const RESULT_WAIT_MS = 2_000;
 /** The workflow should know why the call ended before the carrier tells that it did. */
 const REPORT_WAIT_MS = 2_000;
+/** An end that is forced is told to the engine this long before. */
+const ENDING_SOON_MS = 20_000;
 /** A goodbye is waited for this much longer than it lasts; marks may be late. */
 const GOODBYE_GRACE_MS = 2_000;
 
@@ -41,6 +43,8 @@ export interface Conversation {
   hear(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
+  /** The second of the stream at which the call will be ended; undefined: none is known any more. */
+  endsAfter(seconds: number | undefined): void;
   /** Ends the conversation for this reason, unless it is over already; resolves as `over` does. */
   end(reason: MediaEndReason): Promise<void>;
   /** The line is closed, and the result stored and the workflow told, or both given up after a bounded time. */
@@ -58,6 +62,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
   let agentAudioPlayed = false;
   let goodbye: { reason: EngineEnd; giveUpAtMs: number } | undefined;
   let ended = false;
+  let endsAtMs: number | undefined;
+  let toldOfEnd = false;
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
@@ -110,7 +116,16 @@ export function startConversation(deps: ConversationDeps): Conversation {
   function tick(): void {
     playback.pump();
     recorder.advance(now());
+    tellOfEnd();
     if (goodbye !== undefined && (playback.isIdle() || now() > goodbye.giveUpAtMs)) void end(goodbye.reason);
+  }
+
+  function tellOfEnd(): void {
+    if (toldOfEnd || goodbye !== undefined || endsAtMs === undefined) return;
+    const leftMs = endsAtMs - now();
+    if (leftMs > ENDING_SOON_MS) return;
+    toldOfEnd = true;
+    if (leftMs > 0) guard(() => engine.onEndingSoon?.(Math.round(leftMs / 1_000)));
   }
 
   /** An engine that throws ends its own call and no other. */
@@ -218,6 +233,9 @@ export function startConversation(deps: ConversationDeps): Conversation {
     onDtmf: (digit) => guard(() => engine.onDtmf(digit)),
     onMark(name) {
       if (!ended) playback.onMark(name);
+    },
+    endsAfter(seconds) {
+      endsAtMs = seconds === undefined ? undefined : seconds * 1_000;
     },
     end,
     over,

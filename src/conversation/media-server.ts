@@ -6,6 +6,7 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../config.js';
+import { createCallQueries } from '../store/call-queries.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import { createRecordings } from '../store/recordings.js';
@@ -14,6 +15,7 @@ import { callIdOfPath, createAdmission } from './admission.js';
 import type { Admission } from './admission.js';
 import { STREAM_TIMINGS } from './carrier-stream.js';
 import type { StreamTimings } from './carrier-stream.js';
+import { watchEndings } from './ending-watch.js';
 import type { EngineFactory } from './port.js';
 import { openStreamSession } from './stream-session.js';
 import type { StreamSession } from './stream-session.js';
@@ -26,7 +28,7 @@ export interface MediaServerDeps {
   engine: EngineFactory;
   logger: Logger;
   /** Shorter ones are for tests. */
-  timings?: Partial<StreamTimings & { shutdownGraceMs: number; shutdownMs: number }>;
+  timings?: Partial<StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number }>;
 }
 
 export interface MediaServer {
@@ -61,6 +63,9 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   /** Calls whose upgrade is being decided. */
   const arriving = new Set<string>();
   let closing = false;
+  const calls = createCallQueries(database);
+  const { endingsEveryMs: readEveryMs } = timings;
+  const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
 
   const server = createServer(
     {
@@ -159,6 +164,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       for (const session of sessions.values()) session.abort();
       await within(timings.shutdownMs, allOver(sessions));
       for (const callId of sessions.keys()) logger.error({ callId }, 'a call was left before its end could be told');
+      endings.close();
       for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
       await stopped;

@@ -44,6 +44,11 @@ export interface Engine {
    * for each item that a clear dropped, before `clear` returns.
    */
   onPlayed(itemId: string, playedMs: number, complete: boolean): void;
+  /**
+   * Money or the duration limit will end the call in so many seconds, usually 20: time to wrap up. Told once; the engine
+   * need not do anything.
+   */
+  onEndingSoon?(secondsLeft: number): void;
   /** The call is over; give back what the engine made of it. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;
 }

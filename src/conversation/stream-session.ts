@@ -8,6 +8,8 @@ import type { Conversation, ConversationDeps } from './conversation.js';
 export interface StreamSession {
   /** Cuts the call off, by our own fault. */
   abort(): void;
+  /** The second of the stream at which the call will be ended; undefined: none is known any more. */
+  endsAfter(seconds: number | undefined): void;
   /** Socket closed, result stored, workflow told; or a bounded time has passed. */
   readonly over: Promise<void>;
 }
@@ -64,6 +66,7 @@ export function openStreamSession(
         settle();
       }
     },
+    endsAfter: (seconds) => conversation?.endsAfter(seconds),
     over,
   };
 }

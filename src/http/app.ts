@@ -8,6 +8,7 @@ import { createCallRequests } from '../store/call-requests.js';
 import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
+import { createDestinationCounts } from '../store/destination-counts.js';
 import { createIdempotencyKeys } from '../store/idempotency-keys.js';
 import { createPhoneNumbers } from '../store/phone-numbers.js';
 import { createRecordings } from '../store/recordings.js';
@@ -70,6 +71,7 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
     bindings: createCarrierBindings(database),
     results: createConversationResults(database),
     recordings: createRecordings(database),
+    destinationCounts: createDestinationCounts(database),
     idempotencyKeys: createIdempotencyKeys(database),
   };
   const outboundCall = createOutboundCall(shared);

@@ -1,4 +1,5 @@
 import { ulid } from 'ulid';
+import type { DestinationCap } from '../domain/destinations.js';
 import { ServiceError } from '../domain/errors.js';
 import { ledgerAccountId, type Mode } from '../domain/ids.js';
 import { MICROS_PER_USD } from '../domain/money.js';
@@ -27,6 +28,10 @@ const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
 
 const MAX_NAME_LENGTH = 100;
 
+const MAX_DESTINATION_CAPS = 100;
+/** The counted calls of a period stand in one document, by their ids. */
+const MAX_DESTINATION_CALLS = 10_000;
+
 /** What applies to an account in a mode: an operator's override of the account, else the plan's (or test mode's). */
 export function limitsOf(account: AccountDocument, mode: Mode): Limits {
   const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
@@ -43,6 +48,8 @@ export interface LimitChanges {
   concurrentCalls?: number | null;
   /** E.164 prefixes that may be called; null: all. */
   allowedCountryPrefixes?: readonly string[] | null;
+  /** All of the account's rules for destinations, in place of those it has; null: none. */
+  destinationCaps?: readonly DestinationCap[] | null;
 }
 
 export type Accounts = ReturnType<typeof createAccounts>;
@@ -97,11 +104,8 @@ export function createAccounts(database: Database) {
       if (changes.plan !== undefined) checkedPlan(changes.plan);
       checkLimit('requestsPerMinute', changes.requestsPerMinute);
       checkLimit('concurrentCalls', changes.concurrentCalls);
-      for (const prefix of changes.allowedCountryPrefixes ?? []) {
-        if (!/^\+[1-9]\d{0,14}$/.test(prefix)) {
-          throw new ServiceError('MISSING_PARAMS', `${prefix} is not the beginning of an E.164 number, like +44.`);
-        }
-      }
+      for (const prefix of changes.allowedCountryPrefixes ?? []) checkPrefix(prefix);
+      checkDestinationCaps(changes.destinationCaps ?? []);
       return change(accountId, { ...changes });
     },
 
@@ -136,6 +140,30 @@ export function checkedName(name: unknown): string {
 function checkedPlan(plan: Plan): Plan {
   if (PLANS.includes(plan)) return plan;
   throw new ServiceError('MISSING_PARAMS', `plan must be one of ${PLANS.join(', ')}.`);
+}
+
+function checkPrefix(prefix: string): void {
+  if (/^\+[1-9]\d{0,14}$/.test(prefix)) return;
+  throw new ServiceError('MISSING_PARAMS', `${prefix} is not the beginning of an E.164 number, like +44.`);
+}
+
+function checkDestinationCaps(caps: readonly DestinationCap[]): void {
+  if (caps.length > MAX_DESTINATION_CAPS) {
+    throw new ServiceError('MISSING_PARAMS', `An account has at most ${MAX_DESTINATION_CAPS} destination rules.`);
+  }
+  const prefixes = new Set<string>();
+  for (const { prefix, callsPerHour, callsPerDay } of caps) {
+    checkPrefix(prefix);
+    if (prefixes.has(prefix)) throw new ServiceError('MISSING_PARAMS', `There are two rules for ${prefix}.`);
+    prefixes.add(prefix);
+    for (const limit of [callsPerHour, callsPerDay]) {
+      if (limit === undefined || (Number.isInteger(limit) && limit >= 0 && limit <= MAX_DESTINATION_CALLS)) continue;
+      throw new ServiceError(
+        'MISSING_PARAMS',
+        `A destination cap must be a whole number from 0 to ${MAX_DESTINATION_CALLS.toLocaleString('en-US')}.`,
+      );
+    }
+  }
 }
 
 function checkLimit(name: string, limit: number | null | undefined): void {

@@ -12,6 +12,15 @@ export function createCallQueries(database: Database) {
       return database.calls.findOne({ _id: callId, accountId, mode }).lean<CallDocument>().exec();
     },
 
+    /** Of these calls, those whose talk will be ended for want of money or time, with the second of talk at which. */
+    async endings(callIds: readonly string[]): Promise<Map<string, number>> {
+      const found = await database.calls
+        .find({ _id: { $in: [...callIds] }, endsAfterSeconds: { $gt: 0 } }, { endsAfterSeconds: 1 })
+        .lean<Pick<CallDocument, '_id' | 'endsAfterSeconds'>[]>()
+        .exec();
+      return new Map(found.map(({ _id, endsAfterSeconds = 0 }) => [_id, endsAfterSeconds]));
+    },
+
     /** Whether a call has ended, for carrier and media routes that know only its id. False when it is unknown. */
     async isFinal(callId: string): Promise<boolean> {
       const call = await database.calls.findById(callId, { status: 1 }).lean<Pick<CallDocument, 'status'>>().exec();

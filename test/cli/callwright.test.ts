@@ -74,6 +74,24 @@ describe('callwright', () => {
       });
     });
 
+    it('have rules for destinations, written as they are shown', async () => {
+      const id = await newAccount();
+      const rules = '+1900:5/hour:20/day,+4470:allow,+4487:block,+7:0/day';
+      const set = await json('accounts', 'limits', id, '--destination-caps', rules);
+      expect(set.destination_caps).toEqual(rules.split(','));
+      const shown = await json('accounts', 'limits', id);
+      expect((shown.destination_caps as string[]).join(',')).toBe(rules);
+      expect(await json('accounts', 'limits', id, '--destination-caps', 'none')).not.toHaveProperty('destination_caps');
+    });
+
+    it.each(['+1900:5/week', '1900:block', '+1900:block,+1900:allow', '+1900:10001/day'])(
+      'refuse the destination rule %s',
+      async (rules) => {
+        const id = await newAccount();
+        expect(await refusal('accounts', 'limits', id, '--destination-caps', rules)).toMatchObject({ code: 2 });
+      },
+    );
+
     it('name the agent that takes inbound calls', async () => {
       const id = await newAccount();
       const { agent_id: agentId } = await newAgent(id);

@@ -1,3 +1,4 @@
+import type { DestinationCap } from '../../domain/destinations.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { Plan } from '../../store/models/account.js';
 import { createAccounts } from '../../store/accounts.js';
@@ -30,17 +31,18 @@ export async function showAccount({ database }: Connection, out: Output, account
   await out.record('', accountView(account));
 }
 
-/** Options of `accounts limits`, as commander names them; `default` and `all` lift what was set for this account. */
+/** Options of `accounts limits`, as commander names them; `default`, `all` and `none` lift what was set for this account. */
 export interface LimitOptions {
   plan?: Plan;
   requestsPerMinute?: number | 'default';
   concurrentCalls?: number | 'default';
   allowedCountryPrefixes?: string[] | 'all';
+  destinationCaps?: DestinationCap[] | 'none';
 }
 
 export async function setLimits(on: Connection, out: Output, accountId: string, options: LimitOptions) {
   if (Object.keys(options).length === 0) return showAccount(on, out, accountId);
-  const lifted = (value: unknown) => value === 'default' || value === 'all';
+  const lifted = (value: unknown) => value === 'default' || value === 'all' || value === 'none';
   const changes = Object.fromEntries(
     Object.entries(options).map(([name, value]) => [name, lifted(value) ? null : value]),
   );

@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
 import type { OutboundCallRequest } from '../../contract/calls.js';
 import { TEST_FROM_NUMBER, type Config } from '../../config.js';
+import { isBlockedDestination, type DestinationCap } from '../../domain/destinations.js';
 import { ServiceError } from '../../domain/errors.js';
 import { isEmergencyNumber } from '../../domain/phone-number.js';
 import type { Agents } from '../../store/agents.js';
@@ -39,7 +40,10 @@ export async function outboundCallOf(
   const { config } = deps;
   const agent = request.agent_id === undefined ? undefined : await agentOf(deps.agents, account._id, request.agent_id);
   const to = request.to_phone_number;
-  refuseDestination(to, [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes]);
+  refuseDestination(to, account.destinationCaps ?? [], [
+    account.allowedCountryPrefixes ?? [],
+    config.calls.allowedCountryPrefixes,
+  ]);
   const from = await fromNumber(deps, principal, agent);
   if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');
   const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
@@ -96,8 +100,12 @@ function snapshotOf(agent: AgentDocument | undefined, request: OutboundCallReque
   };
 }
 
-/** A number must be on every list that says anything at all. */
-function refuseDestination(to: string, prefixLists: readonly (readonly string[])[]): void {
+/** A number must be on every country list that says anything at all, and in no range that is blocked. */
+function refuseDestination(
+  to: string,
+  caps: readonly DestinationCap[],
+  prefixLists: readonly (readonly string[])[],
+): void {
   if (isEmergencyNumber(to)) {
     throw new ServiceError('DESTINATION_NOT_ALLOWED', 'Emergency numbers are never called.');
   }
@@ -105,6 +113,9 @@ function refuseDestination(to: string, prefixLists: readonly (readonly string[])
     (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
   );
   if (!allowed) throw new ServiceError('DESTINATION_NOT_ALLOWED', 'This account may not call numbers of this country.');
+  if (isBlockedDestination(to, caps)) {
+    throw new ServiceError('DESTINATION_NOT_ALLOWED', 'This account may not call numbers of this range.');
+  }
 }
 
 async function fromNumber(

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { CallResponse, OutboundCallRequest } from '../../contract/calls.js';
 import { ERRORS, errorObject } from '../../contract/errors.js';
+import { countedCaps, isFictionalNumber } from '../../domain/destinations.js';
 import { ServiceError } from '../../domain/errors.js';
+import type { ReservationAnswer } from '../../domain/signals.js';
+import type { DestinationCounts } from '../../store/destination-counts.js';
 import type { IdempotencyKeys } from '../../store/idempotency-keys.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
 import type { IdempotencyKeyDocument } from '../../store/models/idempotency-key.js';
@@ -13,6 +16,7 @@ import { refusalOfReservation, startCall, type CallStarter } from './start-call.
 
 export interface PlacingDeps extends OutboundDeps, CallStarter {
   idempotencyKeys: IdempotencyKeys;
+  destinationCounts: DestinationCounts;
 }
 
 /** A valid request and who sent it. */
@@ -39,7 +43,7 @@ export async function placeCall(deps: PlacingDeps, order: Order): Promise<Placed
   if (order.idempotencyKey !== undefined) return placeOnce(deps, order, order.idempotencyKey);
   const call = await within(order.deadline, outboundCallOf(deps, order.principal, order.request));
   const callId = newCallId();
-  const answer = await startCall(deps, documentOf(callId, call), order.deadline);
+  const answer = await startCounted(deps, order, documentOf(callId, call));
   const refusal = refusalOfReservation(answer);
   if (refusal) throw refusal;
   return placed(callId);
@@ -67,7 +71,7 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
   let row = claim.row;
   // A key that was there may stand for a call that came to nothing: then the next call_id is asked for at once.
   for (let mayAskAgain = !claim.created; ; mayAskAgain = false) {
-    const answer = await startCall(deps, documentOf(row.callId, call), deadline);
+    const answer = await startCounted(deps, order, documentOf(row.callId, call));
     const refusal = refusalOfReservation(answer);
     if (refusal === undefined) {
       const response = placed(row.callId);
@@ -81,6 +85,34 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
     row = { ...row, callId: await within(deadline, keys.renew(row, newCallId())) };
     if (!mayAskAgain) throw refusal;
   }
+}
+
+/**
+ * Starts the call unless a cap of its destination is reached. It is counted before, so that no burst slips through, and
+ * taken out again when it is refused; a repeat of the same call is the same count.
+ * @throws ServiceError SPEND_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
+ */
+async function startCounted(
+  deps: PlacingDeps,
+  { principal, deadline }: Order,
+  document: CallRequestDocument,
+): Promise<ReservationAnswer> {
+  const { account, mode } = principal;
+  const to = document.toPhoneNumber;
+  const caps = mode === 'test' && isFictionalNumber(to) ? [] : countedCaps(to, account.destinationCaps ?? []);
+  const counted = { accountId: account._id, mode, callId: document._id, caps };
+  const reached = await within(deadline, deps.destinationCounts.count(counted));
+  if (reached) {
+    const { prefix, period, limit } = reached;
+    const message = `The account has placed its ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
+    throw new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+  }
+  const answer = await startCall(deps, document, deadline);
+  if (refusalOfReservation(answer) !== undefined) {
+    // Left in the count it errs on the safe side; the client is to hear of the refusal all the same.
+    await within(deadline, deps.destinationCounts.release(counted)).catch(() => undefined);
+  }
+  return answer;
 }
 
 /** @throws ServiceError IDEMPOTENCY_CONFLICT when the key was used with another request */

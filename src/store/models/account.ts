@@ -1,4 +1,5 @@
 import { Schema } from 'mongoose';
+import type { DestinationCap } from '../../domain/destinations.js';
 
 export const PLANS = ['trial', 'standard', 'growth', 'scale'] as const;
 export type Plan = (typeof PLANS)[number];
@@ -15,8 +16,15 @@ export interface AccountDocument {
   inboundAgentId?: string;
   /** E.164 prefixes that may be called; absent means all. */
   allowedCountryPrefixes?: string[];
+  /** Rules for numbers that begin so; one for a high-risk prefix also lifts the service's refusal of it. */
+  destinationCaps?: DestinationCap[];
   createdAt: Date;
 }
+
+const destinationCapSchema = new Schema<DestinationCap>(
+  { prefix: { type: String, required: true }, callsPerHour: Number, callsPerDay: Number, blocked: Boolean },
+  { _id: false },
+);
 
 export const accountSchema = new Schema<AccountDocument>(
   {
@@ -27,6 +35,7 @@ export const accountSchema = new Schema<AccountDocument>(
     concurrentCalls: Number,
     inboundAgentId: String,
     allowedCountryPrefixes: { type: [String], default: undefined },
+    destinationCaps: { type: [destinationCapSchema], default: undefined },
     createdAt: { type: Date, required: true },
   },
   { collection: 'accounts', versionKey: false },

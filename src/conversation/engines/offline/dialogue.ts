@@ -3,6 +3,7 @@ import type { Engine, EngineCall, EngineEnd, EngineResult, EngineSink } from '..
 import type { CallerTurn, TurnTaking } from '../../turn-taking.js';
 import { voiceNamed } from '../../voices.js';
 import { ARE_YOU_THERE, GOODBYE, INTRODUCTION, openingOf, REPLIES, SILENT_GOODBYE } from './lines.js';
+import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './lines.js';
 
 export interface DialogueTiming {
   /** Pause before the greeting: people put the phone to their ear first. */
@@ -21,6 +22,10 @@ const BARGE_IN_MS = 300;
 const GREETING_HEARD_MS = 2_000;
 /** An item counts as played this much after its length when no mark tells. */
 const MARK_GRACE_MS = 3_000;
+/** With less than this left, nobody says twenty. */
+const ABOUT_TWENTY_SECONDS = 14;
+/** A caller who goes on speaking is told of the end all the same after this time. */
+const NOTICE_PATIENCE_MS = 4_000;
 const TICK_MS = 200;
 const BYTES_PER_MS = 8;
 /** The engine understands no words, and the transcript says so. */
@@ -63,6 +68,8 @@ export function createDialogue(deps: {
   let spoken = 0;
   let heard = 0;
   let prompted = false;
+  /** What is left to be said of the end that is forced. */
+  let notice: { endsAtMs: number; sinceMs: number } | undefined;
   /** Since when nobody has said anything that counts: the caller's last word, or our last line but the prompt. */
   let quietSinceMs = 0;
 
@@ -131,6 +138,12 @@ export function createDialogue(deps: {
     else void say([reply], 'line');
   }
 
+  function tellOfEnd(): void {
+    const secondsLeft = ((notice?.endsAtMs ?? 0) - now()) / 1_000;
+    notice = undefined;
+    void say([secondsLeft >= ABOUT_TWENTY_SECONDS ? TWENTY_SECONDS_LEFT : FEW_SECONDS_LEFT], 'prompt');
+  }
+
   function tick(): void {
     if (saying !== undefined) {
       const { startMs, lengthMs } = saying;
@@ -138,7 +151,10 @@ export function createDialogue(deps: {
       if (lengthMs > 0 && now() > startMs + lengthMs + MARK_GRACE_MS) finishUtterance(false);
       return;
     }
-    if (leaving || turnTaking.openTurn() !== undefined) return;
+    if (leaving) return;
+    const callerSpeaks = turnTaking.openTurn() !== undefined;
+    if (notice !== undefined && (!callerSpeaks || now() - notice.sinceMs >= NOTICE_PATIENCE_MS)) return tellOfEnd();
+    if (callerSpeaks) return;
     const quietMs = now() - quietSinceMs;
     if (quietMs >= timing.endAfterMs) void leave('silence', SILENT_GOODBYE);
     else if (quietMs >= timing.promptAfterMs && !prompted) {
@@ -179,6 +195,10 @@ export function createDialogue(deps: {
       if (saying?.itemId !== itemId) return;
       saying.playedMs = playedMs;
       if (complete) finishUtterance(true);
+    },
+
+    onEndingSoon(secondsLeft) {
+      notice = { endsAtMs: now() + secondsLeft * 1_000, sinceMs: now() };
     },
 
     stop(): Promise<EngineResult> {

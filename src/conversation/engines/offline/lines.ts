@@ -8,6 +8,8 @@ export const REPLIES: readonly string[] = [
 ];
 export const GOODBYE = 'Thank you for your time. Goodbye.';
 export const ARE_YOU_THERE = 'Are you still there?';
+export const TWENTY_SECONDS_LEFT = 'We have about twenty seconds left.';
+export const FEW_SECONDS_LEFT = 'We have only a few seconds left.';
 export const SILENT_GOODBYE = 'I cannot hear you, so I will hang up now. Goodbye.';
 
 /** All of them: their audio is worth keeping. */
@@ -16,6 +18,8 @@ export const FIXED_LINES: ReadonlySet<string> = new Set([
   ...REPLIES,
   GOODBYE,
   ARE_YOU_THERE,
+  TWENTY_SECONDS_LEFT,
+  FEW_SECONDS_LEFT,
   SILENT_GOODBYE,
 ]);
 

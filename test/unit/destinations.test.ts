@@ -1,0 +1,56 @@
+import {
+  countedCaps,
+  HIGH_RISK_PREFIXES,
+  isBlockedDestination,
+  isFictionalNumber,
+} from '../../src/domain/destinations.js';
+
+describe('a destination', () => {
+  it.each([
+    ['+19005550123', []],
+    ['+97912345678', []],
+    ['+88213000000', []],
+    ['+449091234567', []],
+    ['+491371234567', []],
+    ['+33891234567', []],
+    // A rule for all of a country says nothing of its premium numbers.
+    ['+19005550123', [{ prefix: '+1', callsPerDay: 100 }]],
+    ['+12025550123', [{ prefix: '+1202', blocked: true }]],
+    ['+12025550123', [{ prefix: '+1' }, { prefix: '+1202', blocked: true }]],
+  ])('%s is blocked under the rules %j', (to, caps) => {
+    expect(isBlockedDestination(to, caps)).toBe(true);
+  });
+
+  it.each([
+    ['+12025550123', []],
+    ['+442071234567', []],
+    ['+19005550123', [{ prefix: '+1900', callsPerHour: 5 }]],
+    ['+19005550123', [{ prefix: '+19005' }]],
+    ['+12025550123', [{ prefix: '+1', blocked: true }, { prefix: '+1202' }]],
+  ])('%s may be called under the rules %j', (to, caps) => {
+    expect(isBlockedDestination(to, caps)).toBe(false);
+  });
+
+  it('counts against every cap whose prefix it begins with', () => {
+    const caps = [
+      { prefix: '+1', callsPerDay: 100 },
+      { prefix: '+1202', callsPerHour: 5, callsPerDay: 20 },
+      { prefix: '+44', callsPerHour: 1 },
+    ];
+    expect(countedCaps('+12025550123', caps)).toEqual([
+      { prefix: '+1', period: 'day', limit: 100 },
+      { prefix: '+1202', period: 'hour', limit: 5 },
+      { prefix: '+1202', period: 'day', limit: 20 },
+    ]);
+  });
+
+  it('is fictional in the ranges that nobody has', () => {
+    expect(['+12025550100', '+13105550199'].every(isFictionalNumber)).toBe(true);
+    expect(['+12025550200', '+442025550100', '+1202555010'].some(isFictionalNumber)).toBe(false);
+  });
+
+  it('of high risk is named once, as a prefix', () => {
+    expect(new Set(HIGH_RISK_PREFIXES).size).toBe(HIGH_RISK_PREFIXES.length);
+    for (const prefix of HIGH_RISK_PREFIXES) expect(prefix).toMatch(/^\+[1-9]\d{2,4}$/);
+  });
+});
