@@ -1,5 +1,6 @@
 import { LONGEST_DIAL_WAIT_MS } from '../../src/domain/dial-queue.js';
-import { placeCall, startHarness, startReceiver, type Harness, type TestCall } from './harness.js';
+import { lastLease, placeCall, startHarness, startReceiver, type Harness, type TestCall } from './harness.js';
+import { recordHistory } from './recorded-histories.js';
 
 let harness: Harness;
 let dialedAt: number[];
@@ -16,6 +17,19 @@ beforeEach(async () => {
   carrier.outcomes = [];
   carrier.onHangUp = undefined;
   carrier.onDial = async () => void dialedAt.push(await harness.environment.currentTimeMs());
+});
+
+const RECORDED = {
+  'waits for its turn as IDLE with the reason, then rings, and the wait costs its history nothing': 'paced',
+  'that waits for more than a minute is FAILED / expired: nothing dialed, the hold voided, the webhook sent':
+    'paced-expired',
+  'cancelled by the API while it waits is CANCELLED and never dialed': 'paced-cancelled',
+};
+
+afterEach(async () => {
+  await recordHistory(harness, RECORDED);
+  // However a call ends: its place is given back, once.
+  expect(await lastLease(harness)).toEqual({ taken: 0, released: true });
 });
 
 /** Takes the carrier account's slots of the next seconds. */

@@ -1,11 +1,13 @@
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { placeCall, startHarness, type Harness, type TestCall } from './harness.js';
+import { recordHistory } from './recorded-histories.js';
 
 let harness: Harness;
 beforeAll(async () => {
   harness = await startHarness();
 }, 120_000);
 afterAll(() => harness.stop());
+afterEach(() => recordHistory(harness, { 'does not keep a call that ends meanwhile': 'ended-before-extension' }));
 
 /** A call that is answered, with this much money and time. */
 async function answered(options: { seconds?: number; maxDurationSeconds?: number }): Promise<TestCall> {

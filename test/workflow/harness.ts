@@ -250,6 +250,12 @@ export async function placeCall(
   return { answer, call };
 }
 
+/** How many places the account of the last call has taken, and whether that call gave its own back. */
+export async function lastLease({ database, lastCallId }: Harness): Promise<{ taken: number; released: boolean }> {
+  const document = await database.leases.findOne({ [`leases.${lastCallId}`]: { $exists: true } }).lean();
+  return { taken: document?.count ?? Number.NaN, released: document?.leases[lastCallId]?.releasedAt !== undefined };
+}
+
 /** A receiver of webhooks on loopback that answers with the statuses it is given, then 200. */
 export async function startReceiver(statuses: number[] = []) {
   const bodies: string[] = [];
