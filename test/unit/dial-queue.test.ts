@@ -1,4 +1,4 @@
-import { askForSlot, newDialQueue, takeNextSlot, type DialQueue } from '../../src/domain/dial-queue.js';
+import { askForSlot, newDialQueue, SLOT_LEAD_MS, takeNextSlot, type DialQueue } from '../../src/domain/dial-queue.js';
 
 /** Calls that ask when they are told to, on a clock of the test's own; each question comes up to `lateMs` late. */
 class Callers {
@@ -7,14 +7,14 @@ class Callers {
   queue: DialQueue = newDialQueue();
   largest = 0;
   private readonly due: { at: number; callId: string; accountId: string }[] = [];
-  private seed = 7;
 
   constructor(
     private readonly callsPerSecond: number,
     private readonly lateMs = 30,
+    private seed = 7,
   ) {}
 
-  private random(): number {
+  random(): number {
     this.seed = (this.seed * 1_103_515_245 + 12_345) % 2_147_483_648;
     return this.seed / 2_147_483_648;
   }
@@ -81,6 +81,35 @@ describe('the dial queue of a carrier account', () => {
     callers.run(60_000);
     // Slots within the lead are given out already; beyond them at most j + 1 = 2 of the other account go before.
     expect(callers.dialsBefore('one', 5_000)).toBeLessThanOrEqual(2 + 2);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('keeps the fairness it promises, seed %i', (seed) => {
+    const callers = new Callers(4, 30, seed);
+    /** When each call came, and the how manieth waiting call of its account it was. */
+    const arrivals = new Map<string, { at: number; place: number }>();
+    for (let at = 0; at < 30_000; at += 500) {
+      callers.run(at);
+      for (const account of ['A', 'B', 'C', 'D']) {
+        if (callers.random() > (account === 'A' ? 0.95 : 0.5)) continue;
+        const waiting = Object.values(callers.queue.waiting).filter(({ accountId }) => accountId === account).length;
+        callers.arrive(account, 1, at);
+        arrivals.set(`${account}-${at}-0`, { at, place: waiting + 1 });
+        callers.run(at);
+      }
+    }
+    callers.run(200_000);
+    const excess = [...arrivals].map(([callId, { at, place }]) => {
+      const mine = callers.dials.find((dial) => dial.callId === callId);
+      const before = callers.dials.filter(
+        (dial) =>
+          dial.at >= at + SLOT_LEAD_MS && dial.at < (mine?.at ?? Infinity) && dial.accountId !== mine?.accountId,
+      );
+      const counts = ['A', 'B', 'C', 'D'].map((id) => before.filter(({ accountId }) => accountId === id).length);
+      return Math.max(...counts) - (place + 1);
+    });
+    expect(callers.dials).toHaveLength(arrivals.size);
+    expect(Math.max(...[...arrivals.values()].map(({ place }) => place))).toBeGreaterThan(3);
+    expect(Math.max(...excess)).toBeLessThanOrEqual(0);
   });
 
   it('shares evenly between accounts that all want more than there is', () => {
