@@ -76,22 +76,24 @@ export function createDialPacing(database: Database, options: { clock?: ServerCl
     },
 
     /**
-     * Waits until the moment of a slot, or of the next free one when that is past.
+     * Waits until the moment of a slot, or of the next free one when that is past: also when this process woke too late.
      * @returns false when there is none within `withinMs`: nothing may be dialed now
      */
     async awaitSlot(carrier: PacedAccount, slotAt: number, withinMs: number): Promise<boolean> {
       const { accountSid, callsPerSecond } = carrier;
       let now = await clock();
       let dialAt = slotAt;
-      if (isMissed(slotAt, now)) {
-        [dialAt, now] = await change(accountSid, (before, at) => {
-          const taken = takeNextSlot(before, { now: at, callsPerSecond });
-          return { queue: taken.queue, answer: [taken.slotAt, at] as const };
-        });
+      for (const giveUpAt = now + withinMs; ; now = await clock()) {
+        if (isMissed(dialAt, now)) {
+          [dialAt, now] = await change(accountSid, (before, at) => {
+            const taken = takeNextSlot(before, { now: at, callsPerSecond });
+            return { queue: taken.queue, answer: [taken.slotAt, at] as const };
+          });
+        }
+        if (dialAt > giveUpAt) return false;
+        if (dialAt > now) await sleep(dialAt - now);
+        else if (!isMissed(dialAt, now)) return true;
       }
-      if (dialAt - now > withinMs) return false;
-      if (dialAt > now) await sleep(dialAt - now);
-      return true;
     },
   };
 }
