@@ -1,7 +1,7 @@
 import type { CarrierCall, Carriers } from '../src/carrier/port.js';
 import type { RunState } from '../src/calls/runs.js';
 import { outcomeOf, outcomeWithoutCarrier } from '../src/domain/call-outcome.js';
-import { newCall, type CallOutcome, type CallState } from '../src/domain/call-state.js';
+import { newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/domain/call-state.js';
 import { ownerOfLedgerAccount } from '../src/domain/ids.js';
 import { summaryOfUnspoken } from '../src/domain/summary.js';
 import { isFinalStatus } from '../src/store/call-bills.js';
@@ -59,7 +59,7 @@ export async function endClosedCall(
   const carrierSid = await carrierSidOf(deps.bindings, callId, request);
   const record = carrierSid === undefined ? undefined : await deps.carriers[mode].fetch(carrierSid);
   if (carrierSid !== undefined && record === undefined && p.denials < DENIALS_NEEDED) return false;
-  if (carrierSid !== undefined && record !== undefined && isOn(record)) {
+  if (carrierSid !== undefined && record !== undefined && endOf(record, 0) === undefined) {
     if (p.run === 'closed' || p.overdue) await deps.carriers[mode].hangUp(carrierSid);
     return false;
   }
@@ -87,41 +87,36 @@ async function carrierSidOf(
 }
 
 /** COMPLETED when the carrier, or failing that the stored conversation, proves a talk; else FAILED for our own fault. */
-function outcomeOfClosed({ request, call, result }: Facts, record: CarrierCall | undefined): CallOutcome {
-  const now = Date.now();
-  const ended = result?.endedAt !== undefined && result.endReason !== undefined;
-  const talkedOut = ended && result.endReason !== 'carrier_stop';
-  const state: CallState = {
+function outcomeOfClosed(facts: Facts, record: CarrierCall | undefined): CallOutcome {
+  const state = stateOf(facts);
+  const endedAt = record?.endedAt ?? state.mediaEnd?.at ?? facts.call?.updatedAt.getTime() ?? Date.now();
+  const end = record && endOf(record, endedAt);
+  const outcome = end ? outcomeOf(state, end) : state.mediaEnd && outcomeWithoutCarrier(state, endedAt);
+  if (outcome?.status === 'COMPLETED') return outcome;
+  return { status: 'FAILED', endReason: 'internal_error', endedAt, billableSeconds: 0, estimated: false };
+}
+
+/** The call's state as its stored facts tell it. Without another reason, its end is ours: nobody looked after it. */
+function stateOf({ request, call, result }: Facts): CallState {
+  const { endedAt, endReason: reason, agentAudioPlayed = false } = result ?? {};
+  const mediaEnd =
+    endedAt === undefined || reason === undefined
+      ? {}
+      : { mediaEnd: { reason, at: endedAt.getTime(), agentAudioPlayed } };
+  const talkedOut = reason !== undefined && reason !== 'carrier_stop';
+  return {
     ...newCall(request?.direction ?? call?.direction ?? 'outbound'),
     ...(call?.startTime === undefined ? {} : { answeredAt: call.startTime.getTime() }),
     ...(result === null ? {} : { mediaStartedAt: result.startedAt.getTime() }),
-    ...(ended && result.endedAt !== undefined && result.endReason !== undefined
-      ? {
-          mediaEnd: {
-            reason: result.endReason,
-            at: result.endedAt.getTime(),
-            agentAudioPlayed: result.agentAudioPlayed,
-          },
-        }
-      : {}),
-    ...(talkedOut ? {} : { hangUpCause: 'internal_error' as const }),
+    ...mediaEnd,
+    ...(talkedOut ? {} : { hangUpCause: 'internal_error' }),
   };
-  const lastKnown = state.mediaEnd?.at ?? call?.updatedAt.getTime() ?? now;
-  const endedAt = record?.endedAt ?? lastKnown;
-  const failed = { status: 'FAILED' as const, endReason: 'internal_error' as const, billableSeconds: 0 };
-  if (record && !isOn(record)) {
-    const { status, durationSeconds } = record;
-    const end = { status, at: endedAt, ...(durationSeconds === undefined ? {} : { durationSeconds }) };
-    const outcome = outcomeOf(state, end as Parameters<typeof outcomeOf>[1]);
-    return outcome.status === 'COMPLETED' ? outcome : { ...failed, endedAt, estimated: false };
-  }
-  if (state.mediaEnd === undefined) return { ...failed, endedAt, estimated: false };
-  const outcome = outcomeWithoutCarrier(state, endedAt);
-  return outcome.status === 'COMPLETED' ? outcome : { ...failed, endedAt, estimated: false };
 }
 
-function isOn({ status }: CarrierCall): boolean {
-  return status === 'queued' || status === 'ringing' || status === 'in-progress';
+/** The end that a carrier's record tells of; undefined while the call is on. */
+function endOf({ status, durationSeconds }: CarrierCall, at: number): CarrierEnd | undefined {
+  if (status === 'queued' || status === 'ringing' || status === 'in-progress') return undefined;
+  return { status, at, ...(durationSeconds === undefined ? {} : { durationSeconds }) };
 }
 
 /** The settlement decides: what an earlier attempt of the workflow has billed is what the read model tells. */

@@ -1,4 +1,4 @@
-import { Context, heartbeat } from '@temporalio/activity';
+import { Context } from '@temporalio/activity';
 import { runStateOf, type RunState } from '../src/calls/runs.js';
 import { ledgerAccountId as ledgerAccountOf } from '../src/domain/ids.js';
 import { compareBill, isFinalStatus, isUnfinished, readBills, type CallBill } from '../src/store/call-bills.js';
@@ -6,9 +6,10 @@ import type { Finding } from '../src/store/findings.js';
 import { isFreezing } from '../src/store/models/reconciliation.js';
 import type { MetCall, Walk } from '../src/store/reconciliation-walks.js';
 import type { TakenLease } from '../src/store/leases.js';
+import { whileBeating } from './while-beating.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
 
-/** One step of a round works no longer than this and leaves the rest to the next round. */
+/** A round audits, and walks through each kind of record, no longer than this and leaves the rest to the next. */
 const STEP_BUDGET_MS = 15_000;
 const ACCOUNTS_AT_ONCE = 100;
 const CALLS_AT_ONCE = 200;
@@ -61,12 +62,12 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     return found;
   }
 
-  async function compareWalk(walk: Walk, deadline: number): Promise<{ compared: number; found: number }> {
+  async function compareWalk(walk: Walk): Promise<{ compared: number; found: number }> {
     const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
     const until = new Date(Date.now() - ageSeconds * 1_000);
+    const deadline = Date.now() + STEP_BUDGET_MS;
     let [compared, found, more] = [0, 0, true];
     while (more && Date.now() < deadline) {
-      heartbeat();
       const step = await walks.next(walk, until, CALLS_AT_ONCE);
       for (const bill of await readBills(database, step.calls)) {
         if (walk === 'holds') await followHold(bill);
@@ -98,7 +99,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     return true;
   }
 
-  return {
+  const steps = {
     ...createReconciliationFollowUps({ ...deps, report, runOf, readSwept }),
 
     /**
@@ -112,7 +113,8 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         const step = await walks.nextAccounts(ACCOUNTS_AT_ONCE);
         for (const id of step.ids) {
           if (Date.now() >= deadline) break;
-          heartbeat();
+          // First, so that one account that cannot be read does not keep all others from their turn.
+          await step.done(id);
           await ledger.sweep(id);
           const balanced = (await ledger.audit(id)).balanced;
           const audit = balanced ? undefined : await ledger.audit(id);
@@ -121,7 +123,6 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
             const finding = { expected: { ...expected }, actual: { ...actual } };
             found += Number(await report({ kind: 'account_unbalanced', ledgerAccountId: id, ...finding }));
           }
-          await step.done(id);
           audited++;
         }
         ({ more } = step);
@@ -139,7 +140,6 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
       const queue = asked.values();
       const worker = async () => {
         for (const lease of queue) {
-          heartbeat();
           if (await checkLease(lease)) released++;
         }
       };
@@ -149,10 +149,9 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
 
     /** Compares settlements with calls, calls with settlements, and finds old holds that nothing has ended. */
     async compareRecords(): Promise<{ compared: number; found: number }> {
-      const deadline = Date.now() + STEP_BUDGET_MS;
       let [compared, found] = [0, 0];
       for (const walk of ['settlements', 'calls', 'holds'] as const) {
-        const result = await compareWalk(walk, deadline);
+        const result = await compareWalk(walk);
         compared += result.compared;
         found += result.found;
       }
@@ -167,6 +166,13 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         .set(open);
       return open;
     },
+  };
+  return {
+    auditLedgerAccounts: () => whileBeating(() => steps.auditLedgerAccounts()),
+    releaseLeases: () => whileBeating(() => steps.releaseLeases()),
+    compareRecords: () => whileBeating(() => steps.compareRecords()),
+    followUp: () => whileBeating(() => steps.followUp()),
+    countOpenFindings: () => steps.countOpenFindings(),
   };
 }
 

@@ -21,7 +21,9 @@ export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: Connect
   const uri = env.MONGODB_URI || runtime.mongodb_uri;
   if (uri === undefined) {
     const file = runtimeFile(env);
-    throw new CliError(`No database is known: set MONGODB_URI, or start the service first (${file} does not name one).`);
+    throw new CliError(
+      `No database is known: set MONGODB_URI, or start the service first (${file} does not name one).`,
+    );
   }
   const temporal = env.TEMPORAL_ADDRESS || runtime.temporal_address;
   const config = parseConfig({ ...env, MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal });

@@ -96,6 +96,8 @@ export function createReconciliationWalks(database: Database) {
         .lean<{ _id: string }[]>()
         .exec();
       const ids = found.map(({ _id }) => _id);
+      // The last turn ended with the last account.
+      if (ids.length === 0 && from !== '') await moveTo('accounts', { id: '' });
       const more = ids.length === limit;
       return {
         ids,
