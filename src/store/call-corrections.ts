@@ -1,5 +1,6 @@
 import type { Micros } from '../domain/money.js';
 import type { Database } from './database.js';
+import { correctionKey } from './ledger-keys.js';
 import type { LedgerEntryDocument } from './models/ledger.js';
 
 /** Corrections of one bill that are looked for; nobody corrects a call this often. */
@@ -14,7 +15,7 @@ export async function readCorrections(
   callId: string,
   reason: string,
 ): Promise<{ creditedMicros: Micros; number: number; repeated: boolean }> {
-  const keys = Array.from({ length: MAX_CORRECTIONS }, (_, index) => `C${callId}~${index + 1}`);
+  const keys = Array.from({ length: MAX_CORRECTIONS }, (_, index) => correctionKey(callId, index + 1));
   const entries = await database.ledgerEntries
     .find({ _id: { $in: keys } })
     .lean<LedgerEntryDocument[]>()

@@ -60,18 +60,24 @@ describe('reconciliation of damaged records', () => {
     const { money, accountId } = await stack.newAccount();
     await stack.ledger.sweep(money);
     await stack.entries.deleteOne(keyed(`T${accountId}~live~p1`));
+    const talking = { ledgerAccountId: money, callId: `call_${ulid()}`, maxDurationSeconds: 600 };
+    await stack.ledger.hold({ ...talking, window: 0 });
     const before = await stack.ledger.audit(money);
     expect((await stack.round()).newFindings).toBe(1);
     const lost = {
       kind: 'account_unbalanced',
-      expected: { availableMicros: 0, heldMicros: 0, creditedMicros: 0, billedMicros: 0 },
-      actual: { availableMicros: MONEY, heldMicros: 0, creditedMicros: MONEY, billedMicros: 0 },
+      expected: { availableMicros: -150_000, heldMicros: 150_000, creditedMicros: 0, billedMicros: 0 },
+      actual: { availableMicros: MONEY - 150_000, heldMicros: 150_000, creditedMicros: MONEY, billedMicros: 0 },
     };
     expect(await stack.openFindings(money)).toEqual([lost]);
     expect((await stack.ledger.frozen(money))?.reason).toContain('account_unbalanced');
     expect((await stack.round()).newFindings).toBe(0);
     expect(await stack.openFindings(money)).toEqual([lost]);
     expect(await stack.ledger.audit(money)).toEqual(before);
+
+    const another = { ...talking, callId: `call_${ulid()}`, window: 0 };
+    expect(await stack.ledger.hold(another)).toMatchObject({ grantedSeconds: 0, refusal: 'ACCOUNT_FROZEN' });
+    expect(await stack.ledger.hold({ ...talking, window: 1 })).toMatchObject({ grantedSeconds: 180 });
 
     const metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
     expect(metrics).toMatch(/callwright_reconciliation_findings\{[^}]*kind="account_unbalanced"[^}]*\} [1-9]/);
