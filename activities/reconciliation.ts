@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Context } from '@temporalio/activity';
 import { runStateOf, type RunState } from '../src/calls/runs.js';
 import { ledgerAccountId as ledgerAccountOf } from '../src/domain/ids.js';
 import { compareBill, isFinalStatus, isUnfinished, readBills, type CallBill } from '../src/store/call-bills.js';
 import type { Finding } from '../src/store/findings.js';
 import { isFreezing } from '../src/store/models/reconciliation.js';
+import type { LedgerAudit } from '../src/store/ledger.js';
 import type { MetCall, Walk } from '../src/store/reconciliation-walks.js';
 import type { TakenLease } from '../src/store/leases.js';
 import { whileBeating } from './while-beating.js';
@@ -119,9 +121,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
           const balanced = (await ledger.audit(id)).balanced;
           const audit = balanced ? undefined : await ledger.audit(id);
           if (audit?.balanced === false) {
-            const { operations: expected, account: actual } = audit;
-            const finding = { expected: { ...expected }, actual: { ...actual } };
-            found += Number(await report({ kind: 'account_unbalanced', ledgerAccountId: id, ...finding }));
+            found += Number(await report(unbalanced(id, audit)));
           }
           audited++;
         }
@@ -173,6 +173,17 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     compareRecords: () => whileBeating(() => steps.compareRecords()),
     followUp: () => whileBeating(() => steps.followUp()),
     countOpenFindings: () => steps.countOpenFindings(),
+  };
+}
+
+/** The audit covers the day's spending, too, which is no part of the amounts that it gives back. */
+function unbalanced(ledgerAccountId: string, { operations, account }: LedgerAudit): Finding {
+  const onlySpending = isDeepStrictEqual(operations, account);
+  return {
+    kind: 'account_unbalanced',
+    ledgerAccountId,
+    expected: { ...operations, ...(onlySpending ? { spendingOfDay: 'as its operations' } : {}) },
+    actual: { ...account, ...(onlySpending ? { spendingOfDay: 'another' } : {}) },
   };
 }
 

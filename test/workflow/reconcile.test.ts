@@ -105,6 +105,15 @@ describe('reconciliation of damaged records', () => {
     expect(await stack.openFindings(money)).toHaveLength(1);
   });
 
+  it('finds an altered counter of the day’s spending', async () => {
+    const { money } = await stack.newAccount();
+    await stack.database.ledgerAccounts.collection.updateOne(keyed(money), { $inc: { spentMicros: 1 } });
+    await stack.round();
+    expect(await stack.openFindings(money)).toMatchObject([
+      { kind: 'account_unbalanced', expected: { spendingOfDay: 'as its operations' } },
+    ]);
+  });
+
   it('finds an altered settlement and an altered bill, each side as it is', async () => {
     const call = await stack.completedCall();
     await stack.ledger.sweep(call.money);
