@@ -10,6 +10,9 @@ import { createLeases } from '../src/store/leases.js';
 import { createLedger } from '../src/store/ledger.js';
 import { createCallProjection } from '../src/store/projection.js';
 import type { ServerClock } from '../src/store/server-clock.js';
+import { createFindings } from '../src/store/findings.js';
+import { createReconciliationChecks } from '../src/store/reconciliation-checks.js';
+import { createReconciliationWalks } from '../src/store/reconciliation-walks.js';
 import type { Logger } from '../src/telemetry/logger.js';
 import { createWebhookSender } from '../src/webhooks/sender.js';
 import { createCarrierActivities } from './carrier.js';
@@ -17,11 +20,12 @@ import { createConversationActivities } from './conversation.js';
 import { createExtensionActivities } from './extension.js';
 import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
+import { createReconciliationActivities } from './reconciliation.js';
 import { createWebhookActivities } from './webhooks.js';
 
 export type Activities = ReturnType<typeof createActivities>;
 
-/** Everything a CallWorkflow may do to the world. Each is idempotent: Temporal may run any of them more than once. */
+/** Everything a workflow may do to the world. Each is idempotent: Temporal may run any of them more than once. */
 export function createActivities(deps: {
   config: Config;
   database: Database;
@@ -48,5 +52,15 @@ export function createActivities(deps: {
     ...createCarrierActivities({ ...stores, config, carriers }),
     ...createConversationActivities(stores),
     ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
+    ...createReconciliationActivities({
+      ...stores,
+      ...config.reconciliation,
+      database,
+      carriers,
+      logger,
+      findings: createFindings(database),
+      checks: createReconciliationChecks(database),
+      walks: createReconciliationWalks(database),
+    }),
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
+import { scheduleReconciliation } from '../src/calls/reconciler.js';
 import { parseConfig, type Config } from '../src/config.js';
 import { SEARCH_ATTRIBUTES } from '../src/domain/search-attributes.js';
 import { createIndexes, openDatabase } from '../src/store/database.js';
@@ -10,13 +11,16 @@ const SERVERS_WITHIN_MS = 180_000;
 const RETRY_MS = 2_000;
 
 /**
- * Prepares MongoDB and Temporal for the service: indexes and search attributes. Safe to repeat; run once per deployment,
- * before the roles start.
+ * Prepares MongoDB and Temporal for the service: indexes, search attributes and the reconciler's schedule. Safe to
+ * repeat; run once per deployment, before the roles start.
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env);
   await until('MongoDB', () => buildIndexes(config));
-  await until('Temporal', () => registerSearchAttributes(config));
+  await until('Temporal', async () => {
+    await registerSearchAttributes(config);
+    await scheduleReconciliation(config);
+  });
 }
 
 async function buildIndexes(config: Config): Promise<void> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_CALL_SECONDS } from './domain/hold-windows.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -30,6 +31,12 @@ const environment = z.object({
   WORKER_BUILD_ID: z.string().optional(),
   WORKER_DEPLOYMENT_NAME: z.string().default('callwright'),
   WORKER_MAX_CACHED_CALLS: z.coerce.number().int().positive().default(2_000),
+  WORKER_METRICS_ADDRESS: z
+    .string()
+    .regex(/^[^:\s]+:\d{1,5}$/, 'must be an address like 127.0.0.1:9464')
+    .optional(),
+  RECONCILE_HOLDS_AFTER_SECONDS: seconds.default(MAX_CALL_SECONDS + 900),
+  RECONCILE_GRACE_SECONDS: z.coerce.number().int().min(0).default(120),
   API_KEY_PEPPER: z.string().min(32).optional(),
   CARRIER: z.enum(['simulator', 'twilio']).optional(),
   CARRIER_FROM_NUMBER: z
@@ -129,6 +136,11 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
       buildId: values.WORKER_BUILD_ID,
       deploymentName: values.WORKER_DEPLOYMENT_NAME,
       maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
+      metricsAddress: values.WORKER_METRICS_ADDRESS,
+    },
+    reconciliation: {
+      holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
+      graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
     carriers: { live: liveCarrier(values, production), test: testCarrier(values) },

@@ -29,7 +29,7 @@ export interface WorkerDeps {
  */
 export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop } = deps;
-  installRuntime(logger);
+  installRuntime(config, logger);
   const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
   const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
   try {
@@ -69,13 +69,19 @@ function versioning({ worker }: Config) {
 }
 
 /** The SDK's runtime is one per process; its own lines go to our log, warnings and worse only. */
-function installRuntime(logger: Logger): void {
+function installRuntime({ worker }: Config, logger: Logger): void {
   const sdkLogger = new DefaultLogger('WARN', ({ level, message, meta }) => {
     const { error, workflowId } = (meta ?? {}) as { error?: unknown; workflowId?: unknown };
     logger[level === 'ERROR' ? 'error' : 'warn']({ err: error, workflowId }, message);
   });
   try {
-    Runtime.install({ logger: sdkLogger, shutdownSignals: [] });
+    Runtime.install({
+      logger: sdkLogger,
+      shutdownSignals: [],
+      ...(worker.metricsAddress === undefined
+        ? {}
+        : { telemetryOptions: { metrics: { prometheus: { bindAddress: worker.metricsAddress } } } }),
+    });
   } catch (error) {
     // A second worker in the process (tests run several) shares the runtime of the first.
     if (!(error instanceof IllegalStateError)) throw error;

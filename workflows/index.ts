@@ -1,1 +1,2 @@
 export { CallWorkflow } from './call.js';
+export { NotifyWorkflow, ReconcileWorkflow } from './reconcile.js';

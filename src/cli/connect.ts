@@ -17,8 +17,16 @@ export interface Connection {
  * @throws CliError when there is none, or it does not answer
  */
 export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: Connection) => Promise<T>): Promise<T> {
-  const uri = await findMongodbUri(env);
-  const config = parseConfig({ ...env, MONGODB_URI: uri });
+  const runtime = await readRuntime(env);
+  const uri = env.MONGODB_URI || runtime.mongodb_uri;
+  if (uri === undefined) {
+    const file = runtimeFile(env);
+    throw new CliError(
+      `No database is known: set MONGODB_URI, or start the service first (${file} does not name one).`,
+    );
+  }
+  const temporal = env.TEMPORAL_ADDRESS || runtime.temporal_address;
+  const config = parseConfig({ ...env, MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal });
   const database = await open(uri);
   try {
     return await work({ config, database });
@@ -27,25 +35,27 @@ export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: Connect
   }
 }
 
-async function findMongodbUri(env: NodeJS.ProcessEnv): Promise<string> {
-  if (env.MONGODB_URI) return env.MONGODB_URI;
-  const file = join(env.CALLWRIGHT_DATA_DIR || DATA_FOLDER, 'runtime.json');
-  const uri = await uriIn(file);
-  if (uri !== undefined) return uri;
-  throw new CliError(`No database is known: set MONGODB_URI, or start the service first (${file} does not name one).`);
+function runtimeFile(env: NodeJS.ProcessEnv): string {
+  return join(env.CALLWRIGHT_DATA_DIR || DATA_FOLDER, 'runtime.json');
 }
 
-async function uriIn(file: string): Promise<string | undefined> {
+/** Where the service of this folder runs; empty when none does. */
+async function readRuntime(env: NodeJS.ProcessEnv): Promise<{ mongodb_uri?: string; temporal_address?: string }> {
+  if (env.MONGODB_URI) return {};
+  const file = runtimeFile(env);
   let text: string;
   try {
     text = await readFile(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`);
   }
   try {
-    const runtime = JSON.parse(text) as { mongodb_uri?: unknown } | null;
-    return typeof runtime?.mongodb_uri === 'string' ? runtime.mongodb_uri : undefined;
+    const runtime = JSON.parse(text) as { mongodb_uri?: unknown; temporal_address?: unknown } | null;
+    const addresses: { mongodb_uri?: string; temporal_address?: string } = {};
+    if (typeof runtime?.mongodb_uri === 'string') addresses.mongodb_uri = runtime.mongodb_uri;
+    if (typeof runtime?.temporal_address === 'string') addresses.temporal_address = runtime.temporal_address;
+    return addresses;
   } catch {
     throw new CliError(`${file} is not valid JSON; start the service again to have it written anew.`);
   }

@@ -52,6 +52,7 @@ export function createProgram(process: CliProcess): Command {
   addAgentCommands(program, run);
   addNumberCommands(program, run);
   addMoneyCommands(program, run);
+  addReconciliationCommands(program, run);
   return program;
 }
 
@@ -220,4 +221,24 @@ function addMoneyCommands(program: Command, run: Run): void {
     .command('audit [account_id]')
     .description('compare every ledger account with the sum of its operations; exit 1 on a mismatch')
     .action((id) => run(async () => (await load()).auditLedger, id));
+}
+
+function addReconciliationCommands(program: Command, run: Run): void {
+  const load = () => import('./commands/reconciliation.js');
+  program
+    .command('reconcile')
+    .description('compare accounts, holds and calls now instead of within the minute; exit 1 if findings are open')
+    .action(() => run(async () => (await load()).reconcile));
+  const findings = program.command('findings').description('mismatches that reconciliation found');
+  findings
+    .command('list')
+    .description('findings that wait for somebody, oldest first')
+    .option('--all', 'resolved ones, too')
+    .action((options) => run(async () => (await load()).listFindings, options));
+  findings
+    .command('resolve <finding_id>')
+    .description('close a finding; its account takes calls again when none is open')
+    .requiredOption('--reason <text>', 'why it is closed; kept with it')
+    .option('--credit <usd>', 'give this much back to the account, as a correction for the call of the finding', usd)
+    .action((id, options) => run(async () => (await load()).resolveFinding, id, options));
 }

@@ -6,6 +6,7 @@ import type { AccountDocument } from '../store/models/account.js';
 import type { AgentDocument } from '../store/models/agent.js';
 import type { ApiKeyDocument } from '../store/models/api-key.js';
 import type { PhoneNumberDocument } from '../store/models/phone-number.js';
+import type { FindingDocument } from '../store/models/reconciliation.js';
 
 /** What commands show of each thing: snake_case names, absent where there is nothing. */
 export function accountView(account: AccountDocument) {
@@ -75,6 +76,22 @@ export function phoneNumberView(number: PhoneNumberDocument) {
     account_id: number.accountId,
     agent_id: number.agentId,
     created_at: number.createdAt.toISOString(),
+  });
+}
+
+export function findingView(finding: FindingDocument) {
+  return present({
+    finding_id: finding._id,
+    kind: finding.kind,
+    ledger_account_id: finding.ledgerAccountId,
+    call_id: finding.callId,
+    expected: finding.expected,
+    actual: finding.actual,
+    first_seen_at: finding.firstSeenAt.toISOString(),
+    last_seen_at: finding.lastSeenAt.toISOString(),
+    resolved_at: finding.resolvedAt?.toISOString(),
+    resolved_by: finding.resolvedBy,
+    reason: finding.reason,
   });
 }
 

@@ -27,3 +27,10 @@ export function completionEventId(callId: string): string {
 export function ledgerAccountId(accountId: string, mode: Mode): string {
   return `${accountId}~${mode}#0`;
 }
+
+/** Whose account a ledger account is. @throws RangeError when it is no ledger account's id */
+export function ownerOfLedgerAccount(ledgerAccount: string): { accountId: string; mode: Mode } {
+  const [, accountId, mode] = /^([A-Za-z0-9_-]+)~(live|test)#\d+$/.exec(ledgerAccount) ?? [];
+  if (accountId === undefined) throw new RangeError('not a ledger account id');
+  return { accountId, mode: mode === 'live' ? 'live' : 'test' };
+}

@@ -1,3 +1,4 @@
+import { scheduleReconciliation } from '../calls/reconciler.js';
 import { parseConfig, type Config } from '../config.js';
 import { createIndexes, openDatabase, type Database } from '../store/database.js';
 import { lockDataFolder } from './data-folder.js';
@@ -117,6 +118,7 @@ async function compose(
   undo.push(() => database.close());
   await createIndexes(database);
   const demo = await prepareDemoAccount({ database, config, dataFolder, webhookUrl: inbox.url });
+  await scheduleReconciliation(config);
 
   await together(failed, [
     addRole(options, processes, 'api', 'api', roleEnv),

@@ -13,6 +13,7 @@ import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/le
 import { paymentSchema } from './models/payment.js';
 import { phoneNumberSchema } from './models/phone-number.js';
 import { rateLimitSchema } from './models/rate-limit.js';
+import { checkSchema, cursorSchema, findingSchema } from './models/reconciliation.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
@@ -83,6 +84,9 @@ function modelsOn(connection: Connection) {
     leases: connection.model('Lease', leaseSchema),
     payments: connection.model('Payment', paymentSchema),
     rateLimits: connection.model('RateLimit', rateLimitSchema),
+    reconciliationChecks: connection.model('ReconciliationCheck', checkSchema),
+    reconciliationCursors: connection.model('ReconciliationCursor', cursorSchema),
+    reconciliationFindings: connection.model('ReconciliationFinding', findingSchema),
   };
 }
 

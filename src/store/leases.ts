@@ -12,6 +12,15 @@ export interface Leases {
   acquire(p: { accountId: string; mode: Mode; callId: string; limit: number }): Promise<LeaseAnswer>;
   /** Gives the place back, once, however often it is called; a place that was never taken is blocked from then on. */
   release(p: { accountId: string; mode: Mode; callId: string }): Promise<void>;
+  /** Every place that is taken, of all accounts. */
+  taken(): AsyncIterable<TakenLease>;
+}
+
+export interface TakenLease {
+  accountId: string;
+  mode: Mode;
+  callId: string;
+  acquiredAt: Date;
 }
 
 /**
@@ -96,7 +105,16 @@ export function createLeases(
     );
   }
 
-  return { acquire, release };
+  async function* taken(): AsyncIterable<TakenLease> {
+    for await (const { _id, leases } of documents.find({})) {
+      const [accountId = '', mode] = _id.split('~');
+      for (const [callId, { acquiredAt, releasedAt }] of Object.entries(leases ?? {})) {
+        if (acquiredAt && !releasedAt) yield { accountId, mode: mode === 'live' ? 'live' : 'test', callId, acquiredAt };
+      }
+    }
+  }
+
+  return { acquire, release, taken };
 }
 
 function documentId(p: { accountId: string; mode: Mode }): string {

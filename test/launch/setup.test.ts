@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
 import { openDatabase } from '../../src/store/database.js';
@@ -36,13 +36,16 @@ describe('deploy/setup', () => {
   });
   afterAll(() => connection.close());
 
-  it('builds the indexes and registers the search attributes, and may be repeated', async () => {
+  it('builds the indexes, registers the search attributes and schedules the reconciler, and may be repeated', async () => {
     for (let run = 0; run < 2; run++) {
       const { stdout } = await runSetup();
       expect(stdout).toMatch(/MongoDB is prepared\.\n(?:.*\n)*Temporal is prepared\.\n$/);
     }
     const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
     expect(Object.keys(customAttributes ?? {})).toEqual(expect.arrayContaining(Object.keys(SEARCH_ATTRIBUTES)));
+    const reconciler = new Client({ connection, namespace }).schedule.getHandle('reconcile-ledger');
+    expect((await reconciler.describe()).policies.overlap).toBe('SKIP');
+    await reconciler.delete();
 
     const prepared = await openDatabase(`${process.env['TEST_MONGODB_URI']}/${database}`);
     try {

@@ -6,7 +6,7 @@ let harness: Harness;
 let dialedAt: number[];
 
 beforeAll(async () => {
-  harness = await startHarness({ CARRIER_CALLS_PER_SECOND: '1' });
+  harness = await startHarness({ env: { CARRIER_CALLS_PER_SECOND: '1' } });
 }, 120_000);
 afterAll(() => harness.stop());
 beforeEach(async () => {

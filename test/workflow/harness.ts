@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime, Worker, type RuntimeOptions } from '@temporalio/worker';
 import { ulid } from 'ulid';
 import { createActivities } from '../../activities/create-activities.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
@@ -32,6 +32,7 @@ export class ScriptedCarrier implements Carrier {
   readonly limits: number[] = [];
   outcomes: DialOutcome[] = [];
   record: CarrierCall | undefined;
+  away = false;
   placed: CarrierCall[] = [];
   onHangUp: (() => Promise<void>) | undefined;
 
@@ -48,6 +49,7 @@ export class ScriptedCarrier implements Carrier {
     this.limits.push(seconds);
   }
   async fetch(): Promise<CarrierCall | undefined> {
+    if (this.away) throw new Error('the carrier is away');
     return this.record;
   }
   async findPlaced(): Promise<CarrierCall[]> {
@@ -57,23 +59,22 @@ export class ScriptedCarrier implements Carrier {
 
 export type Harness = Awaited<ReturnType<typeof startHarness>>;
 
-/** The real workflow and activities on a real database and a Temporal server whose clock the test moves. */
-export async function startHarness(env: Record<string, string> = {}) {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
-  const environment = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path: String(process.env.TEST_TIME_SKIPPING_PROGRAM) } },
-  });
-  await environment.connection.operatorService.addSearchAttributes({
-    namespace: 'default',
-    searchAttributes: Object.fromEntries(Object.keys(SEARCH_ATTRIBUTES).map((name) => [name, 2])),
-  });
+/**
+ * The real workflow and activities on a real database and a Temporal server whose clock the test moves, or with
+ * `realTime` on the development server.
+ */
+export async function startHarness(
+  options: { realTime?: boolean; env?: NodeJS.ProcessEnv; runtime?: RuntimeOptions } = {},
+) {
+  Runtime.install({ logger: new DefaultLogger('ERROR'), ...options.runtime });
+  const environment = await (options.realTime ? startRealTime() : startTimeSkipping());
   const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/workflow_${randomUUID()}`);
   await createIndexes(database);
   const config = parseConfig({
     NODE_ENV: 'test',
     TEMPORAL_ADDRESS: environment.address,
     TEMPORAL_TASK_QUEUE: `calls-${randomUUID()}`,
-    ...env,
+    ...options.env,
   });
   const logger = createLogger({ role: 'test', level: 'silent' });
   const carrier = new ScriptedCarrier();
@@ -109,6 +110,21 @@ export async function startHarness(env: Record<string, string> = {}) {
       await environment.teardown();
     },
   };
+}
+
+function startRealTime(): Promise<TestWorkflowEnvironment> {
+  return TestWorkflowEnvironment.createFromExistingServer({ address: String(process.env.TEST_TEMPORAL_ADDRESS) });
+}
+
+async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
+  const environment = await TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: String(process.env.TEST_TIME_SKIPPING_PROGRAM) } },
+  });
+  await environment.connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: Object.fromEntries(Object.keys(SEARCH_ATTRIBUTES).map((name) => [name, 2])),
+  });
+  return environment;
 }
 
 export interface TestCall {

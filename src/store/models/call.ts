@@ -81,3 +81,5 @@ export const callSchema = new Schema<CallDocument>(
 
 // Unique only so that every server builds it: the embedded one keeps no other kind of index, and lists page on it.
 callSchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
+// The reconciler walks calls in the order of their last change. Embedded servers skip it and scan.
+callSchema.index({ updatedAt: 1, _id: 1 });

@@ -114,6 +114,8 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
 
 // The embedded server skips it (it builds unique ones only) and scans; a real one sums an account's rows by it.
 ledgerEntrySchema.index({ ledgerAccountId: 1, epoch: 1 });
+// The reconciler walks settlements and holds in the order in which they were written.
+ledgerEntrySchema.index({ type: 1, at: 1, _id: 1 });
 
 // Unique only so that every server builds it; statements page on it.
 ledgerEntrySchema.index({ ledgerAccountId: 1, at: -1, _id: -1 }, { unique: true });

@@ -1,0 +1,163 @@
+import type { CarrierCall, Carriers } from '../src/carrier/port.js';
+import type { RunState } from '../src/calls/runs.js';
+import { outcomeOf, outcomeWithoutCarrier } from '../src/domain/call-outcome.js';
+import { newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/domain/call-state.js';
+import { ownerOfLedgerAccount } from '../src/domain/ids.js';
+import { summaryOfUnspoken } from '../src/domain/summary.js';
+import { isFinalStatus } from '../src/store/call-bills.js';
+import type { CallRequests } from '../src/store/call-requests.js';
+import type { CarrierBindings } from '../src/store/carrier-bindings.js';
+import type { ConversationResults } from '../src/store/conversation-results.js';
+import type { Leases } from '../src/store/leases.js';
+import type { Ledger } from '../src/store/ledger.js';
+import type { CallDocument } from '../src/store/models/call.js';
+import type { CallRequestDocument } from '../src/store/models/call-request.js';
+import type { ConversationResultDocument } from '../src/store/models/conversation-result.js';
+import type { CallProjection } from '../src/store/projection.js';
+import { conversationFields } from './conversation.js';
+
+export interface ClosedCallDeps {
+  carriers: Carriers;
+  bindings: CarrierBindings;
+  requests: CallRequests;
+  results: ConversationResults;
+  ledger: Ledger;
+  leases: Leases;
+  projection: CallProjection;
+}
+
+/** A record may lag behind its call, so the carrier's first denials are not believed. */
+const DENIALS_NEEDED = 3;
+
+/** What is known of a call that its workflow left. */
+interface Facts {
+  request: CallRequestDocument | null;
+  call: CallDocument | null;
+  result: ConversationResultDocument | null;
+}
+
+/**
+ * Ends a call whose workflow does so no more (an operator terminated it, or Temporal lost it) as the workflow would
+ * have: settled to the carrier's seconds, its place freed, its final status written. A call that is still on is hung up
+ * when its run is known to be closed or it is `overdue`; it ends in a later round.
+ * @param p.denials how often the carrier did not know the call before
+ * @returns whether it is over now
+ * @throws when carrier or ledger cannot be asked now
+ */
+export async function endClosedCall(
+  deps: ClosedCallDeps,
+  p: { callId: string; ledgerAccountId: string; run: Exclude<RunState, 'running'>; overdue: boolean; denials: number },
+): Promise<boolean> {
+  const { callId, ledgerAccountId } = p;
+  const { accountId, mode } = ownerOfLedgerAccount(ledgerAccountId);
+  const [request, call, result] = await Promise.all([
+    deps.requests.find(callId),
+    deps.projection.find(callId),
+    deps.results.find(callId),
+  ]);
+  const facts: Facts = { request, call: call?.accountId === undefined ? null : call, result };
+  const carrierSid = await carrierSidOf(deps.bindings, callId, request);
+  const record = carrierSid === undefined ? undefined : await deps.carriers[mode].fetch(carrierSid);
+  if (carrierSid !== undefined && record === undefined && p.denials < DENIALS_NEEDED) return false;
+  if (carrierSid !== undefined && record !== undefined && endOf(record, 0) === undefined) {
+    if (p.run === 'closed' || p.overdue) await deps.carriers[mode].hangUp(carrierSid);
+    return false;
+  }
+  const outcome = outcomeOfClosed(facts, record);
+  const { billedSeconds, billedMicros } = await deps.ledger.settle({
+    ledgerAccountId,
+    callId,
+    billedSeconds: outcome.billableSeconds,
+    estimated: outcome.estimated,
+  });
+  await deps.leases.release({ accountId, mode, callId });
+  await writeEnd(deps.projection, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
+  return true;
+}
+
+/** The carrier's call, after which no other can be bound: a late one is hung up, and what is void now stays void. */
+async function carrierSidOf(
+  bindings: CarrierBindings,
+  callId: string,
+  request: CallRequestDocument | null,
+): Promise<string | undefined> {
+  const { carrierSid } = request ?? {};
+  const row = carrierSid === undefined ? await bindings.close(callId) : await bindings.bind(callId, carrierSid);
+  return row.closed ? undefined : row.carrierSid;
+}
+
+/** COMPLETED when the carrier, or failing that the stored conversation, proves a talk; else FAILED for our own fault. */
+function outcomeOfClosed(facts: Facts, record: CarrierCall | undefined): CallOutcome {
+  const state = stateOf(facts);
+  const endedAt = record?.endedAt ?? state.mediaEnd?.at ?? facts.call?.updatedAt.getTime() ?? Date.now();
+  const end = record && endOf(record, endedAt);
+  const outcome = end ? outcomeOf(state, end) : state.mediaEnd && outcomeWithoutCarrier(state, endedAt);
+  if (outcome?.status === 'COMPLETED') return outcome;
+  return { status: 'FAILED', endReason: 'internal_error', endedAt, billableSeconds: 0, estimated: false };
+}
+
+/** The call's state as its stored facts tell it. Without another reason, its end is ours: nobody looked after it. */
+function stateOf({ request, call, result }: Facts): CallState {
+  const { endedAt, endReason: reason, agentAudioPlayed = false } = result ?? {};
+  const mediaEnd =
+    endedAt === undefined || reason === undefined
+      ? {}
+      : { mediaEnd: { reason, at: endedAt.getTime(), agentAudioPlayed } };
+  const talkedOut = reason !== undefined && reason !== 'carrier_stop';
+  return {
+    ...newCall(request?.direction ?? call?.direction ?? 'outbound'),
+    ...(call?.startTime === undefined ? {} : { answeredAt: call.startTime.getTime() }),
+    ...(result === null ? {} : { mediaStartedAt: result.startedAt.getTime() }),
+    ...mediaEnd,
+    ...(talkedOut ? {} : { hangUpCause: 'internal_error' }),
+  };
+}
+
+/** The end that a carrier's record tells of; undefined while the call is on. */
+function endOf({ status, durationSeconds }: CarrierCall, at: number): CarrierEnd | undefined {
+  if (status === 'queued' || status === 'ringing' || status === 'in-progress') return undefined;
+  return { status, at, ...(durationSeconds === undefined ? {} : { durationSeconds }) };
+}
+
+/** The settlement decides: what an earlier attempt of the workflow has billed is what the read model tells. */
+async function writeEnd(
+  projection: CallProjection,
+  p: {
+    callId: string;
+    facts: Facts;
+    carrierSid: string | undefined;
+    outcome: CallOutcome;
+    billedSeconds: number;
+    billedMicros: number;
+  },
+): Promise<void> {
+  const { callId, outcome, billedSeconds, billedMicros } = p;
+  const { call, result } = p.facts;
+  if (call === null) {
+    if (billedMicros === 0) await projection.bury(callId);
+    return;
+  }
+  if (isFinalStatus(call.status)) return;
+  const completed = outcome.status === 'COMPLETED' || billedSeconds > 0;
+  const status = completed ? 'COMPLETED' : 'FAILED';
+  const endReason = outcome.status === 'COMPLETED' ? outcome.endReason : 'internal_error';
+  const { endedAt } = outcome;
+  const startTime = call.startTime?.getTime() ?? (billedSeconds > 0 ? endedAt - billedSeconds * 1_000 : undefined);
+  await projection.apply(
+    {
+      callId,
+      sequence: call.sequence + 1,
+      at: Date.now(),
+      status,
+      endReason,
+      endTime: Math.max(endedAt, startTime ?? endedAt),
+      ...(startTime === undefined ? {} : { startTime }),
+      ...(p.carrierSid === undefined ? {} : { carrierSid: p.carrierSid }),
+    },
+    {
+      durationSeconds: billedSeconds,
+      costMicros: billedMicros,
+      ...(result === null ? { summary: summaryOfUnspoken(status, endReason) } : conversationFields(result)),
+    },
+  );
+}

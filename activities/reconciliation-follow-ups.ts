@@ -1,0 +1,157 @@
+import type { RunState } from '../src/calls/runs.js';
+import { MICROS_PER_SECOND, secondsCovered } from '../src/domain/money.js';
+import { ownerOfLedgerAccount } from '../src/domain/ids.js';
+import { isUnfinished, type CallBill } from '../src/store/call-bills.js';
+import type { Database } from '../src/store/database.js';
+import { findingId, type Finding, type Findings } from '../src/store/findings.js';
+import { readCorrections } from '../src/store/call-corrections.js';
+import type { CallRequestDocument } from '../src/store/models/call-request.js';
+import type { CheckDocument } from '../src/store/models/reconciliation.js';
+import type { ReconciliationChecks } from '../src/store/reconciliation-checks.js';
+import type { ReconciliationWalks } from '../src/store/reconciliation-walks.js';
+import type { Logger } from '../src/telemetry/logger.js';
+import { endClosedCall, type ClosedCallDeps } from './closed-call.js';
+
+export interface ReconciliationDeps extends ClosedCallDeps {
+  database: Database;
+  findings: Findings;
+  checks: ReconciliationChecks;
+  walks: ReconciliationWalks;
+  logger: Logger;
+  /** A hold without an ending is looked into when it is this old. */
+  holdLimitSeconds: number;
+  /** Records this young may still be on their way. */
+  graceSeconds: number;
+}
+
+interface FollowUpDeps extends ReconciliationDeps {
+  report: (finding: Finding) => Promise<boolean>;
+  runOf: (callId: string) => Promise<RunState>;
+  readSwept: (call: { callId: string; ledgerAccountId: string }) => Promise<CallBill | undefined>;
+}
+
+const CHECKS_PER_ROUND = 200;
+/** With the carrier away each question takes long; the rest waits for the next round. */
+const BUDGET_MS = 30_000;
+/** A carrier that has no figure for so long will not have one. */
+const ESTIMATE_STANDS_AFTER_MS = 3 * 24 * 60 * 60_000;
+const CORRECTION_REASON = 'The carrier counted fewer seconds than our clocks.';
+
+/** What a round does about the calls it met. */
+export function createReconciliationFollowUps(deps: FollowUpDeps) {
+  const { bindings, carriers, checks, database, findings, ledger, logger, requests, report, runOf, readSwept } = deps;
+
+  /** Ends a call that nobody ends. @returns whether that is done, and whether its webhook may still be owed */
+  async function followEnding(check: CheckDocument): Promise<{ over: boolean; ended: boolean; notify: boolean }> {
+    const { callId, ledgerAccountId, attempts } = check;
+    const request = await requests.find(callId);
+    const run = await runOf(callId);
+    const bill = await readSwept(check);
+    // Refused and expired calls have no read model, and no webhook.
+    const notify = run !== 'running' && request?.webhookUrl !== undefined && bill?.call !== null;
+    if (bill !== undefined && !isUnfinished(bill)) return { over: true, ended: false, notify };
+    if (run === 'running') {
+      // It ends its call itself, and gives its place and hold back only then: the walks meet it again until it does.
+      const over = bill?.settlement === null && !(await reportOverdue(check));
+      return { over, ended: false, notify: false };
+    }
+    const overdue = isOverdue(check, request);
+    if (!(await endClosedCall(deps, { callId, ledgerAccountId, run, overdue, denials: attempts }))) {
+      await reportOverdue(check);
+      return { over: false, ended: false, notify: false };
+    }
+    logger.warn({ callId, ledgerAccountId, run }, 'ended a call that its workflow left');
+    return { over: true, ended: true, notify };
+  }
+
+  /** @returns whether the call has taken longer than any call can */
+  async function reportOverdue(check: CheckDocument): Promise<boolean> {
+    const { callId, ledgerAccountId } = check;
+    if (!isOverdue(check, await requests.find(callId))) return false;
+    await report({ kind: 'hold_overdue', ledgerAccountId, callId, expected: { held: false }, actual: { held: true } });
+    return true;
+  }
+
+  function isOverdue({ addedAt }: CheckDocument, request: CallRequestDocument | null): boolean {
+    const since = request?.createdAt ?? addedAt;
+    return Date.now() - since.getTime() > deps.holdLimitSeconds * 1_000;
+  }
+
+  /** Gives back what our clocks counted beyond the carrier's figure. @returns whether there is nothing left to ask */
+  async function followEstimate(check: CheckDocument): Promise<{ over: boolean; corrected: boolean }> {
+    const { callId, ledgerAccountId, addedAt } = check;
+    const stands = Date.now() - addedAt.getTime() > ESTIMATE_STANDS_AFTER_MS;
+    const settlement = (await readSwept(check))?.settlement;
+    const binding = await bindings.find(callId);
+    if (!settlement || !binding || binding.closed) return { over: true, corrected: false };
+    const record = await carriers[ownerOfLedgerAccount(ledgerAccountId).mode].fetch(binding.carrierSid);
+    const seconds = secondsOf(record);
+    if (seconds === undefined) return { over: stands, corrected: false };
+    const { billedMicros = 0, heldMicros = 0 } = settlement;
+    const payableMicros = Math.min(seconds, secondsCovered(heldMicros)) * MICROS_PER_SECOND;
+    // What an operator has given back already is not given back again.
+    const { creditedMicros, number, repeated } = await readCorrections(database, callId, CORRECTION_REASON);
+    const amountMicros = billedMicros - creditedMicros - payableMicros;
+    if (repeated || amountMicros <= 0) return { over: true, corrected: false };
+    await ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason: CORRECTION_REASON });
+    logger.info({ callId, ledgerAccountId, seconds }, 'corrected an estimated bill to the figure of the carrier');
+    return { over: true, corrected: true };
+  }
+
+  return {
+    /**
+     * Looks at the calls that are due: ends those that nobody ends, and corrects estimates. What cannot be done now is
+     * put off, each time for longer.
+     * @returns `notify`: calls that are over whose webhook their workflow may not have sent
+     */
+    async followUp(): Promise<{ ended: number; corrected: number; notify: string[] }> {
+      const deadline = Date.now() + BUDGET_MS;
+      const done = { ended: 0, corrected: 0, notify: [] as string[] };
+      for (const check of await checks.due(CHECKS_PER_ROUND)) {
+        if (Date.now() > deadline) break;
+        try {
+          let over: boolean;
+          if (check.kind === 'estimate') {
+            const estimate = await followEstimate(check);
+            ({ over } = estimate);
+            if (estimate.corrected) done.corrected++;
+          } else {
+            const ending = await followEnding(check);
+            ({ over } = ending);
+            if (ending.ended) done.ended++;
+            if (ending.notify) done.notify.push(check.callId);
+            if (over) await closeOverdue(check);
+          }
+          await (over ? checks.remove(check) : checks.postpone(check));
+        } catch (error) {
+          // The carrier or the ledger could not be asked; one call must not keep the others waiting.
+          logger.warn({ err: error, callId: check.callId, kind: check.kind }, 'a call could not be reconciled now');
+          await checks.postpone(check);
+          if (check.kind === 'ending') await reportOverdue(check);
+        }
+      }
+      return done;
+    },
+  };
+
+  /** The one finding that ends by itself: the money is no longer held. */
+  async function closeOverdue({ callId, ledgerAccountId }: CheckDocument): Promise<void> {
+    const id = findingId({ kind: 'hold_overdue', callId, ledgerAccountId });
+    await findings.resolve({ id, by: 'reconciler', reason: 'The call is over and its hold is settled.' });
+  }
+}
+
+/** Seconds that the carrier counts; undefined while it has not said, 0 for a call that it never connected. */
+function secondsOf(record: Awaited<ReturnType<FollowUpDeps['carriers']['live']['fetch']>>): number | undefined {
+  switch (record?.status) {
+    case 'completed':
+      return record.durationSeconds;
+    case 'busy':
+    case 'failed':
+    case 'no-answer':
+    case 'canceled':
+      return 0;
+    default:
+      return undefined;
+  }
+}

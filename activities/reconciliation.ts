@@ -1,0 +1,195 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Context } from '@temporalio/activity';
+import { runStateOf, type RunState } from '../src/calls/runs.js';
+import { ledgerAccountId as ledgerAccountOf } from '../src/domain/ids.js';
+import { compareBill, isFinalStatus, isUnfinished, readBills, type CallBill } from '../src/store/call-bills.js';
+import type { Finding } from '../src/store/findings.js';
+import { isFreezing } from '../src/store/models/reconciliation.js';
+import type { LedgerAudit } from '../src/store/ledger.js';
+import type { MetCall, Walk } from '../src/store/reconciliation-walks.js';
+import type { TakenLease } from '../src/store/leases.js';
+import { whileBeating } from './while-beating.js';
+import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
+
+/** A round audits, and walks through each kind of record, no longer than this and leaves the rest to the next. */
+const STEP_BUDGET_MS = 15_000;
+const ACCOUNTS_AT_ONCE = 100;
+const CALLS_AT_ONCE = 200;
+/** Places asked about in one round; of more, a random choice, so that each has its turn. */
+const LEASES_PER_ROUND = 1_000;
+const QUESTIONS_AT_ONCE = 8;
+/** No call lasts longer than its ringing, its maximum and this. */
+const CALL_MARGIN_SECONDS = 300;
+
+/**
+ * The steps of a round of reconciliation. Each compares records, writes what does not match into the book of findings,
+ * and changes money only by the ledger's own operations. Any number of rounds may run at once.
+ */
+export function createReconciliationActivities(deps: ReconciliationDeps) {
+  const { database, ledger, leases, requests, findings, checks, walks, logger } = deps;
+
+  /** Writes a finding down; an open mismatch stops new calls of its account. @returns whether it is new */
+  async function report(finding: Finding): Promise<boolean> {
+    const { kind, ledgerAccountId, callId, expected, actual } = finding;
+    const state = await findings.record(finding);
+    if (state === 'resolved') return false;
+    if (isFreezing(kind)) await ledger.freeze(ledgerAccountId, `reconciliation: ${kind}`);
+    if (state === 'open') return false;
+    logger.error({ kind, ledgerAccountId, callId, expected, actual }, 'reconciliation found a mismatch');
+    Context.current()
+      .metricMeter.createCounter('callwright_reconciliation_findings', 'finding', 'Mismatches found by reconciliation')
+      .add(1, { kind });
+    return true;
+  }
+
+  const runOf = (callId: string): Promise<RunState> => runStateOf(Context.current().client, callId);
+
+  /** Entries of operations that are decided but not written out yet would look like lost ones. */
+  async function readSwept(call: Pick<MetCall, 'callId' | 'ledgerAccountId'>): Promise<CallBill | undefined> {
+    await ledger.sweep(call.ledgerAccountId);
+    return (await readBills(database, [call]))[0];
+  }
+
+  /** Compares one call of a walk, and leaves what is to be done about it to `followUp`. @returns new findings */
+  async function compare(bill: CallBill): Promise<number> {
+    const final = bill.call !== null && isFinalStatus(bill.call.status);
+    if (isUnfinished(bill) && !final) {
+      await checks.add('ending', bill);
+      return 0;
+    }
+    if (compareBill(bill).length === 0) return 0;
+    const again = await readSwept(bill);
+    let found = 0;
+    for (const finding of again ? compareBill(again) : []) found += Number(await report(finding));
+    return found;
+  }
+
+  async function compareWalk(walk: Walk): Promise<{ compared: number; found: number }> {
+    const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
+    const until = new Date(Date.now() - ageSeconds * 1_000);
+    const deadline = Date.now() + STEP_BUDGET_MS;
+    let [compared, found, more] = [0, 0, true];
+    while (more && Date.now() < deadline) {
+      const step = await walks.next(walk, until, CALLS_AT_ONCE);
+      for (const bill of await readBills(database, step.calls)) {
+        if (walk === 'holds') await followHold(bill);
+        else found += await compare(bill);
+      }
+      for (const call of step.calls) if (call.estimated) await checks.add('estimate', call);
+      await step.done();
+      compared += step.calls.length;
+      ({ more } = step);
+    }
+    return { compared, found };
+  }
+
+  async function followHold(bill: CallBill): Promise<void> {
+    if (bill.settlement === null && (await readSwept(bill))?.settlement === null) await checks.add('ending', bill);
+  }
+
+  /** @returns whether the place was given back */
+  async function checkLease(lease: TakenLease): Promise<boolean> {
+    const { callId, accountId, mode } = lease;
+    const run = await runOf(callId);
+    const request = run === 'running' ? await requests.find(callId) : null;
+    const limitSeconds = request && request.ringTimeoutSeconds + request.maxDurationSeconds + CALL_MARGIN_SECONDS;
+    const overlong = limitSeconds !== null && Date.now() - lease.acquiredAt.getTime() > limitSeconds * 1_000;
+    if (run === 'running' && !overlong) return false;
+    await leases.release({ accountId, mode, callId });
+    logger.warn({ callId, accountId, mode, run }, 'released the place of a call that is over');
+    if (run !== 'running') await checks.add('ending', { callId, ledgerAccountId: ledgerAccountOf(accountId, mode) });
+    return true;
+  }
+
+  const steps = {
+    ...createReconciliationFollowUps({ ...deps, report, runOf, readSwept }),
+
+    /**
+     * Adds up ledger accounts in turn and compares each with its document, while calls go on. An account that does not
+     * add up is read twice before that is said.
+     */
+    async auditLedgerAccounts(): Promise<{ audited: number; found: number }> {
+      const deadline = Date.now() + STEP_BUDGET_MS;
+      let [audited, found, more] = [0, 0, true];
+      while (more && Date.now() < deadline) {
+        const step = await walks.nextAccounts(ACCOUNTS_AT_ONCE);
+        for (const id of step.ids) {
+          if (Date.now() >= deadline) break;
+          // First, so that one account that cannot be read does not keep all others from their turn.
+          await step.done(id);
+          await ledger.sweep(id);
+          const balanced = (await ledger.audit(id)).balanced;
+          const audit = balanced ? undefined : await ledger.audit(id);
+          if (audit?.balanced === false) {
+            found += Number(await report(unbalanced(id, audit)));
+          }
+          audited++;
+        }
+        ({ more } = step);
+      }
+      return { audited, found };
+    },
+
+    /** Gives back the places of calls whose workflow is over, or that last longer than any call may. */
+    async releaseLeases(): Promise<{ released: number }> {
+      const oldest = Date.now() - deps.graceSeconds * 1_000;
+      const taken: TakenLease[] = [];
+      for await (const lease of leases.taken()) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
+      const asked = taken.length <= LEASES_PER_ROUND ? taken : shuffled(taken).slice(0, LEASES_PER_ROUND);
+      let released = 0;
+      const queue = asked.values();
+      const worker = async () => {
+        for (const lease of queue) {
+          if (await checkLease(lease)) released++;
+        }
+      };
+      await Promise.all(Array.from({ length: QUESTIONS_AT_ONCE }, worker));
+      return { released };
+    },
+
+    /** Compares settlements with calls, calls with settlements, and finds old holds that nothing has ended. */
+    async compareRecords(): Promise<{ compared: number; found: number }> {
+      let [compared, found] = [0, 0];
+      for (const walk of ['settlements', 'calls', 'holds'] as const) {
+        const result = await compareWalk(walk);
+        compared += result.compared;
+        found += result.found;
+      }
+      return { compared, found };
+    },
+
+    /** How many findings wait for an operator; also as a gauge, for alerts. */
+    async countOpenFindings(): Promise<number> {
+      const open = (await findings.list()).length;
+      Context.current()
+        .metricMeter.createGauge('callwright_reconciliation_open_findings', 'int', 'finding', 'Findings to be resolved')
+        .set(open);
+      return open;
+    },
+  };
+  return {
+    auditLedgerAccounts: () => whileBeating(() => steps.auditLedgerAccounts()),
+    releaseLeases: () => whileBeating(() => steps.releaseLeases()),
+    compareRecords: () => whileBeating(() => steps.compareRecords()),
+    followUp: () => whileBeating(() => steps.followUp()),
+    countOpenFindings: () => steps.countOpenFindings(),
+  };
+}
+
+/** The audit covers the day's spending, too, which is no part of the amounts that it gives back. */
+function unbalanced(ledgerAccountId: string, { operations, account }: LedgerAudit): Finding {
+  const onlySpending = isDeepStrictEqual(operations, account);
+  return {
+    kind: 'account_unbalanced',
+    ledgerAccountId,
+    expected: { ...operations, ...(onlySpending ? { spendingOfDay: 'as its operations' } : {}) },
+    actual: { ...account, ...(onlySpending ? { spendingOfDay: 'another' } : {}) },
+  };
+}
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, at: Math.random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,111 @@
+import { userInfo } from 'node:os';
+import { reconcileNow } from '../../calls/reconciler.js';
+import { ServiceError } from '../../domain/errors.js';
+import { usdFromMicros, type Micros } from '../../domain/money.js';
+import { readCorrections } from '../../store/call-corrections.js';
+import { createFindings } from '../../store/findings.js';
+import { createLedger } from '../../store/ledger.js';
+import type { FindingDocument, FindingFacts } from '../../store/models/reconciliation.js';
+import type { Connection } from '../connect.js';
+import { formatUsd, type Output } from '../output.js';
+import { CliError } from '../run.js';
+import { findingView } from '../views.js';
+
+const ROUND_WITHIN_MS = 120_000;
+const MAX_REASON_LENGTH = 500;
+
+/** Runs one round now and shows what it found. */
+export async function reconcile({ config, database }: Connection, out: Output) {
+  const round = await reconcileNow(config, ROUND_WITHIN_MS).catch((error: unknown) => {
+    const reason = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : '';
+    throw new CliError(`The round could not be run (Temporal at ${config.temporal.address}): ${reason}`);
+  });
+  const open = await createFindings(database).list();
+  await out.record(open.length === 0 ? 'Everything adds up.' : 'Findings are open; see `callwright findings list`.', {
+    audited_accounts: round.auditedAccounts,
+    compared_calls: round.comparedCalls,
+    ended_calls: round.endedCalls,
+    corrected_bills: round.correctedBills,
+    released_places: round.releasedLeases,
+    new_findings: round.newFindings,
+    open_findings: open.length,
+    ...(out.json ? { findings: open.map(findingView) } : {}),
+  });
+  if (!out.json && open.length > 0) await showFindings(out, open);
+  if (open.length > 0) throw new CliError(`${open.length} findings are open.`);
+}
+
+export async function listFindings({ database }: Connection, out: Output, options: { all?: boolean }) {
+  await showFindings(out, await createFindings(database).list({ all: options.all === true }));
+}
+
+/** Closes a finding, with a correction where that is asked for; the last one open gives the account free. */
+export async function resolveFinding(
+  { database }: Connection,
+  out: Output,
+  id: string,
+  options: { reason: string; credit?: Micros },
+) {
+  const findings = createFindings(database);
+  const ledger = createLedger(database);
+  const reason = options.reason.trim();
+  if (reason === '' || reason.length > MAX_REASON_LENGTH) {
+    throw new ServiceError('MISSING_PARAMS', `The reason must have 1 to ${MAX_REASON_LENGTH} characters.`);
+  }
+  const finding = await findings.find(id);
+  if (!finding) throw new ServiceError('NOT_FOUND', `There is no finding ${id}.`);
+  if (finding.resolvedAt) throw new CliError(`The finding ${id} is resolved already.`);
+  const { ledgerAccountId, callId } = finding;
+  if (options.credit !== undefined) {
+    if (callId === undefined) {
+      throw new ServiceError('MISSING_PARAMS', 'Only the bill of a call can be corrected; credit an account by topup.');
+    }
+    await ledger.sweep(ledgerAccountId);
+    const { number } = await readCorrections(database, callId, reason);
+    await ledger.correct({ ledgerAccountId, callId, number, amountMicros: options.credit, reason });
+  }
+  await findings.resolve({ id, by: userInfo().username, reason });
+  const frozen = await findings.areFreezing(ledgerAccountId);
+  if (!frozen) await ledger.unfreeze(ledgerAccountId);
+  await out.record(frozen ? 'Resolved; other findings keep the account from new calls.' : 'Resolved.', {
+    finding_id: id,
+    ledger_account_id: ledgerAccountId,
+    frozen,
+    ...(options.credit === undefined
+      ? {}
+      : { credited_usd: usdFromMicros(options.credit), credited_micros: options.credit }),
+    reason,
+  });
+}
+
+async function showFindings(out: Output, findings: readonly FindingDocument[]): Promise<void> {
+  await out.table(
+    findings.map(findingView),
+    {
+      finding_id: 'Finding',
+      ledger_account_id: 'Ledger account',
+      first_seen_at: 'First seen',
+      expected: 'Expected',
+      actual: 'Actual',
+      state: 'State',
+    },
+    findings.map((finding) => ({
+      ...findingView(finding),
+      expected: factsOf(finding.expected),
+      actual: factsOf(finding.actual),
+      state: finding.resolvedAt ? `resolved: ${finding.reason ?? ''}` : 'open',
+    })),
+  );
+}
+
+/** One fact a line; amounts in USD. */
+function factsOf(facts: FindingFacts): string {
+  return Object.entries(facts)
+    .map(([name, value]) => {
+      const amount = /^(.*)Micros$/.exec(name)?.[1];
+      return amount !== undefined && typeof value === 'number'
+        ? `${amount} ${formatUsd(value)} USD`
+        : `${name} ${String(value)}`;
+    })
+    .join('\n');
+}

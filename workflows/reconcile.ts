@@ -1,0 +1,62 @@
+import { ApplicationFailure, ParentClosePolicy, proxyActivities, startChild } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { Activities } from '../activities/create-activities.js';
+import { notifyWorkflowId, type ReconciliationRound } from '../src/domain/reconciliation.js';
+import { deliverWebhook } from './activity-proxies.js';
+
+/** Bounded steps: what one leaves, the next round goes on with. */
+const steps = proxyActivities<
+  Pick<Activities, 'auditLedgerAccounts' | 'releaseLeases' | 'compareRecords' | 'followUp' | 'countOpenFindings'>
+>({
+  startToCloseTimeout: '5m',
+  heartbeatTimeout: '60s',
+  retry: { initialInterval: '1s', maximumInterval: '10s', maximumAttempts: 3 },
+});
+
+/**
+ * One round of reconciliation, each minute: is every account the sum of its operations, has every hold an ending, do
+ * calls and ledger tell the same? A step that fails does not keep the others from their work.
+ */
+export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
+  const failed: string[] = [];
+  const step = async <T>(name: string, work: Promise<T>): Promise<T | undefined> =>
+    work.catch(() => {
+      failed.push(name);
+      return undefined;
+    });
+
+  const audit = await step('audit', steps.auditLedgerAccounts());
+  const leases = await step('leases', steps.releaseLeases());
+  const records = await step('records', steps.compareRecords());
+  const followUp = await step('follow-up', steps.followUp());
+  await Promise.all((followUp?.notify ?? []).map(notifyLater));
+  const openFindings = await step('findings', steps.countOpenFindings());
+  if (failed.length > 0) throw ApplicationFailure.nonRetryable(`These steps failed: ${failed.join(', ')}.`);
+  return {
+    auditedAccounts: audit?.audited ?? 0,
+    comparedCalls: records?.compared ?? 0,
+    endedCalls: followUp?.ended ?? 0,
+    correctedBills: followUp?.corrected ?? 0,
+    releasedLeases: leases?.released ?? 0,
+    newFindings: (audit?.found ?? 0) + (records?.found ?? 0),
+    openFindings: openFindings ?? 0,
+  };
+}
+
+/** Sends the completion webhook of a call whose own workflow cannot; attempts already made are counted. */
+export async function NotifyWorkflow(input: { callId: string }): Promise<void> {
+  await deliverWebhook(input);
+}
+
+async function notifyLater(callId: string): Promise<void> {
+  try {
+    await startChild(NotifyWorkflow, {
+      workflowId: notifyWorkflowId(callId),
+      args: [{ callId }],
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
