@@ -19,8 +19,9 @@ export async function readHistories() {
 /** Saves a call's history under a name; done once for each kind of call, and again only when old calls are all over. */
 async function saveHistory(harness: Harness, callId: string, name: string): Promise<void> {
   const history = await harness.environment.client.workflow.getHandle(callId).fetchHistory();
-  // Who ran it is no part of the story, and names a machine.
-  const anonymous = (key: string, value: unknown) => (key === 'identity' ? 'worker' : value);
+  // Who ran it and where is no part of the story, and names a machine.
+  const anonymous = (key: string, value: unknown) =>
+    key === 'identity' ? 'worker' : key === 'stackTrace' ? '' : value;
   const json = JSON.stringify(JSON.parse(historyToJSON(history)), anonymous, 1);
   await writeFile(path.join(FOLDER, `${name}.json`), `${json}\n`);
 }
