@@ -1,3 +1,4 @@
+import { mongo } from 'mongoose';
 import { CallServiceUnavailable } from '../../calls/gateway.js';
 import { ERRORS, errorObject } from '../../contract/errors.js';
 import { ServiceError } from '../../domain/errors.js';
@@ -40,20 +41,8 @@ export function refusalOf(error: unknown): ServiceError {
   return new ServiceError('INTERNAL_ERROR', 'Something went wrong on our side.');
 }
 
-const DATABASE_AWAY = new Set([
-  'MongoNetworkError',
-  'MongoNetworkTimeoutError',
-  'MongoServerSelectionError',
-  'MongooseServerSelectionError',
-  'MongoNotConnectedError',
-  'MongoClientClosedError',
-  'MongoTopologyClosedError',
-  'MongoPoolClearedError',
-  'PoolClearedOnNetworkError',
-  'MongoPoolClosedError',
-  'MongoWaitQueueTimeoutError',
-  'MongoOperationTimeoutError',
-]);
+/** What a server answers while it stops, starts or hands over; the same operation may succeed in a moment. */
+const SERVER_BUSY_CODES = new Set([6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
 /** Labels by which the database says that the same operation may succeed on another try, such as during a failover. */
 const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
@@ -61,9 +50,12 @@ const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
 /** Whether an error says that the database did not answer, or not as a primary. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (DATABASE_AWAY.has(error.name)) return true;
+  if (error.name === 'MongooseServerSelectionError') return true;
+  if (error instanceof mongo.MongoServerError) {
+    return SERVER_BUSY_CODES.has(Number(error.code)) || TRANSIENT_LABELS.some((label) => error.hasErrorLabel(label));
+  }
+  // What the driver says by itself is of connections, pools and time; only a wrong argument is our own fault.
+  if (error instanceof mongo.MongoError) return !(error instanceof mongo.MongoInvalidArgumentError);
   // What mongoose throws at once while there is no connection; it has no class of its own.
-  if (error.name === 'MongooseError' && error.message.includes('bufferCommands')) return true;
-  const { hasErrorLabel } = error as { hasErrorLabel?: (label: string) => boolean };
-  return typeof hasErrorLabel === 'function' && TRANSIENT_LABELS.some((label) => hasErrorLabel.call(error, label));
+  return error.name === 'MongooseError' && error.message.includes('bufferCommands');
 }
