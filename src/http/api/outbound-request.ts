@@ -38,13 +38,18 @@ export async function outboundCallOf(
 ): Promise<Omit<CallRequestDocument, '_id' | 'createdAt'>> {
   const { account, mode } = principal;
   const { config } = deps;
-  const agent = request.agent_id === undefined ? undefined : await agentOf(deps.agents, account._id, request.agent_id);
+  // Test mode calls from a number of its own.
+  const [agent, numbers] = await Promise.all([
+    request.agent_id === undefined ? undefined : agentOf(deps.agents, account._id, request.agent_id),
+    mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
+  ]);
   const to = request.to_phone_number;
   refuseDestination(to, account.destinationCaps ?? [], [
     account.allowedCountryPrefixes ?? [],
     config.calls.allowedCountryPrefixes,
   ]);
-  const from = await fromNumber(deps, principal, agent);
+  const from =
+    mode === 'test' ? TEST_FROM_NUMBER : (agent?.phoneNumber ?? numbers[0]?._id ?? config.carriers[mode].fromNumber);
   if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');
   const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
   return {
@@ -116,15 +121,4 @@ function refuseDestination(
   if (isBlockedDestination(to, caps)) {
     throw new ServiceError('DESTINATION_NOT_ALLOWED', 'This account may not call numbers of this range.');
   }
-}
-
-async function fromNumber(
-  deps: OutboundDeps,
-  { account, mode }: Principal,
-  agent: AgentDocument | undefined,
-): Promise<string> {
-  if (mode === 'test') return TEST_FROM_NUMBER;
-  if (agent?.phoneNumber !== undefined) return agent.phoneNumber;
-  const [first] = await deps.phoneNumbers.list(account._id);
-  return first?._id ?? deps.config.carriers.live.fromNumber;
 }
