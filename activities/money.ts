@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { windowRequest } from '../src/domain/hold-windows.js';
 import { ledgerAccountId, type Mode } from '../src/domain/ids.js';
 import type { ReservationAnswer } from '../src/domain/signals.js';
 import { summaryOfUnspoken } from '../src/domain/summary.js';
@@ -47,6 +48,14 @@ export function createMoneyActivities(deps: Deps) {
       const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode);
       const lease = await leases.acquire({ accountId, mode, callId, limit });
       if (!lease.granted) {
+        // Clients are told of the day's limit first: waiting for a place would not help them.
+        if (dailySpendCapMicros !== undefined) {
+          const first = windowRequest(0, 0, maxDurationSeconds, windows).micros;
+          const spent = await ledger.spentToday(ledgerAccountId(accountId, mode));
+          if (spent + first > dailySpendCapMicros) {
+            return { outcome: 'refused', refusal: { outcome: 'refused', code: 'SPEND_LIMIT_EXCEEDED' } };
+          }
+        }
         const { current } = lease;
         return {
           outcome: 'refused',

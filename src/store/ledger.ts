@@ -22,6 +22,7 @@ import {
   type Settlement,
   type TopUpRequest,
 } from './ledger-operations.js';
+import { spendingAt } from './ledger-spending.js';
 import { createLedgerStorage, type LedgerStorage } from './ledger-storage.js';
 import { createTurns } from './ledger-turns.js';
 import type { LedgerAccountDocument, LedgerFreeze } from './models/ledger.js';
@@ -71,6 +72,8 @@ export interface Ledger {
   unfreeze(ledgerAccountId: string): Promise<void>;
   /** Why and since when an account is frozen; null: it is not. */
   frozen(ledgerAccountId: string): Promise<LedgerFreeze | null>;
+  /** Billed and held of the UTC day, in micro-USD: what a daily cap is compared with. */
+  spentToday(ledgerAccountId: string): Promise<Micros>;
   balance(ledgerAccountId: string): Promise<Balance>;
   /** Compares the account with the sum of its operations, while others go on writing. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
@@ -116,6 +119,8 @@ export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = 
       }),
     unfreeze: (id) => storage.consistently((session) => session.setFreeze(id, null)),
     frozen: (id) => storage.consistently(async (session) => (await readAccount(session, id, [])).frozen ?? null),
+    spentToday: (id) =>
+      storage.consistently(async (session) => spendingAt(await readAccount(session, id, []), settings.now()).micros),
     balance: (id) => storage.consistently(async (session) => balanceOf(await readAccount(session, id, []))),
     audit: (id) => storage.consistently((session) => auditAccount(session, id)),
     accounts: async (accountId) => {

@@ -366,6 +366,13 @@ describe('a call that is refused', () => {
     expect(await call.balance()).toMatchObject({ heldMicros: 0 });
   });
 
+  it('for the day’s spending limit says so, also when no place is free', async () => {
+    const { answer, call } = await placeCall(harness, { concurrentCalls: 0, dailySpendCapMicros: 149_999 });
+    expect(answer).toEqual({ outcome: 'refused', code: 'SPEND_LIMIT_EXCEEDED' });
+    await call.result();
+    expect(await call.balance()).toMatchObject({ heldMicros: 0 });
+  });
+
   it('that could not be reserved in time is voided, buried and never dialed', async () => {
     const { answer, call } = await placeCall(harness, { answerWithinMs: 1 });
     expect(answer).toEqual({ outcome: 'expired' });

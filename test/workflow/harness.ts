@@ -156,12 +156,13 @@ export async function placeCall(
     seconds?: number;
     webhookUrl?: string;
     concurrentCalls?: number;
+    dailySpendCapMicros?: number;
     /** Of an account that is there already. */
     accountId?: string;
   } = {},
 ) {
   const { database, environment, gateway } = harness;
-  const { seconds = 36_000, webhookUrl, concurrentCalls, accountId, ...input } = options;
+  const { seconds = 36_000, webhookUrl, concurrentCalls, dailySpendCapMicros, accountId, ...input } = options;
   const accounts = createAccounts(database);
   const account = await accounts.create({
     name: 'Test',
@@ -169,6 +170,7 @@ export async function placeCall(
     ...(accountId === undefined ? {} : { accountId }),
   });
   if (concurrentCalls !== undefined) await accounts.setLimits(account._id, { concurrentCalls });
+  if (dailySpendCapMicros !== undefined) await accounts.setLimits(account._id, { dailySpendCapMicros });
   const direction: Direction = input.direction ?? 'outbound';
   const callId = input.callId ?? `call_${ulid()}`;
   const moneyAt = ledgerAccountId(account._id, 'live');
