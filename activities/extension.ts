@@ -1,14 +1,11 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Carriers } from '../src/carrier/port.js';
-import { forecastEnd } from '../src/domain/hold-windows.js';
+import { carrierTimeLimit, forecastEnd } from '../src/domain/hold-windows.js';
 import { ledgerAccountId } from '../src/domain/ids.js';
 import { limitsOf, type Accounts } from '../src/store/accounts.js';
 import type { Ledger } from '../src/store/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
 import type { CallOfAccount } from './money.js';
-
-/** Carriers may refuse a shorter limit; shorter ends are kept by the workflow's timers. */
-const MIN_TIME_LIMIT_SECONDS = 60;
 
 interface Deps {
   accounts: Accounts;
@@ -72,7 +69,7 @@ export function createExtensionActivities({ accounts, ledger, carriers, projecti
         ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
       });
       if (hold.grantedSeconds > 0 && carrierSid !== undefined) {
-        await carriers[mode].limitTo(carrierSid, Math.max(MIN_TIME_LIMIT_SECONDS, hold.heldSeconds));
+        await carriers[mode].limitTo(carrierSid, carrierTimeLimit(hold.heldSeconds));
       }
       const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;
       const endsAfterSeconds = isForced ? Math.min(hold.heldSeconds, maxDurationSeconds) : null;

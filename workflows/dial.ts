@@ -1,5 +1,6 @@
 import { ActivityFailure, condition, sleep, TimeoutFailure } from '@temporalio/workflow';
 import { isCancelCause } from '../src/domain/call-outcome.js';
+import { carrierTimeLimit } from '../src/domain/hold-windows.js';
 import type { EndReason } from '../src/domain/call-state.js';
 import { closeBinding, dialCallee, durable } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
@@ -10,9 +11,6 @@ const MAX_TRIES = 3;
 
 /** After an ambiguous try the carrier's calls are listed at 2, 5 and 10 s; a callback may tell sooner. */
 const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
-
-/** The carrier's own limit of a first window: a minute at least, or it may refuse the figure. */
-const FIRST_TIME_LIMIT_SECONDS = 60;
 
 /** Asks the carrier for the call in its turn: once, unless a try is proven not to have dialed. */
 export async function dial(call: CallRun, firstTurn: NonNullable<Turn>): Promise<void> {
@@ -44,7 +42,7 @@ export async function dial(call: CallRun, firstTurn: NonNullable<Turn>): Promise
 async function placeCall(call: CallRun, { slotAt }: NonNullable<Turn>) {
   const { callId, mode, ringTimeoutSeconds } = call.input;
   try {
-    const timeLimitSeconds = Math.max(FIRST_TIME_LIMIT_SECONDS, call.heldSeconds);
+    const timeLimitSeconds = carrierTimeLimit(call.heldSeconds);
     return await dialCallee({
       callId,
       mode,

@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import { extensionLeadMs, forecastLeadMs, HOLD_WINDOW_SECONDS } from '../src/domain/hold-windows.js';
+import { carrierTimeLimit, extensionLeadMs, forecastLeadMs, HOLD_WINDOW_SECONDS } from '../src/domain/hold-windows.js';
 import type { Activities } from '../activities/create-activities.js';
 import type { EndReason } from '../src/domain/call-state.js';
 import { durable, extendWithin } from './activity-proxies.js';
@@ -8,9 +8,6 @@ import { isEnding } from './ring.js';
 
 /** Carriers tell times in whole seconds, so the real answer may be up to this much later than the one they name. */
 const CARRIER_CLOCK_STEP_MS = 999;
-
-/** The carrier's limit may not be shorter than a minute; shorter ends are kept by our own timers. */
-const MIN_TIME_LIMIT_SECONDS = 60;
 
 /** Less than this before a window is held, there is no point in a look at the balance. */
 const MIN_LOOK_AHEAD_MS = 2_000;
@@ -81,7 +78,7 @@ async function extend(
 function limitInbound(call: CallRun): void {
   const { carrierSid } = call.state;
   if (carrierSid === undefined) return;
-  const seconds = Math.max(MIN_TIME_LIMIT_SECONDS, call.heldSeconds);
+  const seconds = carrierTimeLimit(call.heldSeconds);
   // Our own timers end the call as well; a carrier that cannot be told is no reason to end it now.
   call.track(durable.limitCall({ mode: call.input.mode, carrierSid, seconds }).catch(() => undefined));
 }

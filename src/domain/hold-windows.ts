@@ -61,3 +61,11 @@ export function forecastEnd(
   const { seconds, micros } = windowRequest(window, heldSeconds, maxDurationSeconds, windows);
   return seconds > 0 && availableMicros < micros ? heldSeconds + secondsCovered(availableMicros) : undefined;
 }
+
+/** Carriers may refuse a shorter limit of a call than a minute; shorter ends are kept by our own timers. */
+const MIN_TIME_LIMIT_SECONDS = 60;
+
+/** The limit to ask of the carrier for a call that is paid for this long, in seconds from the answer. */
+export function carrierTimeLimit(heldSeconds: number): number {
+  return Math.max(MIN_TIME_LIMIT_SECONDS, heldSeconds);
+}

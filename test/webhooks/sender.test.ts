@@ -239,7 +239,7 @@ describe('a worker that dies in an attempt', () => {
     expect(second).toMatchObject({ number: 2, outcome: 'delivered' });
   });
 
-  it('leaves the wait after its attempt as long as any', async () => {
+  it('does not shorten or lengthen the wait after its attempt', async () => {
     const callId = await endedCall();
     await abandon(callId, 2, 7_000);
     const result = await sender().attempt(callId);
