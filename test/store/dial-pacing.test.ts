@@ -10,6 +10,8 @@ const RATE = 10;
 
 interface Dial {
   accountId: string;
+  /** The moment it was given, and the one at which it dialed. */
+  slotAt: number;
   at: number;
 }
 
@@ -43,13 +45,13 @@ describe('dial slots on the database', () => {
         await sleep(answer.askAgainAt - answer.now);
         continue;
       }
-      if (await pacing.awaitSlot(carrier, answer.slotAt, 3_000)) return { accountId, at: await now() };
+      const { slotAt } = answer;
+      if (await pacing.awaitSlot(carrier, slotAt, 3_000)) return { accountId, slotAt, at: await now() };
     }
   }
 
-  function mostInASecond(dials: readonly Dial[]): number {
-    const times = dials.map(({ at }) => at);
-    return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
+  function mostWithin(ms: number, times: readonly number[]): number {
+    return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
   }
 
   it('let no more calls through than the carrier takes, however many workers ask for many accounts at once', async () => {
@@ -58,9 +60,13 @@ describe('dial slots on the database', () => {
       ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(accountSid, accountId))),
     );
     expect(dials).toHaveLength(45);
-    expect(mostInASecond(dials)).toBeLessThanOrEqual(RATE);
+    const slots = dials.map(({ slotAt }) => slotAt);
+    const times = dials.map(({ at }) => at);
+    expect(mostWithin(1_000, slots)).toBeLessThanOrEqual(RATE);
+    // Four clock readings and a busy machine blur each moment by some ten ms; a slot given out twice would double the count.
+    expect(mostWithin(750, times)).toBeLessThanOrEqual(RATE);
     // 45 slots of 105 ms are 4.6 s; five times that would mean that slots are wasted.
-    const span = Math.max(...dials.map(({ at }) => at)) - Math.min(...dials.map(({ at }) => at));
+    const span = Math.max(...times) - Math.min(...times);
     expect(span).toBeLessThan(23_000);
   });
 
