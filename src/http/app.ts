@@ -31,6 +31,7 @@ import { createFailureLimiter, createRateLimiter } from './middleware/rate-limit
 import { requestId } from './middleware/request-id.js';
 import { securityHeaders } from './middleware/security.js';
 import { createPaymentWebhook } from './payments/webhook.js';
+import { createPortalPages } from './portal/pages.js';
 import { createRouters, unmatched, type Handlers } from './router.js';
 
 export interface AppDeps {
@@ -58,6 +59,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   for (const router of createRouters({ config, authenticator, handlers: createHandlers(deps, authenticator) })) {
     app.use(router.routes());
   }
+  app.use(createPortalPages());
   app.use(unmatched({ config, authenticator }));
   return app;
 }

@@ -17,7 +17,7 @@ export function describeRuntime(p: {
   return {
     base_url: config.publicBaseUrl,
     stream_url: config.streamUrl,
-    portal_url: `${config.publicBaseUrl}/docs`,
+    portal_url: `${config.publicBaseUrl}/portal`,
     carrier_url: config.carriers.test.baseUrl,
     temporal_address: config.temporal.address,
     temporal_ui_url: p.temporalUiUrl,

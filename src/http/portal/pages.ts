@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { ServiceError } from '../../domain/errors.js';
+import type { ApiContext } from '../context.js';
+
+/** Everything comes from our own origin; nothing runs that stands in the page itself. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+const ASSET = /^\/portal\/assets\/([A-Za-z0-9_-]+-[A-Za-z0-9]{8}\.(?:js|css))$/;
+const PAGE = /^\/portal(\/[\w%.~-]*)*$/;
+const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
+
+interface StoredFile {
+  plain: Buffer;
+  gzipped: Buffer;
+}
+
+/**
+ * The developer portal's files, as the build made them: one page for every address under /portal, whose script finds out
+ * what to show, and its assets, whose names change with their content.
+ */
+export function createPortalPages(folder = builtFolder()) {
+  const files = new Map<string, Promise<StoredFile>>();
+
+  function fileOf(name: string): Promise<StoredFile> {
+    const known = files.get(name);
+    if (known !== undefined) return known;
+    const reading = readFile(join(folder, name)).then(async (plain) => ({
+      plain,
+      gzipped: await promisify(gzip)(plain, { level: 9 }),
+    }));
+    files.set(name, reading);
+    reading.catch(() => files.delete(name));
+    return reading;
+  }
+
+  async function send(ctx: ApiContext, name: string): Promise<void> {
+    let file: StoredFile;
+    try {
+      file = await fileOf(name);
+    } catch {
+      throw new ServiceError('NOT_FOUND', 'There is no such file.');
+    }
+    const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+    ctx.vary('Accept-Encoding');
+    if (isGzipped) ctx.set('Content-Encoding', 'gzip');
+    ctx.type = TYPES[extname(name)] ?? 'application/octet-stream';
+    ctx.body = isGzipped ? file.gzipped : file.plain;
+  }
+
+  /** Takes what the routes left of /portal. */
+  return async function portalPages(ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next();
+    const asset = ASSET.exec(ctx.path)?.[1];
+    if (asset !== undefined) {
+      await send(ctx, join('assets', asset));
+      ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
+      return undefined;
+    }
+    if (!PAGE.test(ctx.path) || ctx.path.startsWith('/portal/assets')) return next();
+    await send(ctx, 'index.html');
+    ctx.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': PAGE_POLICY });
+    return undefined;
+  };
+}
+
+/** `dist/portal`, from the build as well as from the sources. */
+function builtFolder(): string {
+  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    if (existsSync(join(folder, 'package.json'))) return join(folder, 'dist/portal');
+  }
+  return join(__dirname, 'dist/portal');
+}

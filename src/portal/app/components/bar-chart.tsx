@@ -1,0 +1,42 @@
+interface Bar {
+  label: string;
+  value: number;
+  /** What the value is, in words. */
+  text: string;
+}
+
+const HEIGHT = 180;
+const LEFT = 8;
+const BOTTOM = 22;
+
+/** Bars on one scale; the figures themselves stand in the table below each chart. */
+export function BarChart({ bars, title }: { bars: readonly Bar[]; title: string }) {
+  const width = 720;
+  const most = Math.max(...bars.map(({ value }) => value), 0);
+  const step = (width - LEFT) / Math.max(1, bars.length);
+  const height = (value: number) => (most === 0 ? 0 : (value / most) * (HEIGHT - BOTTOM - 8));
+  const every = Math.ceil(bars.length / 8);
+  return (
+    <svg class="chart" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={title}>
+      <line x1={LEFT} x2={width} y1={HEIGHT - BOTTOM} y2={HEIGHT - BOTTOM} />
+      {bars.map(({ label, value, text }, index) => (
+        <g key={label}>
+          <rect
+            x={LEFT + index * step + step * 0.15}
+            width={Math.min(step * 0.7, 60)}
+            y={HEIGHT - BOTTOM - height(value)}
+            height={height(value)}
+            rx="2"
+          >
+            <title>{`${label}: ${text}`}</title>
+          </rect>
+          {index % every === 0 ? (
+            <text x={LEFT + index * step + step * 0.15} y={HEIGHT - 6}>
+              {label}
+            </text>
+          ) : null}
+        </g>
+      ))}
+    </svg>
+  );
+}

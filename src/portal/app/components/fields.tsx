@@ -1,0 +1,132 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+interface FieldProps {
+  label: string;
+  hint?: ComponentChildren;
+  error?: string | undefined;
+  children: (attributes: { id: string; 'aria-invalid'?: 'true'; 'aria-describedby'?: string }) => ComponentChildren;
+}
+
+/** A label, its control, a hint, and the server's word on it. */
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId();
+  const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        ...(error === undefined ? {} : { 'aria-invalid': 'true' as const }),
+        ...(described.length === 0 ? {} : { 'aria-describedby': described.join(' ') }),
+      })}
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error === undefined ? null : (
+        <p class="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ControlProps<T> {
+  label: string;
+  name: string;
+  value: T;
+  error?: string | undefined;
+  hint?: ComponentChildren;
+  onChange: (value: T) => void;
+}
+
+export function TextField(
+  p: ControlProps<string> & {
+    type?: 'text' | 'email' | 'password' | 'tel' | 'url' | 'number' | 'date';
+    autocomplete?: string;
+    placeholder?: string;
+  },
+) {
+  return (
+    <Field label={p.label} hint={p.hint} error={p.error}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          name={p.name}
+          // Preact's types want a literal here; every one of ours is a text control.
+          type={(p.type ?? 'text') as 'text'}
+          value={p.value}
+          autocomplete={p.autocomplete ?? 'off'}
+          placeholder={p.placeholder ?? ''}
+          onInput={(event) => p.onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function TextArea(p: ControlProps<string> & { rows?: number; monospace?: boolean }) {
+  return (
+    <Field label={p.label} hint={p.hint} error={p.error}>
+      {(attributes) => (
+        <textarea
+          {...attributes}
+          name={p.name}
+          rows={p.rows ?? 6}
+          class={p.monospace ? 'mono' : ''}
+          value={p.value}
+          onInput={(event) => p.onChange(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function SelectField(p: ControlProps<string> & { options: readonly { value: string; label: string }[] }) {
+  return (
+    <Field label={p.label} hint={p.hint} error={p.error}>
+      {(attributes) => (
+        <select
+          {...attributes}
+          name={p.name}
+          value={p.value}
+          onChange={(event) => p.onChange(event.currentTarget.value)}
+        >
+          {p.options.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function CheckField(p: ControlProps<boolean>) {
+  const id = useId();
+  return (
+    <div class="field field-check">
+      <input
+        id={id}
+        name={p.name}
+        type="checkbox"
+        checked={p.value}
+        onChange={(event) => p.onChange(event.currentTarget.checked)}
+      />
+      <label for={id}>{p.label}</label>
+      {p.hint === undefined ? null : <p class="hint">{p.hint}</p>}
+    </div>
+  );
+}
+
+export function SubmitButton({ busy, children }: { busy: boolean; children: ComponentChildren }) {
+  return (
+    <button type="submit" class="button button-main" aria-disabled={busy}>
+      {busy ? 'Working…' : children}
+    </button>
+  );
+}

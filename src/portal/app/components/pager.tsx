@@ -1,0 +1,62 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { PageOf } from '../types';
+
+/**
+ * Pages of a cursor-paged list: forward by the answer's cursor, back by those gone through. A change of `key` (another
+ * filter, another mode) begins anew.
+ */
+export function useCursor(key: string) {
+  const [trail, setTrail] = useState<readonly string[]>([]);
+  useEffect(() => setTrail([]), [key]);
+  return {
+    cursor: trail.at(-1),
+    page: trail.length + 1,
+    forward: (cursor: string) => setTrail((before) => [...before, cursor]),
+    back: () => setTrail((before) => before.slice(0, -1)),
+  };
+}
+
+export function Pager({ of: list, cursor }: { of: PageOf<unknown>; cursor: ReturnType<typeof useCursor> }) {
+  const next = list.next_cursor;
+  if (cursor.page === 1 && next === undefined) return null;
+  const step = (label: string, act: (() => void) | undefined) => (
+    <button type="button" class="button" disabled={act === undefined} onClick={act ?? (() => undefined)}>
+      {label}
+    </button>
+  );
+  return (
+    <nav class="pager" aria-label="Pages of the list">
+      {step('Newer', cursor.page > 1 ? cursor.back : undefined)}
+      <span class="quiet">Page {cursor.page}</span>
+      {step('Older', next === undefined ? undefined : () => cursor.forward(next))}
+    </nav>
+  );
+}
+
+export function Table({
+  label,
+  head,
+  children,
+}: {
+  label: string;
+  head: readonly string[];
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="table-wrap" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <thead>
+          <tr>
+            {head.map((title) => (
+              <th scope="col" key={title}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,77 @@
+import { useState } from 'preact/hooks';
+import type { Call } from '../../../contract/management/calls.js';
+import { duration, usd, words } from '../format';
+import { usePortal } from '../session';
+import { isFinal, useCall } from '../use-call';
+import { useForm } from '../use-form';
+import { Failure } from './feedback';
+import { SubmitButton, TextField } from './fields';
+import { Status } from './values';
+
+/** Numbers of the simulated carrier that are worth a try. */
+const SCRIPTS = [
+  ['+12025550111', 'answers the demo agent’s questions'],
+  ['+12025550100', 'talks, says goodbye, hangs up'],
+  ['+12025550101', 'is busy'],
+  ['+12025550105', 'is a voicemail'],
+] as const;
+
+/** Places a call and shows it live, from ringing to its outcome. */
+export function TestCall({ agentId }: { agentId: string }) {
+  const { api, mode } = usePortal();
+  const [callId, setCallId] = useState<string>();
+  const form = useForm({ to_phone_number: '+12025550111' }, async (values) => {
+    const call = await api.post<Call>('/calls', { ...values, agent_id: agentId });
+    setCallId(call.call_id);
+  });
+
+  return (
+    <section class="card" aria-label="Test call">
+      <h2>{mode === 'test' ? 'Test call' : 'Call'}</h2>
+      <form onSubmit={(event) => void form.submit(event)} noValidate>
+        <Failure>{form.failure}</Failure>
+        <TextField
+          label="Number to call"
+          type="tel"
+          hint={
+            mode === 'test' ? 'In test mode a simulated person answers.' : 'A real phone rings, and the call is billed.'
+          }
+          {...form.field('to_phone_number')}
+        />
+        {mode === 'test' ? (
+          <ul class="quiet">
+            {SCRIPTS.map(([number, what]) => (
+              <li key={number}>
+                <button type="button" class="button button-link" onClick={() => form.set({ to_phone_number: number })}>
+                  {number}
+                </button>{' '}
+                {what}
+              </li>
+            ))}
+          </ul>
+        ) : null}
+        <SubmitButton busy={form.busy}>{mode === 'test' ? 'Place a test call' : 'Place the call'}</SubmitButton>
+      </form>
+      {callId === undefined ? null : <Progress key={callId} callId={callId} />}
+    </section>
+  );
+}
+
+function Progress({ callId }: { callId: string }) {
+  const { api, mode } = usePortal();
+  const call = useCall(api, mode, callId);
+  if (call.state === 'failed') return <Failure>{call.error.message}</Failure>;
+  if (call.data === undefined) return <p role="status">Dialing…</p>;
+  const { status, end_reason, duration_seconds, cost, summary } = call.data;
+  return (
+    <div class="notice" role="status">
+      <p>
+        <Status of={status} /> {end_reason === undefined ? '' : words(end_reason)}
+        {duration_seconds === undefined ? '' : ` · ${duration(duration_seconds)}`}
+        {cost === undefined ? '' : ` · ${usd(cost)}`}
+      </p>
+      {summary === undefined ? null : <p>{summary}</p>}
+      <a href={`/portal/calls/${callId}`}>{isFinal(call.data) ? 'See the whole call' : 'Watch the call'}</a>
+    </div>
+  );
+}

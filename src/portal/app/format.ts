@@ -1,0 +1,23 @@
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+
+export const localTime = (iso: string) => DATE.format(new Date(iso));
+export const localClock = (iso: string) => CLOCK.format(new Date(iso));
+export const utcTime = (iso: string) => `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
+
+/** USD as people read it: cents, and more digits only where they say something. */
+export function usd(amount: number): string {
+  const digits = Number.isInteger(Math.round(amount * 1e6) / 1e4) ? 2 : 4;
+  return new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', minimumFractionDigits: digits }).format(
+    amount,
+  );
+}
+
+/** 75 is `1:15`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}
+
+/** `callee_hangup` is `callee hangup`. */
+export const words = (code: string) => code.replaceAll('_', ' ');

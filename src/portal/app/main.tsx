@@ -1,0 +1,75 @@
+import { render } from 'preact';
+import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from 'preact-iso';
+import { useEffect } from 'preact/hooks';
+import { Skeleton } from './components/feedback';
+import { Shell } from './layout';
+import { PortalProvider, usePortal } from './session';
+
+const LogIn = lazy(() => import('./pages/log-in').then((page) => page.LogIn));
+const SignUp = lazy(() => import('./pages/sign-up').then((page) => page.SignUp));
+const Start = lazy(() => import('./pages/start').then((page) => page.Start));
+const Calls = lazy(() => import('./pages/calls').then((page) => page.Calls));
+const Call = lazy(() => import('./pages/call').then((page) => page.Call));
+const Agents = lazy(() => import('./pages/agents').then((page) => page.Agents));
+const AgentEditor = lazy(() => import('./pages/agent-editor').then((page) => page.AgentEditor));
+const Numbers = lazy(() => import('./pages/numbers').then((page) => page.Numbers));
+const Usage = lazy(() => import('./pages/usage').then((page) => page.Usage));
+const Keys = lazy(() => import('./pages/keys').then((page) => page.Keys));
+const Webhooks = lazy(() => import('./pages/webhooks').then((page) => page.Webhooks));
+const Settings = lazy(() => import('./pages/settings').then((page) => page.Settings));
+const Missing = () => <p>There is no such page.</p>;
+
+const DOORS = ['/portal/log-in', '/portal/sign-up'];
+
+/** Who is not logged in sees the door, and after it the page they came for. */
+function Portal() {
+  const { session } = usePortal();
+  const { url, path, route } = useLocation();
+  const atDoor = DOORS.includes(path);
+
+  useEffect(() => {
+    if (session === undefined && !atDoor) route(`/portal/log-in?to=${encodeURIComponent(url)}`, true);
+  }, [session, atDoor, url]);
+
+  if (atDoor) {
+    return (
+      <div class="door">
+        <main id="content">
+          <Router>
+            <Route path="/portal/log-in" component={LogIn} />
+            <Route path="/portal/sign-up" component={SignUp} />
+          </Router>
+        </main>
+      </div>
+    );
+  }
+  if (session === undefined) return <Skeleton />;
+  return (
+    <Shell>
+      <Router>
+        <Route path="/portal" component={Start} />
+        <Route path="/portal/calls" component={Calls} />
+        <Route path="/portal/calls/:id" component={Call} />
+        <Route path="/portal/agents" component={Agents} />
+        <Route path="/portal/agents/:id" component={AgentEditor} />
+        <Route path="/portal/numbers" component={Numbers} />
+        <Route path="/portal/usage" component={Usage} />
+        <Route path="/portal/keys" component={Keys} />
+        <Route path="/portal/webhooks" component={Webhooks} />
+        <Route path="/portal/settings" component={Settings} />
+        <Route default component={Missing} />
+      </Router>
+    </Shell>
+  );
+}
+
+render(
+  <LocationProvider scope="/portal">
+    <ErrorBoundary>
+      <PortalProvider waiting={<Skeleton />}>
+        <Portal />
+      </PortalProvider>
+    </ErrorBoundary>
+  </LocationProvider>,
+  document.getElementById('app') ?? document.body,
+);

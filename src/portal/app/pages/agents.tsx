@@ -1,0 +1,53 @@
+import type { Agent } from '../../../contract/management/agents.js';
+import { Loaded } from '../components/feedback';
+import { Pager, Table, useCursor } from '../components/pager';
+import { Time } from '../components/values';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import type { PageOf } from '../types';
+import { useData } from '../use-data';
+
+export function Agents() {
+  const { api } = usePortal();
+  const cursor = useCursor('agents');
+  const agents = useData(cursor.cursor ?? '', (signal) =>
+    api.get<PageOf<Agent>>('/agents', { limit: 25, cursor: cursor.cursor }, signal),
+  );
+  const create = (
+    <a class="button button-main" href="/portal/agents/new">
+      New agent
+    </a>
+  );
+  return (
+    <Page title="Agents" actions={create}>
+      <Loaded
+        of={agents}
+        isEmpty={(list) => list.data.length === 0}
+        empty="An agent is what talks on your calls: an instruction, a voice, a language. Make the first one."
+      >
+        {(list) => (
+          <>
+            <Table label="Agents" head={['Name', 'Voice', 'Language', 'Agent id', 'Changed']}>
+              {list.data.map((agent) => (
+                <tr key={agent.agent_id}>
+                  <td>
+                    <a href={`/portal/agents/${agent.agent_id}`}>{agent.name}</a>
+                  </td>
+                  <td>{agent.voice}</td>
+                  <td>{agent.language}</td>
+                  <td>
+                    <code>{agent.agent_id}</code>
+                  </td>
+                  <td>
+                    <Time at={agent.updated_at} />
+                  </td>
+                </tr>
+              ))}
+            </Table>
+            <Pager of={list} cursor={cursor} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

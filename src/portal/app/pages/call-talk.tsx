@@ -1,0 +1,57 @@
+import { useRef } from 'preact/hooks';
+import type { Call, Transcript } from '../../../contract/management/calls.js';
+import { queryText } from '../api';
+import { Loaded } from '../components/feedback';
+import { duration } from '../format';
+import { usePortal } from '../session';
+import { useData } from '../use-data';
+
+/** The recording with the transcript beside it: each turn plays from where it was said. */
+export function Talk({ call }: { call: Call }) {
+  const { api, mode } = usePortal();
+  const player = useRef<HTMLAudioElement>(null);
+  const transcript = useData(`${mode} ${call.call_id} ${call.updated_at}`, (signal) =>
+    api.get<Transcript>(`/calls/${call.call_id}/transcript`, {}, signal),
+  );
+
+  function playFrom(ms: number): void {
+    if (player.current === null) return;
+    player.current.currentTime = ms / 1_000;
+    void player.current.play();
+  }
+
+  return (
+    <>
+      {call.has_recording ? (
+        <audio
+          ref={player}
+          controls
+          preload="metadata"
+          aria-label="Recording: left the caller, right the agent"
+          src={`/calls/${call.call_id}/recording${queryText({ mode })}`}
+        />
+      ) : null}
+      <Loaded of={transcript} isEmpty={({ turns }) => turns.length === 0} empty="Nothing was said, or it was erased.">
+        {({ turns }) => (
+          <div class="talk">
+            {turns.map((turn) => (
+              <button
+                key={`${turn.start_ms} ${turn.speaker}`}
+                type="button"
+                class={turn.speaker}
+                disabled={!call.has_recording}
+                onClick={() => playFrom(turn.start_ms)}
+              >
+                <small>
+                  {turn.speaker} · {duration(turn.start_ms / 1_000)}
+                  {turn.latency_ms === undefined ? '' : ` · answered in ${(turn.latency_ms / 1_000).toFixed(1)} s`}
+                </small>
+                {turn.text}
+              </button>
+            ))}
+          </div>
+        )}
+      </Loaded>
+    </>
+  );
+}

@@ -1,0 +1,213 @@
+import { useRoute } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import type { Call as CallView, TimelineEvent } from '../../../contract/management/calls.js';
+import { Confirm } from '../components/dialog';
+import { Failure, Loaded } from '../components/feedback';
+import { Table } from '../components/pager';
+import { Copy, Status, Time } from '../components/values';
+import { WebhookAttempts } from '../components/webhook-attempts';
+import { duration, localClock, usd, utcTime, words } from '../format';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import { isFinal, useCall } from '../use-call';
+import { Talk } from './call-talk';
+
+export function Call() {
+  const { api, mode } = usePortal();
+  const { params } = useRoute();
+  const call = useCall(api, mode, params['id'] ?? '');
+  return (
+    <Page title="Call" actions={call.data === undefined ? null : <Actions call={call.data} reload={call.reload} />}>
+      <Loaded of={call}>{(data) => <Sections call={data} reload={call.reload} />}</Loaded>
+    </Page>
+  );
+}
+
+function Actions({ call, reload }: { call: CallView; reload: () => void }) {
+  const { api, session } = usePortal();
+  const [asking, setAsking] = useState(false);
+  const [failure, setFailure] = useState<string>();
+  const act = (path: string) =>
+    api.post(`/calls/${call.call_id}/${path}`).then(reload, (error: Error) => setFailure(error.message));
+  return (
+    <>
+      <Failure>{failure}</Failure>
+      {isFinal(call) ? null : (
+        <button type="button" class="button button-bad" onClick={() => void act('cancel')}>
+          {call.status === 'IN_PROGRESS' ? 'Hang up' : 'Cancel'}
+        </button>
+      )}
+      {isFinal(call) && call.erased_at === undefined ? (
+        <button type="button" class="button" onClick={() => setAsking(true)}>
+          Erase
+        </button>
+      ) : null}
+      {session?.temporal_ui_url === undefined ? null : (
+        <a
+          class="button"
+          href={`${session.temporal_ui_url}/workflows/${call.workflow_id}`}
+          target="_blank"
+          rel="noreferrer"
+        >
+          Workflow in Temporal
+        </a>
+      )}
+      {asking ? (
+        <Confirm
+          title="Erase this call?"
+          text="Numbers, instruction, parameters, summary, transcript, recording and the stored webhook are removed for good. Status, times and cost stay."
+          action="Erase for good"
+          onConfirm={() => act('erase')}
+          onClose={() => setAsking(false)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function Sections({ call, reload }: { call: CallView; reload: () => void }) {
+  return (
+    <>
+      <section class="card" aria-label="Summary">
+        <p aria-live="polite">
+          <Status of={call.status} />{' '}
+          <span class="quiet">{call.end_reason === undefined ? '' : words(call.end_reason)}</span>
+        </p>
+        {call.summary === undefined ? null : <p>{call.summary}</p>}
+        <Facts call={call} />
+      </section>
+      <div class="columns">
+        <section class="card" aria-label="Conversation">
+          <h2>Conversation</h2>
+          <Talk call={call} />
+        </section>
+        <div>
+          <section class="card" aria-label="Extracted data">
+            <h2>Extracted data</h2>
+            <Data json={call.output_parameters} none="The agent had nothing to extract." />
+          </section>
+          <section class="card" aria-label="Timeline">
+            <h2>Timeline</h2>
+            <ol class="timeline">
+              {call.timeline.map((event, index) => (
+                <TimelineRow key={index} event={event} />
+              ))}
+            </ol>
+          </section>
+        </div>
+      </div>
+      <section class="card" aria-label="Cost">
+        <h2>Cost by window</h2>
+        {call.cost_windows.length === 0 ? (
+          <p class="quiet">No money was held for this call.</p>
+        ) : (
+          <Table label="Cost by window" head={['Window', 'Held at', 'Held', 'Billed', 'Cost']}>
+            {call.cost_windows.map((window) => (
+              <tr key={window.window}>
+                <td>{window.window + 1}</td>
+                <td>
+                  <Time at={window.at} />
+                </td>
+                <td>{window.refusal === undefined ? `${window.held_seconds} s` : words(window.refusal)}</td>
+                <td>{window.billed_seconds === undefined ? '–' : `${window.billed_seconds} s`}</td>
+                <td class="number">{window.billed_micros === undefined ? '–' : usd(window.billed_micros / 1e6)}</td>
+              </tr>
+            ))}
+          </Table>
+        )}
+      </section>
+      <section class="card" aria-label="Webhook">
+        <h2>Webhook</h2>
+        <WebhookAttempts callId={call.call_id} attempts={call.webhook_attempts} final={isFinal(call)} onSent={reload} />
+      </section>
+    </>
+  );
+}
+
+function Facts({ call }: { call: CallView }) {
+  return (
+    <dl class="facts">
+      <dt>Call id</dt>
+      <dd>
+        <code>{call.call_id}</code> <Copy text={call.call_id} />
+      </dd>
+      <dt>{call.call_direction}</dt>
+      <dd>
+        {call.from_phone_number || '–'} → {call.to_phone_number || '–'}
+      </dd>
+      <dt>Agent</dt>
+      <dd>
+        {call.agent_name === undefined ? (
+          'temporary'
+        ) : (
+          <a href={`/portal/agents/${call.agent_id}`}>{call.agent_name}</a>
+        )}
+      </dd>
+      <dt>Engine</dt>
+      <dd>{call.engine ?? '–'}</dd>
+      <dt>Created</dt>
+      <dd>
+        <Time at={call.created_at} />
+      </dd>
+      <dt>Answered</dt>
+      <dd>
+        <Time at={call.start_time} />
+      </dd>
+      <dt>Billed</dt>
+      <dd>
+        {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
+        {call.cost === undefined ? '' : ` · ${usd(call.cost)}`}
+      </dd>
+      {call.external_call_id === '' ? null : (
+        <>
+          <dt>External id</dt>
+          <dd>{call.external_call_id}</dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function TimelineRow({ event }: { event: TimelineEvent }) {
+  const details = Object.entries(event.details ?? {});
+  return (
+    <li>
+      <strong>{words(event.event)}</strong> <span class="quiet">{event.source}</span>
+      {event.sequence === undefined ? null : <span class="quiet"> #{event.sequence}</span>}
+      <br />
+      <time dateTime={event.at} title={utcTime(event.at)} class="quiet">
+        {localClock(event.at)}
+      </time>
+      {details.map(([name, value]) => (
+        <div key={name} class="quiet">
+          {words(name)}: {String(value)}
+        </div>
+      ))}
+    </li>
+  );
+}
+
+/** A JSON object in a string, as rows. */
+export function Data({ json, none }: { json: string | undefined; none: string }) {
+  const entries = entriesOf(json);
+  if (entries.length === 0) return <p class="quiet">{none}</p>;
+  return (
+    <dl class="facts">
+      {entries.map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{value === null ? <span class="quiet">not said</span> : String(value)}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+function entriesOf(json: string | undefined): [string, unknown][] {
+  try {
+    const value: unknown = JSON.parse(json ?? '{}');
+    return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,141 @@
+import { useLocation } from 'preact-iso';
+import { useEffect } from 'preact/hooks';
+import { CALL_STATUSES } from '../../../domain/call-state.js';
+import type { CallSummary } from '../../../contract/management/calls.js';
+import { Loaded } from '../components/feedback';
+import { SelectField, TextField } from '../components/fields';
+import { Pager, Table, useCursor } from '../components/pager';
+import { Status, Time } from '../components/values';
+import { duration, usd, words } from '../format';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import type { PageOf } from '../types';
+import { useData } from '../use-data';
+import { useFilters } from '../use-filters';
+
+const ANY = { value: '', label: 'Any' };
+const STATUSES = [ANY, ...CALL_STATUSES.map((value) => ({ value, label: words(value.toLowerCase()) }))];
+const DIRECTIONS = [ANY, { value: 'outbound', label: 'Outbound' }, { value: 'inbound', label: 'Inbound' }];
+const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED'];
+/** While a call on the page is alive, the list is read again this often. */
+const LIVE_EVERY_MS = 3_000;
+
+export function Calls() {
+  const { api, mode } = usePortal();
+  const { url } = useLocation();
+  const { filters, setFilters } = useFilters({
+    status: '',
+    direction: '',
+    agent_id: '',
+    external_call_id: '',
+    from: '',
+    to: '',
+  });
+  const key = `${mode} ${url}`;
+  const cursor = useCursor(key);
+  const calls = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
+    api.get<PageOf<CallSummary>>('/calls', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
+  );
+  const isLive = calls.data?.data.some(({ status }) => !FINAL.includes(status)) ?? false;
+  useEffect(() => {
+    if (!isLive) return undefined;
+    const timer = setInterval(calls.reload, LIVE_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [isLive, calls.reload]);
+
+  return (
+    <Page
+      title="Calls"
+      actions={
+        <button type="button" class="button" onClick={calls.reload}>
+          Refresh
+        </button>
+      }
+    >
+      <div class="filters" role="search" aria-label="Filter calls">
+        <SelectField
+          label="Status"
+          name="status"
+          value={filters.status}
+          options={STATUSES}
+          onChange={(status) => setFilters({ status })}
+        />
+        <SelectField
+          label="Direction"
+          name="direction"
+          value={filters.direction}
+          options={DIRECTIONS}
+          onChange={(direction) => setFilters({ direction })}
+        />
+        <TextField
+          label="Agent id"
+          name="agent_id"
+          value={filters.agent_id}
+          onChange={(agent_id) => setFilters({ agent_id })}
+        />
+        <TextField
+          label="External id"
+          name="external_call_id"
+          value={filters.external_call_id}
+          onChange={(external_call_id) => setFilters({ external_call_id })}
+        />
+        <TextField
+          label="From"
+          name="from"
+          type="date"
+          value={filters.from}
+          onChange={(from) => setFilters({ from })}
+        />
+        <TextField label="Until" name="to" type="date" value={filters.to} onChange={(to) => setFilters({ to })} />
+      </div>
+      <Loaded
+        of={calls}
+        isEmpty={(list) => list.data.length === 0}
+        empty={
+          <>
+            No calls here. <a href="/portal">Place a test call</a>, or loosen the filters.
+          </>
+        }
+      >
+        {(list) => (
+          <>
+            <Table
+              label="Calls"
+              head={['Created', 'Status', 'Direction', 'From', 'To', 'Agent', 'Length', 'Cost', 'Call']}
+            >
+              {list.data.map((call) => (
+                <Row key={call.call_id} call={call} />
+              ))}
+            </Table>
+            <Pager of={list} cursor={cursor} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Row({ call }: { call: CallSummary }) {
+  return (
+    <tr>
+      <td>
+        <Time at={call.created_at} />
+      </td>
+      <td>
+        <Status of={call.status} />{' '}
+        <span class="quiet">{call.end_reason === undefined ? '' : words(call.end_reason)}</span>
+      </td>
+      <td>{call.call_direction}</td>
+      <td>{call.from_phone_number || '–'}</td>
+      <td>{call.to_phone_number || '–'}</td>
+      <td>{call.agent_name ?? 'temporary'}</td>
+      <td class="number">{call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}</td>
+      <td class="number">{call.cost === undefined ? '–' : usd(call.cost)}</td>
+      <td>
+        <a href={`/portal/calls/${call.call_id}`} aria-label={`Open call ${call.call_id}`}>
+          Open
+        </a>
+      </td>
+    </tr>
+  );
+}

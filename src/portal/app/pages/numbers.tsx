@@ -1,0 +1,136 @@
+import { useState } from 'preact/hooks';
+import type { PhoneNumber } from '../../../contract/management/account.js';
+import type { Account } from '../../../contract/management/account.js';
+import type { Agent } from '../../../contract/management/agents.js';
+import { Failure, Loaded } from '../components/feedback';
+import { SubmitButton, TextField } from '../components/fields';
+import { Table } from '../components/pager';
+import { Time } from '../components/values';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import type { PageOf } from '../types';
+import { useData } from '../use-data';
+import { useForm } from '../use-form';
+
+export function Numbers() {
+  const { api, mode } = usePortal();
+  const data = useData(mode, async (signal) => {
+    const [numbers, agents, account] = await Promise.all([
+      api.get<PageOf<PhoneNumber>>('/phone_numbers', {}, signal),
+      api.get<PageOf<Agent>>('/agents', { limit: 100 }, signal),
+      api.get<Account>('/account', {}, signal),
+    ]);
+    return { numbers: numbers.data, agents: agents.data, account };
+  });
+  const [failure, setFailure] = useState<string>();
+  const act = (doing: Promise<unknown>) => {
+    setFailure(undefined);
+    doing.then(data.reload, (error: Error) => setFailure(error.message));
+  };
+
+  return (
+    <Page title="Numbers">
+      <Failure>{failure}</Failure>
+      <Loaded of={data}>
+        {({ numbers, agents, account }) => (
+          <>
+            <section class="card" aria-label="Inbound agent">
+              <AgentChoice
+                label="Agent that takes calls to numbers without one of their own"
+                value={account.inbound_agent_id}
+                none="No agent"
+                agents={agents}
+                onChange={(inbound_agent_id) => act(api.patch('/account', { inbound_agent_id }))}
+              />
+            </section>
+            {numbers.length === 0 ? (
+              <p class="empty">This account has no number. Calls are placed from the service’s own.</p>
+            ) : (
+              <Table label="Phone numbers" head={['Number', 'Taken by', 'Since', '']}>
+                {numbers.map((number) => (
+                  <tr key={number.phone_number}>
+                    <td>{number.phone_number}</td>
+                    <td>
+                      <AgentChoice
+                        label={`Agent of ${number.phone_number}`}
+                        hidden
+                        value={number.agent_id}
+                        none="The account’s inbound agent"
+                        agents={agents}
+                        onChange={(agent_id) =>
+                          act(api.patch(`/phone_numbers/${encodeURIComponent(number.phone_number)}`, { agent_id }))
+                        }
+                      />
+                    </td>
+                    <td>
+                      <Time at={number.created_at} />
+                    </td>
+                    <td>
+                      <button
+                        type="button"
+                        class="button button-small"
+                        aria-label={`Remove ${number.phone_number}`}
+                        onClick={() => act(api.delete(`/phone_numbers/${encodeURIComponent(number.phone_number)}`))}
+                      >
+                        Remove
+                      </button>
+                    </td>
+                  </tr>
+                ))}
+              </Table>
+            )}
+          </>
+        )}
+      </Loaded>
+      <AddNumber onAdded={data.reload} />
+    </Page>
+  );
+}
+
+function AgentChoice(p: {
+  label: string;
+  hidden?: boolean;
+  value: string | undefined;
+  none: string;
+  agents: readonly Agent[];
+  onChange: (agentId: string | null) => void;
+}) {
+  const select = (
+    <select
+      {...(p.hidden ? { 'aria-label': p.label } : {})}
+      value={p.value ?? ''}
+      onChange={(event) => p.onChange(event.currentTarget.value || null)}
+    >
+      <option value="">{p.none}</option>
+      {p.agents.map(({ agent_id, name }) => (
+        <option key={agent_id} value={agent_id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+  if (p.hidden) return select;
+  return (
+    <label class="field">
+      <strong>{p.label}</strong>
+      {select}
+    </label>
+  );
+}
+
+function AddNumber({ onAdded }: { onAdded: () => void }) {
+  const { api } = usePortal();
+  const form = useForm({ phone_number: '' }, async (values) => {
+    await api.post('/phone_numbers', values);
+    form.set({ phone_number: '' });
+    onAdded();
+  });
+  return (
+    <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      <h2>Add a number</h2>
+      <Failure>{form.failure}</Failure>
+      <TextField label="Number" type="tel" placeholder="+12025550142" {...form.field('phone_number')} />
+      <SubmitButton busy={form.busy}>Add</SubmitButton>
+    </form>
+  );
+}

@@ -1,0 +1,40 @@
+import { useLocation } from 'preact-iso';
+import { useEffect } from 'preact/hooks';
+import { Failure } from '../components/feedback';
+import { SubmitButton, TextField } from '../components/fields';
+import { usePortal } from '../session';
+import { useForm } from '../use-form';
+
+export function SignUp() {
+  const { api, refresh, session } = usePortal();
+  const { route } = useLocation();
+  const form = useForm({ account_name: '', email: '', password: '' }, async (values) => {
+    await api.post('/portal/sign-up', values);
+    await refresh();
+  });
+
+  useEffect(() => {
+    document.title = 'Sign up · Callwright';
+    if (session !== undefined) route('/portal', true);
+  }, [session]);
+
+  return (
+    <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      <h1>Make an account</h1>
+      <p class="quiet">
+        You have one? <a href="/portal/log-in">Log in</a>
+      </p>
+      <Failure>{form.failure}</Failure>
+      <TextField label="Account name" autocomplete="organization" {...form.field('account_name')} />
+      <TextField label="E-mail" type="email" autocomplete="username" {...form.field('email')} />
+      <TextField
+        label="Password"
+        type="password"
+        autocomplete="new-password"
+        hint="At least 12 characters."
+        {...form.field('password')}
+      />
+      <SubmitButton busy={form.busy}>Make the account</SubmitButton>
+    </form>
+  );
+}

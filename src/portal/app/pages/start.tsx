@@ -1,0 +1,73 @@
+import type { Agent } from '../../../contract/management/agents.js';
+import type { BalanceAnswer } from '../../../contract/statements.js';
+import { Loaded } from '../components/feedback';
+import { TestCall } from '../components/test-call';
+import { Code } from '../components/values';
+import { usd } from '../format';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import type { PageOf } from '../types';
+import { useData } from '../use-data';
+
+export function Start() {
+  const { api, mode } = usePortal();
+  const start = useData(mode, async (signal) => {
+    const [agents, balance] = await Promise.all([
+      api.get<PageOf<Agent>>('/agents', { limit: 1 }, signal),
+      api.get<BalanceAnswer>('/balance', {}, signal),
+    ]);
+    return { agent: agents.data[0], balance };
+  });
+
+  return (
+    <Page title="Start">
+      <Loaded of={start}>
+        {({ agent, balance }) => (
+          <div class="columns">
+            <div>
+              <section class="card" aria-label="Balance">
+                <h2>{mode === 'test' ? 'Play money' : 'Balance'}</h2>
+                <p>
+                  <strong>{usd(balance.available)}</strong>{' '}
+                  <span class="quiet">at 0.15 USD a minute, by the second</span>
+                </p>
+              </section>
+              <section class="card" aria-label="By the API">
+                <h2>Call by the API</h2>
+                <p>
+                  Take <a href="/portal/keys">an API key</a>, paste this, and watch it under{' '}
+                  <a href="/portal/calls">Calls</a>.
+                </p>
+                <Code label="Request to paste" text={curl(mode, agent?.agent_id)} />
+                <p>
+                  All of it is in the <a href="/docs">API reference</a>.
+                </p>
+              </section>
+            </div>
+            {agent === undefined ? (
+              <section class="card" aria-label="First agent">
+                <h2>Make an agent first</h2>
+                <p>It is what talks on your calls.</p>
+                <a class="button button-main" href="/portal/agents/new">
+                  New agent
+                </a>
+              </section>
+            ) : (
+              <TestCall agentId={agent.agent_id} />
+            )}
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function curl(mode: string, agentId: string | undefined): string {
+  const who = agentId === undefined ? `"instruction": "Ask how the day was."` : `"agent_id": "${agentId}"`;
+  return [
+    `curl ${location.origin}/outbound_call \\`,
+    `  -H "Authorization: Bearer sk_${mode}_YOUR_KEY" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '{"to_phone_number": "+12025550100", ${who}}'`,
+  ].join('\n');
+}

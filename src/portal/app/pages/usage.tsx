@@ -1,0 +1,132 @@
+import { useLocation } from 'preact-iso';
+import type { UsageAnswer } from '../../../contract/statements.js';
+import type { BalanceAnswer } from '../../../contract/statements.js';
+import { queryText } from '../api';
+import { BarChart } from '../components/bar-chart';
+import { Loaded } from '../components/feedback';
+import { SelectField, TextField } from '../components/fields';
+import { duration, usd } from '../format';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import { useData } from '../use-data';
+import { useFilters } from '../use-filters';
+
+export function Usage() {
+  const { api, mode } = usePortal();
+  const { url } = useLocation();
+  const { filters, setFilters } = useFilters({ group_by: 'day', from: '', to: '' });
+  const usage = useData(`${mode} ${url}`, (signal) => api.get<UsageAnswer>('/usage', filters, signal));
+  const balance = useData(mode, (signal) => api.get<BalanceAnswer>('/balance', {}, signal));
+
+  return (
+    <Page
+      title="Usage"
+      actions={
+        <>
+          <CsvLink path="/usage" query={filters} name="usage.csv" label="Usage as CSV" />
+          <CsvLink
+            path="/ledger"
+            query={{ from: filters.from, to: filters.to }}
+            name="ledger.csv"
+            label="Ledger as CSV"
+          />
+        </>
+      }
+    >
+      <Loaded of={balance}>
+        {(data) => (
+          <dl class="card facts">
+            <dt>Available</dt>
+            <dd>{usd(data.available)}</dd>
+            <dt>Held for running calls</dt>
+            <dd>{usd(data.held)}</dd>
+            <dt>Billed so far</dt>
+            <dd>{usd(data.billed)}</dd>
+          </dl>
+        )}
+      </Loaded>
+      <div class="filters">
+        <SelectField
+          label="By"
+          name="group_by"
+          value={filters.group_by}
+          options={[
+            { value: 'day', label: 'Day (UTC)' },
+            { value: 'agent', label: 'Agent' },
+          ]}
+          onChange={(group_by) => setFilters({ group_by })}
+        />
+        <TextField
+          label="From"
+          name="from"
+          type="date"
+          value={filters.from}
+          onChange={(from) => setFilters({ from })}
+        />
+        <TextField label="Until" name="to" type="date" value={filters.to} onChange={(to) => setFilters({ to })} />
+      </div>
+      <Loaded
+        of={usage}
+        isEmpty={(data) => data.data.length === 0}
+        empty="No call was billed in this period. Without dates, the last 30 days are shown."
+      >
+        {(data) => <Figures usage={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Figures({ usage }: { usage: UsageAnswer }) {
+  const rows = usage.data.map((row) => ({ ...row, label: row.day ?? row.agent_name ?? row.agent_id ?? '' }));
+  const bars = rows.map(({ label, cost }) => ({ label: label.replace(/^\d{4}-/, ''), value: cost, text: usd(cost) }));
+  return (
+    <>
+      <div class="card">
+        <BarChart bars={bars} title={`Cost by ${usage.group_by}`} />
+      </div>
+      <div class="table-wrap" tabIndex={0} role="region" aria-label="Usage figures">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{usage.group_by === 'day' ? 'Day (UTC)' : 'Agent'}</th>
+              <th scope="col" class="number">
+                Calls
+              </th>
+              <th scope="col" class="number">
+                Time
+              </th>
+              <th scope="col" class="number">
+                Cost
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.label}>
+                <td>{row.label}</td>
+                <td class="number">{row.calls}</td>
+                <td class="number">{duration(row.seconds)}</td>
+                <td class="number">{usd(row.cost)}</td>
+              </tr>
+            ))}
+            <tr>
+              <th scope="row">Total</th>
+              <td class="number">{usage.total.calls}</td>
+              <td class="number">{duration(usage.total.seconds)}</td>
+              <td class="number">{usd(usage.total.cost)}</td>
+            </tr>
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function CsvLink(p: { path: string; query: Record<string, string>; name: string; label: string }) {
+  const { mode } = usePortal();
+  return (
+    <a class="button" href={p.path + queryText({ ...p.query, format: 'csv', mode })} download={p.name}>
+      {p.label}
+    </a>
+  );
+}

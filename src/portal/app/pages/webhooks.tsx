@@ -1,0 +1,72 @@
+import { useLocation } from 'preact-iso';
+import type { WebhookDelivery } from '../../../contract/management/webhooks.js';
+import { Loaded } from '../components/feedback';
+import { SelectField } from '../components/fields';
+import { Pager, Table, useCursor } from '../components/pager';
+import { Signing } from '../components/signing';
+import { Status, Time } from '../components/values';
+import { Page } from '../layout';
+import { usePortal } from '../session';
+import type { PageOf } from '../types';
+import { useData } from '../use-data';
+import { useFilters } from '../use-filters';
+
+const STATES = ['', 'pending', 'delivered', 'failed'].map((value) => ({ value, label: value || 'Any' }));
+
+export function Webhooks() {
+  const { api, mode } = usePortal();
+  const { url } = useLocation();
+  const { filters, setFilters } = useFilters({ state: '' });
+  const key = `${mode} ${url}`;
+  const cursor = useCursor(key);
+  const deliveries = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
+    api.get<PageOf<WebhookDelivery>>('/webhook_deliveries', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
+  );
+  return (
+    <Page title="Webhooks">
+      <Signing />
+      <div class="filters">
+        <SelectField
+          label="State"
+          name="state"
+          value={filters.state}
+          options={STATES}
+          onChange={(state) => setFilters({ state })}
+        />
+      </div>
+      <Loaded
+        of={deliveries}
+        isEmpty={(list) => list.data.length === 0}
+        empty="No webhook was sent. Name a webhook_url in a request, or on an agent."
+      >
+        {(list) => (
+          <>
+            <Table label="Webhook deliveries" head={['Event', 'State', 'Attempts', 'To', 'Last attempt', 'Call']}>
+              {list.data.map((delivery) => (
+                <tr key={delivery.call_id}>
+                  <td>
+                    <Time at={delivery.created_at} />
+                  </td>
+                  <td>
+                    <Status of={delivery.state} />
+                  </td>
+                  <td class="number">{delivery.attempts}</td>
+                  <td class="wide">{delivery.url || '–'}</td>
+                  <td>
+                    <Time at={delivery.last_attempt_at} />
+                  </td>
+                  <td>
+                    <a href={`/portal/calls/${delivery.call_id}`} aria-label={`Open call ${delivery.call_id}`}>
+                      Open
+                    </a>
+                  </td>
+                </tr>
+              ))}
+            </Table>
+            <Pager of={list} cursor={cursor} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

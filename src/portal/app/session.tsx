@@ -1,0 +1,60 @@
+import { createContext } from 'preact';
+import type { ComponentChildren } from 'preact';
+import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { createApi, type Api, type Mode } from './api';
+import type { Session } from './types';
+
+interface Portal {
+  api: Api;
+  /** Undefined: nobody is logged in. */
+  session: Session | undefined;
+  mode: Mode;
+  setMode: (mode: Mode) => void;
+  /** Reads who is logged in again, after a log-in or a change of the own account. */
+  refresh: () => Promise<void>;
+  forget: () => void;
+}
+
+const PortalContext = createContext<Portal | undefined>(undefined);
+
+export function usePortal(): Portal {
+  const portal = useContext(PortalContext);
+  if (portal === undefined) throw new Error('no portal around this component');
+  return portal;
+}
+
+const MODE_KEY = 'callwright-mode';
+
+/** Holds who is logged in and which mode is looked at; the mode outlives the visit. */
+export function PortalProvider({ children, waiting }: { children: ComponentChildren; waiting: ComponentChildren }) {
+  const [session, setSession] = useState<Session>();
+  const [known, setKnown] = useState(false);
+  const [mode, setModeState] = useState<Mode>(localStorage.getItem(MODE_KEY) === 'live' ? 'live' : 'test');
+
+  const portal = useMemo<Portal>(() => {
+    const api = createApi({ mode: () => mode, onSessionLost: () => setSession(undefined) });
+    return {
+      api,
+      session,
+      mode,
+      setMode(next) {
+        localStorage.setItem(MODE_KEY, next);
+        setModeState(next);
+      },
+      async refresh() {
+        setSession(await api.get<Session>('/portal/session'));
+      },
+      forget: () => setSession(undefined),
+    };
+  }, [mode, session]);
+
+  useEffect(() => {
+    portal
+      .refresh()
+      .catch(() => setSession(undefined))
+      .finally(() => setKnown(true));
+    // Once, at the start.
+  }, []);
+
+  return <PortalContext.Provider value={portal}>{known ? children : waiting}</PortalContext.Provider>;
+}

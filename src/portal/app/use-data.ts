@@ -1,0 +1,38 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+
+export type Loading<T> =
+  | { state: 'loading'; data?: T }
+  | { state: 'failed'; error: Error; data?: T }
+  | { state: 'ready'; data: T };
+
+/**
+ * Loads something when the page is shown and whenever `key` changes; what was there stays visible while it is loaded
+ * again. Requests that nobody waits for are given up.
+ */
+export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>) {
+  const [loading, setLoading] = useState<Loading<T>>({ state: 'loading' });
+  const [turn, setTurn] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  const shownKey = useRef(key);
+
+  useEffect(() => {
+    const controller = new AbortController();
+    const keeps = shownKey.current === key;
+    shownKey.current = key;
+    setLoading((before) =>
+      keeps && before.data !== undefined ? { ...before, state: 'ready', data: before.data } : { state: 'loading' },
+    );
+    latest.current(controller.signal).then(
+      (data) => controller.signal.aborted || setLoading({ state: 'ready', data }),
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        setLoading({ state: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
+      },
+    );
+    return () => controller.abort();
+  }, [key, turn]);
+
+  const reload = useCallback(() => setTurn((before) => before + 1), []);
+  return { ...loading, reload };
+}

@@ -1,0 +1,18 @@
+import { useLocation } from 'preact-iso';
+import { queryText } from './api';
+
+/** Filters that live in the URL, so that a view can be kept, shared and gone back to. */
+export function useFilters<T extends Record<string, string>>(standard: T) {
+  const { query, path, route } = useLocation();
+  const filters = Object.fromEntries(
+    Object.entries(standard).map(([name, value]) => [name, query[name] ?? value]),
+  ) as T;
+
+  function setFilters(change: Partial<T>): void {
+    const next = { ...filters, ...change };
+    const given = Object.entries(next).filter(([name, value]) => value !== standard[name]);
+    route(path + queryText(Object.fromEntries(given)), true);
+  }
+
+  return { filters, setFilters };
+}

@@ -1,0 +1,57 @@
+import { useState } from 'preact/hooks';
+import { ApiError } from './api';
+
+/**
+ * A form's fields and what the server said of them. What was typed stays, whatever the answer.
+ * @param send rejects with an ApiError whose fields are then shown where they belong
+ */
+export function useForm<T extends Record<string, unknown>>(first: T, send: (values: T) => Promise<unknown>) {
+  const [values, setValues] = useState(first);
+  const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
+  const [failure, setFailure] = useState<string>();
+  const [busy, setBusy] = useState(false);
+
+  async function submit(event?: Event): Promise<void> {
+    event?.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setErrors({});
+    setFailure(undefined);
+    try {
+      await send(values);
+    } catch (error) {
+      const known = error instanceof ApiError ? error.fields : {};
+      const own = Object.fromEntries(Object.entries(known).filter(([name]) => name in values));
+      setErrors(own);
+      if (Object.keys(own).length === 0) setFailure(error instanceof Error ? error.message : String(error));
+      focusFirst(Object.keys(own));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return {
+    values,
+    errors,
+    failure,
+    busy,
+    submit,
+    set: (change: Partial<T>) => setValues((before) => ({ ...before, ...change })),
+    /** What a field component needs. */
+    field: <K extends keyof T & string>(name: K) => ({
+      name,
+      value: values[name],
+      error: errors[name],
+      onChange: (value: T[K]) => setValues((before) => ({ ...before, [name]: value })),
+    }),
+  };
+}
+
+function focusFirst(names: readonly string[]): void {
+  requestAnimationFrame(() => {
+    for (const name of names) {
+      const field = document.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`);
+      if (field) return field.focus();
+    }
+  });
+}
