@@ -9,14 +9,18 @@ import { createDialPacing } from '../src/store/dial-pacing.js';
 import { createLeases } from '../src/store/leases.js';
 import { createLedger } from '../src/store/ledger.js';
 import { createCallProjection } from '../src/store/projection.js';
+import { createRecordings } from '../src/store/recordings.js';
 import type { ServerClock } from '../src/store/server-clock.js';
 import { createFindings } from '../src/store/findings.js';
 import { createReconciliationChecks } from '../src/store/reconciliation-checks.js';
 import { createReconciliationWalks } from '../src/store/reconciliation-walks.js';
+import { createWebhookAttempts } from '../src/store/webhook-attempts.js';
+import { createWebhookDeliveries } from '../src/store/webhook-deliveries.js';
 import type { Logger } from '../src/telemetry/logger.js';
 import { createWebhookSender } from '../src/webhooks/sender.js';
 import { createCarrierActivities } from './carrier.js';
 import { createConversationActivities } from './conversation.js';
+import { createErasureActivities } from './erasure.js';
 import { createExtensionActivities } from './extension.js';
 import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
@@ -51,6 +55,12 @@ export function createActivities(deps: {
     ...createPacingActivities({ ...stores, config }),
     ...createCarrierActivities({ ...stores, config, carriers }),
     ...createConversationActivities(stores),
+    ...createErasureActivities({
+      ...stores,
+      recordings: createRecordings(database),
+      deliveries: createWebhookDeliveries(database),
+      attempts: createWebhookAttempts(database),
+    }),
     ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
     ...createReconciliationActivities({
       ...stores,

@@ -8,8 +8,8 @@ export function createWebhookActivities({ sender }: { sender: WebhookSender }) {
      * Makes the attempt that is due. Attempts are counted by rows in the database, not by Temporal, whose count a dead
      * worker distorts; a failed one asks Temporal to come back when the next is due.
      */
-    async deliverWebhook(input: { callId: string }): Promise<{ delivered: boolean }> {
-      const attempt = await sender.attempt(input.callId);
+    async deliverWebhook(input: { callId: string; redelivery?: number }): Promise<{ delivered: boolean }> {
+      const attempt = await sender.attempt(input.callId, input.redelivery);
       if (attempt.result === 'delivered') return { delivered: true };
       if (attempt.result === 'exhausted') return { delivered: false };
       throw ApplicationFailure.create({

@@ -72,6 +72,7 @@ const environment = z.object({
     )
     .default(''),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
+  SELF_SERVICE_NUMBERS: flag.optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),
@@ -153,6 +154,8 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
       allowedCountryPrefixes: list(values.ALLOWED_COUNTRY_PREFIXES),
     },
     webhooks: { allowCidrs: list(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
+    /** Whether accounts may take phone numbers themselves. */
+    selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
   };
 }

@@ -83,3 +83,9 @@ export const { deliverWebhook } = proxyActivities<Pick<Activities, 'deliverWebho
   startToCloseTimeout: '15s',
   retry: { initialInterval: '1s', maximumInterval: '30s' },
 });
+
+/** Each of its removals may be repeated. */
+export const { eraseCall } = proxyActivities<Pick<Activities, 'eraseCall'>>({
+  startToCloseTimeout: '30s',
+  retry: { initialInterval: '500ms', maximumInterval: '30s' },
+});

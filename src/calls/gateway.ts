@@ -11,6 +11,13 @@ import {
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { Config } from '../config.js';
 import {
+  ERASE_WORKFLOW_TYPE,
+  eraseWorkflowId,
+  REDELIVER_WORKFLOW_TYPE,
+  redeliverWorkflowId,
+  type RedeliverInput,
+} from '../domain/follow-ups.js';
+import {
   CALL_WORKFLOW_TYPE,
   CARRIER_SIGNAL,
   HANG_UP_SIGNAL,
@@ -45,6 +52,10 @@ export interface CallGateway {
   signalCarrier(callId: string, signal: CarrierSignal, requestId: string): Promise<boolean>;
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
   hangUp(callId: string, signal: HangUpSignal): Promise<boolean>;
+  /** Starts the erasure of a call, once; asking again is a success. @throws CallServiceUnavailable */
+  erase(callId: string): Promise<void>;
+  /** Starts the redelivery of a call's completion event, once per number. @throws CallServiceUnavailable */
+  redeliver(redelivery: RedeliverInput): Promise<void>;
   /** @throws CallServiceUnavailable when Temporal does not answer */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
@@ -52,6 +63,8 @@ export interface CallGateway {
 
 /** How long a signal may take; a carrier waits for the answer to its callback meanwhile. */
 const SIGNAL_TIMEOUT_MS = 3_000;
+
+const START_TIMEOUT_MS = 1_500;
 
 const GRPC_NOT_FOUND = 5;
 
@@ -110,6 +123,9 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
     signalMedia: (callId, payload, requestId) => signal(callId, MEDIA_SIGNAL, payload, requestId),
     hangUp: (callId, payload) => signal(callId, HANG_UP_SIGNAL, payload),
 
+    erase: (callId) => startOnce(ERASE_WORKFLOW_TYPE, eraseWorkflowId(callId), { callId }),
+    redeliver: (redelivery) => startOnce(REDELIVER_WORKFLOW_TYPE, redeliverWorkflowId(redelivery), redelivery),
+
     async checkHealth() {
       try {
         await client.withDeadline(Date.now() + 1_000, () => client.workflowService.getSystemInfo({}));
@@ -120,6 +136,23 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
 
     close: () => connection.close(),
   };
+
+  async function startOnce(workflowType: string, workflowId: string, input: object): Promise<void> {
+    try {
+      await client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
+        client.workflow.start(workflowType, {
+          workflowId,
+          taskQueue,
+          args: [input],
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        }),
+      );
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return;
+      throw unavailable(error);
+    }
+  }
 
   /** Some servers give a closed run's update outcome, some refuse the start: then the run's own result has the answer. */
   async function answerOfClosedRun(callId: string, deadline: number): Promise<ReservationAnswer> {

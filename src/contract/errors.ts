@@ -18,6 +18,8 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; meaning: strin
     status: 409,
     meaning: 'The Idempotency-Key, or the payment, was told with other content before.',
   },
+  CALL_ENDED: { status: 409, meaning: 'The call had ended by itself; status and end_reason tell how.' },
+  CONFLICT: { status: 409, meaning: 'The present state does not allow it; the message tells why.' },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The request is larger than the service takes.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The request body is of a type or encoding that is not taken.' },
   RATE_LIMIT_EXCEEDED: {

@@ -63,6 +63,15 @@ export const externalCallId = text('external_call_id', MAX_LENGTHS.externalCallI
   examples: ['order-4711'],
 });
 
+export const modeParameter = z
+  .enum(['live', 'test'], 'mode must be live or test, given once.')
+  .optional()
+  .meta({
+    description:
+      'With a session: which mode is asked about, test unless said otherwise. With an API key it is the key’s mode, and another one is refused.',
+    examples: ['test'],
+  });
+
 type Scalar = string | number | boolean | null;
 
 /** A string that holds a JSON object, as input_parameters and output_parameters are. */

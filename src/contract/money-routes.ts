@@ -68,7 +68,7 @@ export const moneyRoutes = {
     tag: 'Money',
     summary: 'Read the balance',
     description: 'Of the account that the key belongs to, in the mode of the key.',
-    auth: 'key',
+    auth: 'keyOrSession',
     success: {
       description: 'The balance.',
       contentType: 'application/json',
@@ -98,7 +98,7 @@ export const moneyRoutes = {
     summary: 'List the entries of the ledger',
     description:
       'Newest first, in pages; entries that come meanwhile neither move nor hide those of later pages. With Accept: text/csv or format=csv, all of the period as one CSV. Unknown parameters are refused.',
-    auth: 'key',
+    auth: 'keyOrSession',
     query: LedgerQuery,
     success: {
       description: 'A page of entries, or all of the period as CSV.',
@@ -108,7 +108,7 @@ export const moneyRoutes = {
       alternatives: csv(csvRecord(LEDGER_COLUMNS) + csvRecord(LEDGER_COLUMNS.map((column) => settlement[column]))),
       headers,
     },
-    errors: ['MISSING_PARAMS'],
+    errors: [],
   },
   readUsage: {
     method: 'get',
@@ -117,7 +117,7 @@ export const moneyRoutes = {
     summary: 'Read what calls have cost, by day or by agent',
     description:
       'Adds up exactly what the ledger billed in the period: settlements, at the time of the settlement, less corrections. Unknown parameters are refused.',
-    auth: 'key',
+    auth: 'keyOrSession',
     query: UsageQuery,
     success: {
       description: 'Billed calls, seconds and cost.',
@@ -130,7 +130,7 @@ export const moneyRoutes = {
       alternatives: csv('day,calls,seconds,cost,cost_micros\r\n2026-11-21,1,47,0.1175,117500\r\n'),
       headers,
     },
-    errors: ['MISSING_PARAMS'],
+    errors: [],
   },
   receivePayment: {
     method: 'post',

@@ -1,7 +1,9 @@
 import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
+import { z } from 'zod';
 import type { ErrorCode } from '../domain/errors.js';
 import { COMPLETION_EXAMPLE, CompletionPayload } from './completion.js';
 import { ErrorObject, ERRORS, errorObject } from './errors.js';
+import { modeParameter } from './fields.js';
 import { errorCodesOf, type Route, type RouteAuth } from './route.js';
 import { routes } from './routes.js';
 
@@ -18,6 +20,13 @@ const SECURITY_SCHEMES = {
     scheme: 'basic',
     description: 'The API key as password, for telephony providers, which cannot send Bearer; any user name.',
   },
+  portalSession: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-sid',
+    description:
+      'A member’s session of the portal. Requests that change something must come from a page of our own origin and be application/json.',
+  },
   carrierSignature: {
     type: 'apiKey',
     in: 'header',
@@ -29,6 +38,9 @@ const SECURITY_SCHEMES = {
 const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {
   none: [],
   key: [{ apiKey: [] }],
+  keyOrSession: [{ apiKey: [] }, { portalSession: [] }],
+  session: [{ portalSession: [] }],
+  origin: [],
   keyOrCarrier: [{ apiKey: [] }, { apiKeyAsPassword: [] }, { carrierSignature: [] }],
   carrier: [{ carrierSignature: [] }],
 };
@@ -65,7 +77,7 @@ function operation(operationId: string, route: Route): RouteConfig {
     security: SECURITY[route.auth],
     request: {
       ...(route.params ? { params: route.params } : {}),
-      ...(route.query ? { query: route.query } : {}),
+      ...queryOf(route),
       ...(route.headers ? { headers: route.headers } : {}),
       ...(route.body
         ? {
@@ -91,6 +103,12 @@ function operation(operationId: string, route: Route): RouteConfig {
       ...errorResponses(errorCodesOf(route)),
     },
   };
+}
+
+/** A member is at home in both modes, so a session says with each request which one is meant. */
+function queryOf({ auth, query }: Route) {
+  if (auth !== 'keyOrSession') return query ? { query } : {};
+  return { query: (query ?? z.object({})).extend({ mode: modeParameter }) };
 }
 
 function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {

@@ -1,23 +1,29 @@
 import type { z } from 'zod';
+import type { Role } from '../domain/access.js';
 import type { ErrorCode } from '../domain/errors.js';
 
 /**
- * Who may ask: `none` anyone; `key` a Bearer key; `keyOrCarrier` a Bearer key, the key as Basic password, or the
- * carrier's signature; `carrier` the carrier's signature alone.
+ * Who may ask: `none` anyone; `key` a Bearer key; `keyOrSession` a Bearer key or a member's session of the portal;
+ * `session` such a session alone; `origin` a page of our own origin, not logged in yet; `keyOrCarrier` a Bearer key, the
+ * key as Basic password, or the carrier's signature; `carrier` the carrier's signature alone.
  */
-export type RouteAuth = 'none' | 'key' | 'keyOrCarrier' | 'carrier';
+export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' | 'keyOrCarrier' | 'carrier';
 
 type Examples = Readonly<Record<string, unknown>>;
 
 /** One operation of the interface: all that validation, the router and the interface document need to know. */
 export interface Route {
-  method: 'get' | 'post';
+  method: 'get' | 'post' | 'patch' | 'delete';
   /** With parameters in braces, as in the interface document. */
   path: string;
   tag: string;
   summary: string;
   description?: string;
   auth: RouteAuth;
+  /** Which members may, where it is not that all read and all but viewers change. */
+  roles?: readonly Role[];
+  /** Not written to the audit log although it changes something. */
+  unaudited?: true;
   params?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
@@ -39,12 +45,42 @@ const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
   none: ['INTERNAL_ERROR'],
   key: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
   keyOrCarrier: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  keyOrSession: [
+    'MISSING_PARAMS',
+    'HTTPS_REQUIRED',
+    'FORBIDDEN',
+    'UNAUTHORIZED',
+    'RATE_LIMIT_EXCEEDED',
+    'INTERNAL_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ],
+  session: [
+    'MISSING_PARAMS',
+    'HTTPS_REQUIRED',
+    'FORBIDDEN',
+    'UNAUTHORIZED',
+    'RATE_LIMIT_EXCEEDED',
+    'INTERNAL_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ],
+  origin: [
+    'MISSING_PARAMS',
+    'HTTPS_REQUIRED',
+    'FORBIDDEN',
+    'RATE_LIMIT_EXCEEDED',
+    'INTERNAL_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ],
   carrier: ['FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
 };
 
 /** Every error code a route may answer with. */
 export function errorCodesOf(route: Route): ErrorCode[] {
-  return [...new Set([...route.errors, ...COMMON_ERRORS[route.auth]])];
+  const { auth, method, body, errors } = route;
+  const own = auth === 'keyOrSession' || auth === 'session' || auth === 'origin';
+  const ofBody: ErrorCode[] = own && body ? ['PAYLOAD_TOO_LARGE'] : [];
+  const ofType: ErrorCode[] = own && (method === 'post' || method === 'patch') ? ['UNSUPPORTED_MEDIA_TYPE'] : [];
+  return [...new Set([...errors, ...ofBody, ...ofType, ...COMMON_ERRORS[auth]])];
 }
 
 /** What an answer to the owner of a key says of its rate. */

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { CallResponse, OutboundCallBody, OutboundCallParameters } from './calls.js';
 import { CarrierRequestForm, InboundCallForm, InboundCallQuery, StatusCallbackForm } from './inbound.js';
+import { accountRoutes } from './management/account-routes.js';
+import { callParams, callRoutes } from './management/call-routes.js';
 import { moneyRoutes } from './money-routes.js';
 import { rateLimitHeaders, type Route } from './route.js';
 
@@ -20,10 +22,6 @@ const statusForm = {
   CallDuration: '47',
   Timestamp: 'Sat, 21 Nov 2026 10:00:51 +0000',
 };
-
-const callParams = z.object({
-  call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
-});
 
 /** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
 export const routes = {
@@ -149,22 +147,8 @@ export const routes = {
       'CONCURRENCY_LIMIT_EXCEEDED',
     ],
   },
-  readRecording: {
-    method: 'get',
-    path: '/calls/{call_id}/recording',
-    tag: 'Calls',
-    summary: 'Read the recording of a call',
-    auth: 'key',
-    params: callParams,
-    success: {
-      description: 'The recording as a WAV file.',
-      contentType: 'audio/wav',
-      schema: z.string().meta({ format: 'binary' }),
-      examples: { recording: 'RIFF…' },
-      headers: rateLimitHeaders,
-    },
-    errors: ['CALL_NOT_FOUND', 'NOT_FOUND'],
-  },
+  ...callRoutes,
+  ...accountRoutes,
   ...moneyRoutes,
   answerOutboundCall: {
     method: 'post',

@@ -9,7 +9,7 @@ const MAX_LIMIT = 100;
 const usd = (description: string) => z.number().describe(`${description} USD.`);
 const micros = (description: string) => z.int().describe(`${description} Micro-USD, exact.`);
 
-const moment = (name: string, description: string) =>
+export const moment = (name: string, description: string) =>
   z
     .string(`${name} must be given once.`)
     .transform((text, context) => {
@@ -31,25 +31,32 @@ const period = {
   to: moment('to', 'End of the period (ISO 8601, UTC), not included.'),
 };
 
+/** Parameters by which a list is read in pages. */
+export function paging(ofLimit = '', ofCursor = '') {
+  return {
+    limit: z
+      .string('limit must be given once.')
+      .regex(/^0*[1-9]\d*$/, 'limit must be a whole number from 1.')
+      .transform((text) => Math.min(Number(text), MAX_LIMIT))
+      .optional()
+      .meta({
+        type: 'integer',
+        minimum: 1,
+        default: DEFAULT_LIMIT,
+        description: `Entries of a page; more than ${MAX_LIMIT} is taken for ${MAX_LIMIT}. ${ofLimit}`.trim(),
+      }),
+    cursor: z
+      .string('cursor must be given once.')
+      .min(1, 'cursor must not be empty.')
+      .max(512, 'cursor is not one that this service gave.')
+      .optional()
+      .meta({ description: `next_cursor of the page before. ${ofCursor}`.trim() }),
+  };
+}
+
 export const LedgerQuery = z.object({
   ...period,
-  limit: z
-    .string('limit must be given once.')
-    .regex(/^0*[1-9]\d*$/, 'limit must be a whole number from 1.')
-    .transform((text) => Math.min(Number(text), MAX_LIMIT))
-    .optional()
-    .meta({
-      type: 'integer',
-      minimum: 1,
-      default: DEFAULT_LIMIT,
-      description: `Entries of a page; more than ${MAX_LIMIT} is taken for ${MAX_LIMIT}. Not with CSV, which holds the whole period.`,
-    }),
-  cursor: z
-    .string('cursor must be given once.')
-    .min(1, 'cursor must not be empty.')
-    .max(512, 'cursor is not one that this service gave.')
-    .optional()
-    .meta({ description: 'next_cursor of the page before. Not with CSV.' }),
+  ...paging('Not with CSV, which holds the whole period.', 'Not with CSV.'),
   format,
 });
 export type LedgerQuery = z.output<typeof LedgerQuery>;

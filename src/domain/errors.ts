@@ -13,6 +13,8 @@ export type ErrorCode =
   | 'NOT_FOUND'
   | 'METHOD_NOT_ALLOWED'
   | 'IDEMPOTENCY_CONFLICT'
+  | 'CALL_ENDED'
+  | 'CONFLICT'
   | 'PAYLOAD_TOO_LARGE'
   | 'UNSUPPORTED_MEDIA_TYPE'
   | 'RATE_LIMIT_EXCEEDED'
@@ -26,8 +28,8 @@ export class ServiceError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** Further members of the error object, e.g. `limit` and `current` at the concurrency limit. */
-    readonly details: Readonly<Record<string, string | number>> = {},
+    /** Further members of the error object, e.g. `limit` and `current`, or `fields` with a sentence for each at fault. */
+    readonly details: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {},
   ) {
     super(message);
   }

@@ -3,9 +3,11 @@ import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../config.js';
 import { createAccounts } from '../store/accounts.js';
 import { createAgents } from '../store/agents.js';
+import { createAuditLog, type AuditLog } from '../store/audit-log.js';
 import { createCallQueries } from '../store/call-queries.js';
 import { createCallRequests } from '../store/call-requests.js';
 import { createCarrierBindings } from '../store/carrier-bindings.js';
+import { createCarrierEvents } from '../store/carrier-events.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import { createDestinationCounts } from '../store/destination-counts.js';
@@ -19,15 +21,15 @@ import { createDocs } from './api/docs.js';
 import { createHealth } from './api/health.js';
 import { createInboundCall } from './api/inbound-call.js';
 import { createOutboundCall } from './api/outbound-call.js';
-import { createReadRecording } from './api/recording.js';
-import { createStatementRoutes } from './api/statements.js';
+import { createManagement } from './api/management/create-management.js';
 import { createContinueAfterStream } from './carrier/after-stream.js';
 import { createCarrierStatus } from './carrier/status.js';
 import { createAnswerOutboundCall } from './carrier/twiml.js';
 import type { RequestState } from './context.js';
+import { createAuditor } from './middleware/audit.js';
 import { createAuthenticator, type Authenticator } from './middleware/authentication.js';
 import { errors } from './middleware/errors.js';
-import { createFailureLimiter, createRateLimiter } from './middleware/rate-limit.js';
+import { createFailureLimiter, createRateLimiter, type RateLimiter } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
 import { securityHeaders } from './middleware/security.js';
 import { createPaymentWebhook } from './payments/webhook.js';
@@ -44,37 +46,41 @@ export interface AppDeps {
 /** The whole HTTP interface as one Koa application. */
 export function createApp(deps: AppDeps): Koa<RequestState> {
   const { config, database, logger } = deps;
-  const authenticator = createAuthenticator({
-    config,
-    database,
-    rateLimiter: createRateLimiter(database),
-    failureLimiter: createFailureLimiter(config),
-  });
+  const rateLimiter = createRateLimiter(database);
+  const failureLimiter = createFailureLimiter(config);
+  const authenticator = createAuthenticator({ config, database, rateLimiter, failureLimiter });
+  const auditLog = createAuditLog(database);
+  const auditor = createAuditor({ auditLog, logger });
+  const handlers = createHandlers({ ...deps, authenticator, rateLimiter, auditLog });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
   app.use(requestId(logger));
   app.use(errors(logger));
   app.use(securityHeaders(config));
-  for (const router of createRouters({ config, authenticator, handlers: createHandlers(deps, authenticator) })) {
-    app.use(router.routes());
-  }
+  for (const router of createRouters({ config, authenticator, handlers, auditor })) app.use(router.routes());
   app.use(createPortalPages());
   app.use(unmatched({ config, authenticator }));
   return app;
 }
 
-function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
+interface HandlerDeps extends AppDeps {
+  authenticator: Authenticator;
+  rateLimiter: RateLimiter;
+  auditLog: AuditLog;
+}
+
+function createHandlers(deps: HandlerDeps): Handlers {
   const { database } = deps;
   const shared = {
     ...deps,
-    authenticator,
     accounts: createAccounts(database),
     agents: createAgents(database),
     phoneNumbers: createPhoneNumbers(database),
     requests: createCallRequests(database),
     queries: createCallQueries(database),
     bindings: createCarrierBindings(database),
+    carrierEvents: createCarrierEvents(database),
     results: createConversationResults(database),
     recordings: createRecordings(database),
     destinationCounts: createDestinationCounts(database),
@@ -83,23 +89,18 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
     statements: createStatements(database),
   };
   const outboundCall = createOutboundCall(shared);
-  const readRecording = createReadRecording(shared);
   const status = createCarrierStatus(shared);
   const answerOutboundCall = createAnswerOutboundCall(shared);
   const continueAfterStream = createContinueAfterStream(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
-  const statements = createStatementRoutes(shared);
   const receivePayment = createPaymentWebhook(shared);
   return {
     key: {
       placeCall: (ctx, principal) => outboundCall.post(ctx, principal),
       readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
-      readRecording: (ctx, principal, params) => readRecording(ctx, principal, params['call_id'] ?? ''),
-      readBalance: (ctx, principal) => statements.balance(ctx, principal),
-      readLedger: (ctx, principal) => statements.ledger(ctx, principal),
-      readUsage: (ctx, principal) => statements.usage(ctx, principal),
     },
+    keyOrSession: createManagement(shared),
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),

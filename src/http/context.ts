@@ -1,4 +1,5 @@
 import type { ParameterizedContext } from 'koa';
+import type { Actor } from '../domain/access.js';
 import type { Mode } from '../domain/ids.js';
 import type { AccountDocument } from '../store/models/account.js';
 
@@ -9,14 +10,17 @@ export interface RequestState {
   arrivedAt: number;
   /** The route's path with parameters in braces; never the real path, which may hold what logs must not. */
   route?: string;
+  /** What a change was done to, for the audit log, where the path does not name it. */
+  target?: string;
 }
 
 export type ApiContext = ParameterizedContext<RequestState>;
 
-/** Who asks: an account in one mode. */
+/** Who asks: an account in one mode, by one of its keys or members. */
 export interface Principal {
   account: AccountDocument;
   mode: Mode;
+  actor: Actor;
 }
 
 /** Who brings an inbound call: the owner of a key, or, without an account, the carrier itself for whichever it is. */

@@ -4,6 +4,7 @@ import { routes, type OperationId } from '../contract/routes.js';
 import { ServiceError } from '../domain/errors.js';
 import type { Config } from '../config.js';
 import type { ApiContext, Principal, RequestState } from './context.js';
+import type { Auditor } from './middleware/audit.js';
 import type { Authenticator } from './middleware/authentication.js';
 import { requireHttps } from './middleware/security.js';
 
@@ -13,6 +14,11 @@ type Params = Readonly<Record<string, string>>;
 export interface Handlers {
   /** Run for the owner of a valid key whose rate allows it. */
   key: Record<OperationsWith<'key'>, (ctx: ApiContext, principal: Principal, params: Params) => Promise<void>>;
+  /** Run for the owner of a valid key, or a member whose role allows it. */
+  keyOrSession: Record<
+    OperationsWith<'keyOrSession'>,
+    (ctx: ApiContext, principal: Principal, params: Params) => Promise<void>
+  >;
   /** Find out themselves who asks: it takes the request's form to know. */
   keyOrCarrier: Record<OperationsWith<'keyOrCarrier'>, (ctx: ApiContext) => Promise<void>>;
   carrier: Record<OperationsWith<'carrier'>, (ctx: ApiContext, params: Params) => Promise<void>>;
@@ -26,13 +32,32 @@ type OperationsWith<Auth extends RouteAuth> = {
 type ApiRouter = Router<RequestState>;
 
 /** A router for each kind of authentication, made from the declared routes of that kind. */
-export function createRouters(deps: { config: Config; authenticator: Authenticator; handlers: Handlers }): ApiRouter[] {
-  const { config, authenticator, handlers } = deps;
+export function createRouters(deps: {
+  config: Config;
+  authenticator: Authenticator;
+  handlers: Handlers;
+  auditor: Auditor;
+}): ApiRouter[] {
+  const { config, authenticator, handlers, auditor } = deps;
+
+  async function audit(ctx: ApiContext, principal: Principal, id: OperationId, params: Params): Promise<void> {
+    const route: Route = routes[id];
+    if (route.method === 'get' || route.unaudited === true) return;
+    await auditor(ctx, { principal, action: id, target: Object.values(params)[0] ?? ctx.state.target });
+  }
 
   const withKey = Object.entries(handlers.key).map(([id, handler]) =>
     mounted(id, async (ctx, params) => {
       requireHttps(ctx, config);
       await handler(ctx, await authenticator.byKey(ctx), params);
+    }),
+  );
+  const withKeyOrSession = Object.entries(handlers.keyOrSession).map(([id, handler]) =>
+    mounted(id, async (ctx, params) => {
+      requireHttps(ctx, config);
+      const principal = await authenticator.byKeyOrSession(ctx, routes[id as OperationId]);
+      await handler(ctx, principal, params);
+      await audit(ctx, principal, id as OperationId, params);
     }),
   );
   const withKeyOrSignature = Object.entries(handlers.keyOrCarrier).map(([id, handler]) =>
@@ -44,7 +69,12 @@ export function createRouters(deps: { config: Config; authenticator: Authenticat
   // Signed over our https address: a request that came another way carries no signature that fits.
   const withSignature = Object.entries(handlers.carrier).map(([id, handler]) => mounted(id, handler));
   const open = Object.entries(handlers.none).map(([id, handler]) => mounted(id, handler));
-  return [routerOf([...withKey, ...withKeyOrSignature]), routerOf(withSignature), routerOf(open)];
+  return [
+    routerOf([...withKey, ...withKeyOrSignature]),
+    routerOf(withKeyOrSession),
+    routerOf(withSignature),
+    routerOf(open),
+  ];
 }
 
 interface Mounted {

@@ -115,6 +115,10 @@ export function createAccounts(database: Database) {
       return change(accountId, { ...changes });
     },
 
+    rename(accountId: string, name: string): Promise<AccountDocument> {
+      return change(accountId, { name: checkedName(name) });
+    },
+
     /** Names the agent that conducts calls to this account's numbers; null: none. */
     async setInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
       if (agentId !== null && !(await database.agents.exists({ _id: agentId, accountId, archivedAt: null }))) {

@@ -73,11 +73,13 @@ const PUBLIC_NAMES: Partial<Record<string, string>> = {
 export function checkAgentFields(fields: unknown): AgentFields {
   const parsed = agentFields.safeParse(fields);
   if (parsed.success) return parsed.data;
+  const byField: Record<string, string> = {};
   const faults = parsed.error.issues.map(({ path, message }) => {
-    const name = String(path[0]);
-    return `${PUBLIC_NAMES[name] ?? name}: ${message}`;
+    const name = PUBLIC_NAMES[String(path[0])] ?? String(path[0]);
+    byField[name] ??= `${name} ${message}.`;
+    return `${name}: ${message}`;
   });
-  throw new ServiceError('MISSING_PARAMS', faults.join('; '));
+  throw new ServiceError('MISSING_PARAMS', faults.join('; '), { fields: byField });
 }
 
 /** How an agent conducts its conversations; what is not set stays absent. */

@@ -5,6 +5,7 @@ import { updateOf } from './accounts.js';
 import { checkAgentFields, type AgentFields } from './agent-fields.js';
 import type { Database } from './database.js';
 import type { AgentDocument, ConversationSettings } from './models/agent.js';
+import { readPage, type Page, type PagePosition } from './pages.js';
 
 const DEFAULT_MAX_DURATION_SECONDS = 600;
 const DEFAULT_RING_TIMEOUT_SECONDS = 30;
@@ -62,6 +63,41 @@ export function createAgents(database: Database) {
 
     list(accountId: string): Promise<AgentDocument[]> {
       return agents.find({ accountId, archivedAt: null }).sort({ createdAt: 1, _id: 1 }).lean<AgentDocument[]>().exec();
+    },
+
+    /** One page, newest first: of those in use, or of the archived ones. */
+    page(p: {
+      accountId: string;
+      archived: boolean;
+      after?: PagePosition;
+      limit: number;
+    }): Promise<Page<AgentDocument>> {
+      const { accountId, archived, ...position } = p;
+      const filter = { accountId, archivedAt: archived ? { $ne: null } : null };
+      return readPage<AgentDocument>(agents, { filter, ...position });
+    },
+
+    /** An agent of the account, also an archived one. */
+    async findOf(accountId: string, agentId: string): Promise<AgentDocument | null> {
+      if (!AGENT_ID_PATTERN.test(agentId)) return null;
+      return agents.findOne({ _id: agentId, accountId }).lean<AgentDocument>();
+    },
+
+    /**
+     * Takes an agent out of use; the first time of archiving stays.
+     * @throws ServiceError CONFLICT while it takes the calls of a number or of the account, AGENT_NOT_FOUND
+     */
+    async archive(accountId: string, agentId: string): Promise<AgentDocument> {
+      const [ofAccount, ofNumber] = await Promise.all([
+        database.accounts.exists({ _id: accountId, inboundAgentId: agentId }),
+        database.phoneNumbers.exists({ accountId, agentId }),
+      ]);
+      if (ofAccount) throw new ServiceError('CONFLICT', 'This agent takes the account’s inbound calls.');
+      if (ofNumber) throw new ServiceError('CONFLICT', 'This agent takes the calls of a phone number.');
+      await agents.updateOne({ _id: agentId, accountId, archivedAt: null }, { $set: { archivedAt: new Date() } });
+      const agent = await this.findOf(accountId, agentId);
+      if (!agent) throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+      return agent;
     },
 
     /** Changes an agent; calls that run keep the agent as it was when they were asked for. */

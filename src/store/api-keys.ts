@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { ServiceError } from '../domain/errors.js';
 import type { Mode } from '../domain/ids.js';
-import { checkedName } from './accounts.js';
+import { checkedName, updateOf } from './accounts.js';
 import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
 import type { Database } from './database.js';
 import type { AccountDocument } from './models/account.js';
@@ -74,6 +74,38 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
 
     list(accountId: string): Promise<ApiKeyDocument[]> {
       return apiKeys.find({ accountId }).sort({ createdAt: 1, keyId: 1 }).lean<ApiKeyDocument[]>().exec();
+    },
+
+    /** A key of the account and mode; null for any other. */
+    find(p: { accountId: string; mode: Mode; keyId: string }): Promise<ApiKeyDocument | null> {
+      return apiKeys.findOne(p).lean<ApiKeyDocument>().exec();
+    },
+
+    /** How many keys of the account and mode are in force. */
+    countActive(p: { accountId: string; mode: Mode }): Promise<number> {
+      return apiKeys
+        .find({ ...p, revokedAt: null }, { expiresAt: 1 })
+        .lean<ApiKeyDocument[]>()
+        .then((found) => found.filter(({ expiresAt }) => !expiresAt || expiresAt.getTime() > Date.now()).length);
+    },
+
+    /**
+     * Renames a key or changes its expiry; null: it does not expire.
+     * @throws ServiceError MISSING_PARAMS, NOT_FOUND, CONFLICT when the expiry of a revoked key is to change
+     */
+    async update(keyId: string, changes: { name?: string; expiresAt?: Date | null }): Promise<ApiKeyDocument> {
+      const { name, expiresAt } = changes;
+      if (expiresAt && !(expiresAt.getTime() > Date.now())) {
+        throw new ServiceError('MISSING_PARAMS', 'The expiry must be a time in the future.');
+      }
+      const given = { ...(name === undefined ? {} : { name: checkedName(name) }), expiresAt };
+      const inForce = expiresAt === undefined ? {} : { revokedAt: null };
+      const key = await apiKeys
+        .findOneAndUpdate({ keyId, ...inForce }, updateOf(given), { returnDocument: 'after' })
+        .lean<ApiKeyDocument>();
+      if (key) return key;
+      if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key is revoked.');
+      throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
     },
 
     /**

@@ -1,6 +1,18 @@
 import type { Mode } from '../domain/ids.js';
 import type { Database } from './database.js';
+import type { CallStatus, Direction } from '../domain/call-state.js';
 import type { CallDocument } from './models/call.js';
+import { readPage, type Page, type PagePosition } from './pages.js';
+
+/** What a list of calls is narrowed to; times of creation, `from` included, `to` not. */
+export interface CallFilter {
+  status?: CallStatus;
+  direction?: Direction;
+  agentId?: string;
+  externalCallId?: string;
+  from?: Date;
+  to?: Date;
+}
 
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
@@ -10,6 +22,25 @@ export function createCallQueries(database: Database) {
     find(query: { callId: string; accountId: string; mode: Mode }): Promise<CallDocument | null> {
       const { callId, accountId, mode } = query;
       return database.calls.findOne({ _id: callId, accountId, mode }).lean<CallDocument>().exec();
+    },
+
+    /** One page of the account's calls of a mode, newest first, without what only a single call is asked for. */
+    page(p: {
+      accountId: string;
+      mode: Mode;
+      filter: CallFilter;
+      after?: PagePosition;
+      limit: number;
+    }): Promise<Page<CallDocument>> {
+      const { accountId, mode, filter, ...position } = p;
+      const { from, to, ...equal } = filter;
+      const range = { ...(from ? { $gte: from } : {}), ...(to ? { $lt: to } : {}) };
+      const createdAt = Object.keys(range).length > 0 ? { createdAt: range } : {};
+      return readPage<CallDocument>(database.calls, {
+        filter: { accountId, mode, ...equal, ...createdAt },
+        fields: { transcription: 0, inputParameters: 0, outputParameters: 0, changes: 0 },
+        ...position,
+      });
     },
 
     /** Of these calls, those whose talk will be ended for want of money or time, with the second of talk at which. */

@@ -3,7 +3,7 @@ import type { CallRequestDocument } from './models/call-request.js';
 
 export type CallRequests = ReturnType<typeof createCallRequests>;
 
-/** What clients and carriers asked for: written once, never changed. */
+/** What clients and carriers asked for: written once, never changed but by erasure. */
 export function createCallRequests(database: Database) {
   const requests = database.callRequests;
   return {
@@ -16,6 +16,24 @@ export function createCallRequests(database: Database) {
         if (isDuplicateKey(error)) return 'exists';
         throw error;
       }
+    },
+
+    /** Takes everything personal out. The row stays, so that a request that is repeated cannot bring it back. */
+    async erase(callId: string): Promise<void> {
+      // As the driver's own write: a model refuses empty texts.
+      await requests.collection.updateOne(
+        { _id: callId as never },
+        {
+          $set: {
+            fromPhoneNumber: '',
+            toPhoneNumber: '',
+            'agent.instruction': '',
+            inputParameters: '{}',
+            externalCallId: '',
+          },
+          $unset: { webhookUrl: '', 'agent.outputParameters': '' },
+        },
+      );
     },
 
     find(callId: string): Promise<CallRequestDocument | null> {

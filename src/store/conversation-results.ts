@@ -57,6 +57,11 @@ export function createConversationResults(database: Database) {
       await conversationResults.updateOne({ _id: callId, streamSid }, { $set: fields }, { upsert: true });
     },
 
+    /** Removes what was said; none is a success. */
+    async delete(callId: string): Promise<void> {
+      await conversationResults.deleteOne({ _id: callId });
+    },
+
     find(callId: string): Promise<ConversationResultDocument | null> {
       return conversationResults.findById(callId).lean<ConversationResultDocument>().exec();
     },

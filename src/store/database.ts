@@ -2,9 +2,11 @@ import mongoose, { type ClientSession, type Connection, type mongo } from 'mongo
 import { accountSchema } from './models/account.js';
 import { agentSchema } from './models/agent.js';
 import { apiKeySchema } from './models/api-key.js';
+import { auditEntrySchema } from './models/audit-entry.js';
 import { callRequestSchema } from './models/call-request.js';
 import { callSchema } from './models/call.js';
 import { carrierBindingSchema } from './models/carrier-binding.js';
+import { carrierEventSchema } from './models/carrier-event.js';
 import { conversationResultSchema } from './models/conversation-result.js';
 import { destinationCountSchema } from './models/destination-count.js';
 import { dialPacingSchema } from './models/dial-pacing.js';
@@ -71,8 +73,10 @@ function modelsOn(connection: Connection) {
     apiKeys: connection.model('ApiKey', apiKeySchema),
     phoneNumbers: connection.model('PhoneNumber', phoneNumberSchema),
     callRequests: connection.model('CallRequest', callRequestSchema),
+    auditEntries: connection.model('AuditEntry', auditEntrySchema),
     calls: connection.model('Call', callSchema),
     carrierBindings: connection.model('CarrierBinding', carrierBindingSchema),
+    carrierEvents: connection.model('CarrierEvent', carrierEventSchema),
     conversationResults: connection.model('ConversationResult', conversationResultSchema),
     webhookDeliveries: connection.model('WebhookDelivery', webhookDeliverySchema),
     webhookAttempts: connection.model('WebhookAttempt', webhookAttemptSchema),

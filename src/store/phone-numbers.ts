@@ -45,6 +45,20 @@ export function createPhoneNumbers(database: Database) {
       return phoneNumbers.find({ accountId }).sort({ createdAt: 1, _id: 1 }).lean<PhoneNumberDocument[]>().exec();
     },
 
+    /**
+     * Takes a number from its account.
+     * @throws ServiceError NOT_FOUND, CONFLICT while an agent calls from it
+     */
+    async remove(accountId: string, number: string): Promise<PhoneNumberDocument> {
+      const present = await this.find(number);
+      if (present?.accountId !== accountId) throw new ServiceError('NOT_FOUND', 'The account has no such number.');
+      if (await database.agents.exists({ accountId, phoneNumber: number, archivedAt: null })) {
+        throw new ServiceError('CONFLICT', 'An agent calls from this number.');
+      }
+      await phoneNumbers.deleteOne({ _id: number, accountId });
+      return present;
+    },
+
     /** Names the agent that answers this number in place of the account's inbound agent; null: none. */
     async setAgent(number: string, agentId: string | null): Promise<PhoneNumberDocument> {
       const present = await this.find(number);

@@ -1,6 +1,7 @@
 import type { AnsweredBy, CallStatus, EndReason } from '../domain/call-state.js';
 import { isDuplicateKey, type Database } from './database.js';
-import type { CallDocument } from './models/call.js';
+import { isFinalStatus } from './call-bills.js';
+import type { CallDocument, StoredChange } from './models/call.js';
 import type { CallRequestDocument } from './models/call-request.js';
 
 export type CallProjection = ReturnType<typeof createCallProjection>;
@@ -24,6 +25,15 @@ export interface ProjectedChange {
   endTime?: number;
 }
 
+/** What stands in an erased call where something personal stood. */
+const ERASED = {
+  fromPhoneNumber: '',
+  toPhoneNumber: '',
+  inputParameters: '{}',
+  externalCallId: '',
+  summary: 'The data of this call was erased.',
+};
+
 /** Sequence of an expired call's tombstone: above any that a workflow counts to. */
 const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 
@@ -44,8 +54,30 @@ export function createCallProjection(database: Database) {
     async apply(change: ProjectedChange, further: Partial<CallDocument> = {}): Promise<void> {
       await calls.updateOne(
         { _id: change.callId, sequence: { $lt: change.sequence } },
-        { $set: { ...fieldsOf(change), ...further }, ...goneWith(change) },
+        { $set: { ...fieldsOf(change), ...further }, ...goneWith(change), $push: { changes: storedChange(change) } },
       );
+    },
+
+    /**
+     * Takes everything personal out of a call, with its next sequence; what happened when, and what it cost, stays.
+     * @returns when it was erased; null when the call is unknown or has not ended
+     */
+    async erase(callId: string, now: Date): Promise<Date | null> {
+      for (;;) {
+        const call = await this.find(callId);
+        if (!call?.accountId || !isFinalStatus(call.status)) return null;
+        if (call.erasedAt) return call.erasedAt;
+        const sequence = call.sequence + 1;
+        const { matchedCount } = await calls.updateOne(
+          { _id: callId, sequence: call.sequence },
+          {
+            $set: { ...ERASED, sequence, updatedAt: now, erasedAt: now },
+            $unset: { transcription: '', outputParameters: '', hasRecording: '' },
+            $push: { changes: { sequence, at: now, erased: true } },
+          },
+        );
+        if (matchedCount === 1) return now;
+      }
     },
 
     /** Takes an expired call out of everybody's sight and keeps a late first write from bringing it back. */
@@ -76,6 +108,19 @@ function firstDocument(request: CallRequestDocument, change: ProjectedChange): C
     createdAt: request.createdAt,
     status: 'RINGING',
     ...fieldsOf(change),
+    changes: [storedChange({ status: 'RINGING', ...change })],
+  };
+}
+
+function storedChange(change: ProjectedChange): StoredChange {
+  const { sequence, at, status, endReason, waitingFor, endsAfterSeconds } = change;
+  return {
+    sequence,
+    at: new Date(at),
+    ...(status === undefined ? {} : { status }),
+    ...(endReason === undefined ? {} : { endReason }),
+    ...(waitingFor === undefined ? {} : { waitingFor }),
+    ...(endsAfterSeconds === undefined ? {} : { endsAfterSeconds }),
   };
 }
 

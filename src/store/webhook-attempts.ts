@@ -11,15 +11,32 @@ export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
 export function createWebhookAttempts(database: Database) {
   const attempts = database.webhookAttempts;
   return {
-    /** All attempts of a call's delivery, first to last. */
+    /** All attempts of a call's deliveries, first to last. */
     list(callId: string): Promise<WebhookAttemptDocument[]> {
       return attempts.find({ callId }).sort({ number: 1 }).lean<WebhookAttemptDocument[]>().exec();
     },
 
+    /** How many attempts each of these calls has. */
+    async counts(callIds: readonly string[]): Promise<Map<string, number>> {
+      const rows = await attempts
+        .find({ callId: { $in: [...callIds] } }, { callId: 1 })
+        .lean<Pick<WebhookAttemptDocument, '_id' | 'callId'>[]>()
+        .exec();
+      const counts = new Map<string, number>();
+      for (const { callId } of rows) counts.set(callId, (counts.get(callId) ?? 0) + 1);
+      return counts;
+    },
+
+    /** Takes out what receivers answered, which may repeat what they were sent. */
+    async erase(callId: string): Promise<void> {
+      await attempts.updateMany({ callId }, { $unset: { responseBody: '' } });
+    },
+
     /** Claims an attempt for the caller alone; `taken` when another worker has it. */
-    async begin(callId: string, number: number, startedAt: Date): Promise<'begun' | 'taken'> {
+    async begin(callId: string, number: number, startedAt: Date, redelivery = 0): Promise<'begun' | 'taken'> {
+      const _id = attemptId(callId, number);
       try {
-        await attempts.create({ _id: attemptId(callId, number), callId, number, startedAt });
+        await attempts.create({ _id, callId, number, startedAt, ...(redelivery > 0 ? { redelivery } : {}) });
         return 'begun';
       } catch (error) {
         if (isDuplicateKey(error)) return 'taken';

@@ -1,5 +1,7 @@
 import { isDuplicateKey, type Database } from './database.js';
+import type { Mode } from '../domain/ids.js';
 import type { WebhookDeliveryDocument } from './models/webhook.js';
+import { readPage, type Page, type PagePosition } from './pages.js';
 
 export type WebhookDeliveries = ReturnType<typeof createWebhookDeliveries>;
 
@@ -13,6 +15,46 @@ export function createWebhookDeliveries(database: Database) {
 
   return {
     find,
+
+    /** One page of an account's deliveries of a mode, newest first; pending: neither delivered nor failed yet. */
+    page(p: {
+      accountId: string;
+      mode: Mode;
+      state?: 'pending' | 'delivered' | 'failed';
+      after?: PagePosition;
+      limit: number;
+    }): Promise<Page<WebhookDeliveryDocument>> {
+      const { accountId, mode, state, ...position } = p;
+      const ofState = state === undefined ? {} : { state: state === 'pending' ? null : state };
+      return readPage(deliveries, { filter: { accountId, mode, ...ofState }, fields: { body: 0 }, ...position });
+    },
+
+    /** Notes how the latest delivery stands. */
+    async note(callId: string, state: 'delivered' | 'failed' | undefined, lastAttemptAt: Date): Promise<void> {
+      const update =
+        state === undefined ? { $set: { lastAttemptAt }, $unset: { state: '' } } : { $set: { lastAttemptAt, state } };
+      await deliveries.updateOne({ _id: callId }, update);
+    },
+
+    /**
+     * Takes the next number of a redelivery, unless somebody else did since `known`.
+     * @returns the number that stands
+     */
+    async beginRedelivery(callId: string, known: number): Promise<number> {
+      const next = known + 1;
+      const before = known === 0 ? { redeliveries: { $exists: false } } : { redeliveries: known };
+      await deliveries.updateOne({ _id: callId, ...before }, { $set: { redeliveries: next }, $unset: { state: '' } });
+      return (await find(callId))?.redeliveries ?? 0;
+    },
+
+    /** Takes URL and body out for good: nothing is sent any more. */
+    async erase(callId: string, now: Date): Promise<void> {
+      // As the driver's own write: a model refuses empty texts.
+      await deliveries.collection.updateOne(
+        { _id: callId as never, erasedAt: { $exists: false } },
+        { $set: { url: '', body: '', erasedAt: now } },
+      );
+    },
 
     /**
      * Keeps the delivery unless one was kept before.

@@ -16,6 +16,23 @@ export type NextStep =
   | { step: 'interrupt'; number: number; failedAt: number }
   | { step: 'send'; number: number };
 
+/** The same for one delivery of several: `number` counts through all of them, `nth` within this one. */
+export type DeliveryStep = NextStep & { nth?: number };
+
+/** What to do for one of the event's deliveries (0: the first, n: the n-th redelivery), by the rows of all of them. */
+export function nextStepOf(rows: readonly WebhookAttemptDocument[], redelivery: number, now: number): DeliveryStep {
+  const own = rows.filter((row) => (row.redelivery ?? 0) === redelivery);
+  const highest = rows.at(-1)?.number ?? 0;
+  // Numbers go on through all deliveries, while each has four attempts of its own.
+  const before = redelivery === 0 ? 0 : (own[0]?.number ?? highest + 1) - 1;
+  const next = nextStep(
+    own.map((row) => ({ ...row, number: row.number - before })),
+    now,
+  );
+  if (next.step === 'send') return { ...next, number: highest + 1, nth: next.number };
+  return next.step === 'interrupt' ? { ...next, number: next.number + before } : next;
+}
+
 /**
  * Decides by the rows alone, so that every worker comes to the same answer and a worker's death loses no attempt.
  * @param attempts rows of one delivery, first to last

@@ -9,7 +9,7 @@ import { createWebhookDeliveries } from '../store/webhook-deliveries.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
-import { MAX_ATTEMPTS, nextStep, waitAfter } from './schedule.js';
+import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
 import { USER_AGENT } from './user-agent.js';
 
 export type WebhookAttemptResult =
@@ -25,9 +25,10 @@ export interface WebhookSender {
   /**
    * Makes at most one attempt to deliver a call's completion event. May be called at any time, by any number of workers:
    * the rows in the database decide whether an attempt is due.
+   * @param redelivery 0: the first delivery; n: the n-th that was asked for later
    * @throws when the database is away, or the call is not over
    */
-  attempt(callId: string): Promise<WebhookAttemptResult>;
+  attempt(callId: string, redelivery?: number): Promise<WebhookAttemptResult>;
 }
 
 /** The four attempts of a completion webhook, one call of `attempt` at a time. */
@@ -40,17 +41,21 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   const client = createWebhookClient({ config });
 
   return {
-    async attempt(callId) {
+    async attempt(callId, redelivery = 0) {
       const delivery = (await deliveries.find(callId)) ?? (await compose(callId));
       if (delivery === undefined) {
         logger.error({ callId }, 'a webhook was asked for, but the call or its URL is gone');
         return { result: 'exhausted' };
       }
+      // Nothing of an erased call leaves the house.
+      if (delivery.erasedAt) return { result: 'exhausted' };
       for (;;) {
-        const next = nextStep(await attempts.list(callId), Date.now());
+        const rows = await attempts.list(callId);
+        const next = nextStepOf(rows, redelivery, Date.now());
         switch (next.step) {
           case 'delivered':
           case 'exhausted':
+            await noteState(delivery, next.step, rows.at(-1)?.finishedAt);
             return { result: next.step };
           case 'wait':
             return { result: 'tooEarly', afterMs: next.afterMs };
@@ -59,7 +64,9 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
             break;
           case 'send':
             // Another worker may have claimed it in between; then the rows tell what to do instead.
-            if ((await attempts.begin(callId, next.number, new Date())) === 'begun') return send(delivery, next.number);
+            if ((await attempts.begin(callId, next.number, new Date(), redelivery)) === 'begun') {
+              return send(delivery, next.number, next.nth ?? next.number);
+            }
         }
       }
     },
@@ -73,6 +80,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
       _id: callId,
       callId,
       accountId: call.accountId,
+      mode: call.mode,
       url: request.webhookUrl,
       body: JSON.stringify(completionPayload(call, config.publicBaseUrl)),
       createdAt: new Date(),
@@ -84,14 +92,26 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
     await attempts.finish(callId, number, { outcome: 'interrupted' }, new Date(failedAt));
   }
 
-  async function send(delivery: WebhookDeliveryDocument, number: number): Promise<WebhookAttemptResult> {
+  /** For lists; the rows stand, so it may be made up for when the worker dies before. */
+  async function noteState(
+    { callId, state }: WebhookDeliveryDocument,
+    step: 'delivered' | 'exhausted' | 'retry',
+    at = new Date(),
+  ): Promise<void> {
+    const now = step === 'retry' ? undefined : step === 'delivered' ? 'delivered' : 'failed';
+    if (now === undefined || now !== state) await deliveries.note(callId, now, at);
+  }
+
+  /** @param nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
+  async function send(delivery: WebhookDeliveryDocument, number: number, nth: number): Promise<WebhookAttemptResult> {
     const { callId, url, body } = delivery;
     const { delivered, ...answer } = await client.post(url, body, headersOf(callId));
     const finishedAt = new Date();
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...answer }, finishedAt);
     report(callId, number, delivered, answer);
-    if (delivered) return { result: 'delivered' };
-    return number >= MAX_ATTEMPTS ? { result: 'exhausted' } : { result: 'retry', afterMs: waitAfter(number) };
+    const result = delivered ? 'delivered' : nth >= MAX_ATTEMPTS ? 'exhausted' : 'retry';
+    await noteState(delivery, result, finishedAt);
+    return result === 'retry' ? { result, afterMs: waitAfter(nth) } : { result };
   }
 
   function report(callId: string, attempt: number, delivered: boolean, answer: Omit<PostResult, 'delivered'>): void {

@@ -104,6 +104,7 @@ describe('the interface document', () => {
     expect(Object.keys(document.components?.securitySchemes ?? {})).toEqual([
       'apiKey',
       'apiKeyAsPassword',
+      'portalSession',
       'carrierSignature',
     ]);
     const of = (id: string) => operations.find(({ operation }) => operation.operationId === id)?.operation.security;

@@ -60,7 +60,7 @@ function isPresent(value: unknown): boolean {
 }
 
 /** @throws ServiceError MISSING_PARAMS */
-function idempotencyKeyOf(ctx: ApiContext): string | undefined {
+export function idempotencyKeyOf(ctx: ApiContext): string | undefined {
   const key = ctx.req.headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key === 'string' && key.length > 0 && key.length <= MAX_IDEMPOTENCY_KEY_LENGTH) return key;

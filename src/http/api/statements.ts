@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import type { z } from 'zod';
 import type { Config } from '../../config.js';
 import { csvOf } from '../../contract/csv.js';
 import {
@@ -25,9 +24,7 @@ import type { Ledger } from '../../store/ledger.js';
 import type { Statements } from '../../store/statements.js';
 import type { ApiContext, Principal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
-import { fieldsOf } from '../middleware/form.js';
-import { refusePrototypeKeys } from '../middleware/json-body.js';
-import { validated } from '../middleware/validation.js';
+import { queryOf } from '../middleware/input.js';
 import { createCursors } from './cursor.js';
 
 /** A year of a busy account takes longer to add up than a request may usually take. */
@@ -102,20 +99,6 @@ export function createStatementRoutes(deps: StatementDeps) {
       } satisfies UsageAnswer;
     },
   };
-}
-
-/**
- * The parameters of a query. One that is misspelt must not silently be told as another period, so unknown ones are refused.
- * @throws ServiceError MISSING_PARAMS
- */
-function queryOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): z.output<T> {
-  const fields = fieldsOf(new URLSearchParams(ctx.querystring));
-  refusePrototypeKeys(fields);
-  const known = Object.keys(schema.shape);
-  if (Object.keys(fields).some((name) => !known.includes(name))) {
-    throw new ServiceError('MISSING_PARAMS', `The parameters of this path are ${known.join(', ')}.`);
-  }
-  return validated(schema, fields);
 }
 
 function badPeriod(fault: string): ServiceError {

@@ -4,6 +4,8 @@ import type { AnsweredBy, CarrierFinalStatus } from '../../domain/call-state.js'
 import type { CarrierSignal } from '../../domain/signals.js';
 import type { CallRequests } from '../../store/call-requests.js';
 import type { CarrierBindings } from '../../store/carrier-bindings.js';
+import type { CarrierEvents } from '../../store/carrier-events.js';
+import type { Logger } from '../../telemetry/logger.js';
 import type { ApiContext } from '../context.js';
 import { within } from '../deadline.js';
 import { single, type FormFields } from '../middleware/form.js';
@@ -14,6 +16,8 @@ export interface StatusDeps {
   gateway: CallGateway;
   requests: CallRequests;
   bindings: CarrierBindings;
+  carrierEvents: CarrierEvents;
+  logger: Logger;
 }
 
 /**
@@ -21,10 +25,27 @@ export interface StatusDeps {
  * status in between) is answered 200 and ignored; only when we cannot tell is it 503, so that the carrier asks again.
  */
 export function createCarrierStatus(deps: StatusDeps) {
-  const { config, gateway, requests, bindings } = deps;
+  const { config, gateway, requests, bindings, carrierEvents, logger } = deps;
 
   async function signal(callId: string, callback: Callback): Promise<void> {
-    const { form, carrierSid } = callback;
+    const noted = remember(callId, callback);
+    try {
+      await tell(callId, callback);
+    } finally {
+      await noted;
+    }
+  }
+
+  /** For people to read later: a callback that cannot be kept must still reach its call. */
+  async function remember(callId: string, { form, carrierSid }: Callback): Promise<void> {
+    try {
+      await carrierEvents.add({ callId, carrierSid, ...carrierEventOf(form) });
+    } catch (error) {
+      logger.warn({ callId, err: error }, 'a callback of the carrier could not be kept for the timeline');
+    }
+  }
+
+  async function tell(callId: string, { form, carrierSid }: Callback): Promise<void> {
     const told = carrierSignalOf(carrierSid, form, Date.now());
     if (told === undefined) return;
     // The carrier numbers its callbacks, and repeats of one have the same number.
@@ -84,6 +105,19 @@ export function carrierSignalOf(carrierSid: string, form: FormFields, now: numbe
     ...(durationSeconds === undefined ? {} : { durationSeconds }),
     ...(sipCode === undefined ? {} : { sipCode }),
   };
+}
+
+function carrierEventOf(form: FormFields) {
+  const timestamp = timeOf(single(form, 'Timestamp'), Number.NaN);
+  const facts = {
+    sequence: wholeNumber(single(form, 'SequenceNumber')),
+    at: Number.isNaN(timestamp) ? undefined : new Date(timestamp),
+    durationSeconds: wholeNumber(single(form, 'CallDuration')),
+    sipCode: wholeNumber(single(form, 'SipResponseCode')),
+    answeredBy: single(form, 'AnsweredBy')?.slice(0, 40),
+  };
+  const known = Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined && fact !== ''));
+  return { status: (single(form, 'CallStatus') ?? '').slice(0, 40) || 'unknown', ...known };
 }
 
 function isFinalStatus(status: string): status is CarrierFinalStatus {

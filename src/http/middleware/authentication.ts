@@ -1,6 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import type { Config } from '../../config.js';
 import { isValidSignature } from '../../carrier/twilio/signature.js';
+import { modeParameter } from '../../contract/fields.js';
+import type { Route } from '../../contract/route.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { Mode } from '../../domain/ids.js';
 import { limitsOf } from '../../store/accounts.js';
@@ -10,6 +13,7 @@ import type { ApiContext, Forwarder, Principal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
 import type { FormFields } from './form.js';
 import type { FailureLimiter, RateLimiter } from './rate-limit.js';
+import { validated } from './validation.js';
 
 const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 const BASIC_CHALLENGE = 'Basic realm="callwright"';
@@ -36,7 +40,7 @@ export function createAuthenticator(deps: {
     const { key, account } = found;
     const { requestsPerMinute } = limitsOf(account, key.mode);
     await within(deadlineOf(ctx), rateLimiter.count(ctx, key.keyId, requestsPerMinute));
-    return { account, mode: key.mode };
+    return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }
 
   return {
@@ -46,6 +50,22 @@ export function createAuthenticator(deps: {
      */
     byKey(ctx: ApiContext): Promise<Principal> {
       return principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
+    },
+
+    /**
+     * The owner of the Bearer key.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, MISSING_PARAMS when another mode than the key's is named
+     */
+    async byKeyOrSession(ctx: ApiContext, _route: Route): Promise<Principal> {
+      const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
+      const asked = askedMode(ctx);
+      if (asked !== undefined && asked !== principal.mode) {
+        throw new ServiceError(
+          'MISSING_PARAMS',
+          `mode must be left out, or ${principal.mode}: that is the key’s mode.`,
+        );
+      }
+      return principal;
     },
 
     /**
@@ -74,6 +94,18 @@ export function signingMode(ctx: ApiContext, form: FormFields, config: Config): 
     if (isValidSignature({ authToken, signature, url, params: form })) return mode;
   }
   return undefined;
+}
+
+/**
+ * The mode that a request of the management interface names.
+ * @throws ServiceError MISSING_PARAMS
+ */
+function askedMode(ctx: ApiContext): Mode | undefined {
+  const values = new URLSearchParams(ctx.querystring).getAll('mode');
+  return validated(
+    z.object({ mode: modeParameter }),
+    values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] },
+  ).mode;
 }
 
 function equal(given: string | string[] | undefined, expected: string): boolean {

@@ -39,13 +39,21 @@ export function createRateLimiter(database: Database) {
   return {
     /**
      * Counts a request of a key and tells the client how it stands.
+     * @param options.told false for a limit beside the key's own, of which the headers do not speak
      * @throws ServiceError RATE_LIMIT_EXCEEDED
      */
-    async count(ctx: ApiContext, keyId: string, requestsPerMinute: number): Promise<void> {
+    async count(
+      ctx: ApiContext,
+      keyId: string,
+      requestsPerMinute: number,
+      { told = true }: { told?: boolean } = {},
+    ): Promise<void> {
       const { allowed, state } = await consume(limiterOf(requestsPerMinute), keyId);
       const resetSeconds = Math.ceil(state.msBeforeNext / 1_000);
-      ctx.set('RateLimit-Policy', `"default";q=${requestsPerMinute};w=${WINDOW_SECONDS}`);
-      ctx.set('RateLimit', `"default";r=${state.remainingPoints};t=${resetSeconds}`);
+      if (told) {
+        ctx.set('RateLimit-Policy', `"default";q=${requestsPerMinute};w=${WINDOW_SECONDS}`);
+        ctx.set('RateLimit', `"default";r=${state.remainingPoints};t=${resetSeconds}`);
+      }
       if (!allowed) throw limitExceeded(ctx, resetSeconds);
     },
   };

@@ -11,8 +11,30 @@ const MOST_FAULTS = 5;
 export function validated<T extends z.ZodType>(schema: T, fields: Record<string, unknown>): z.output<T> {
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
-  const faults = [...new Set(result.error.issues.map((issue) => issue.message))];
-  throw new ServiceError('MISSING_PARAMS', faults.slice(0, MOST_FAULTS).join(' '));
+  throw new ServiceError('MISSING_PARAMS', sentencesOf(result.error));
+}
+
+function sentencesOf(error: z.ZodError): string {
+  const faults = [...new Set(error.issues.map((issue) => issue.message))];
+  return faults.slice(0, MOST_FAULTS).join(' ');
+}
+
+/**
+ * The declared fields of a request of the management interface, which takes no others. The error also tells each fault by
+ * its field, for forms.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function strictlyValidated<T extends z.ZodObject>(schema: T, fields: Record<string, unknown>): z.output<T> {
+  const unknown = Object.keys(fields).find((name) => !Object.hasOwn(schema.shape, name));
+  if (unknown !== undefined) {
+    const known = Object.keys(schema.shape).join(', ');
+    throw new ServiceError('MISSING_PARAMS', `There is a field that this path does not take; it takes ${known}.`);
+  }
+  const result = schema.safeParse(fields);
+  if (result.success) return result.data;
+  const byField: Record<string, string> = {};
+  for (const { path, message } of result.error.issues.slice(0, MOST_FAULTS)) byField[String(path[0] ?? '')] ??= message;
+  throw new ServiceError('MISSING_PARAMS', sentencesOf(result.error), { fields: byField });
 }
 
 /** Fields that are there: null is the same as absent, and so are an empty agent_id and an empty instruction. */

@@ -76,3 +76,6 @@ export const agentSchema = new Schema<AgentDocument>(
   },
   { collection: 'agents', versionKey: false },
 );
+
+// Unique only so that every server builds it; lists page on it.
+agentSchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });

@@ -43,7 +43,37 @@ export interface CallDocument {
   outputParameters?: string;
   hasRecording?: boolean;
   engine?: string;
+  /** Each change that was applied, in order; as many as the workflow makes, about twenty at most. */
+  changes?: StoredChange[];
+  /** When everything personal was taken out. */
+  erasedAt?: Date;
 }
+
+/** What one write of the read model changed, for people who ask what happened. */
+export interface StoredChange {
+  sequence: number;
+  /** The workflow's time of it. */
+  at: Date;
+  status?: CallStatus;
+  endReason?: EndReason;
+  waitingFor?: 'dial_slot';
+  /** Null: the talk is not ended for want of money or time any more. */
+  endsAfterSeconds?: number | null;
+  erased?: true;
+}
+
+const changeSchema = new Schema<StoredChange>(
+  {
+    sequence: Number,
+    at: Date,
+    status: String,
+    endReason: String,
+    waitingFor: String,
+    endsAfterSeconds: Number,
+    erased: Boolean,
+  },
+  { _id: false },
+);
 
 export const callSchema = new Schema<CallDocument>(
   {
@@ -75,11 +105,17 @@ export const callSchema = new Schema<CallDocument>(
     outputParameters: String,
     hasRecording: Boolean,
     engine: String,
+    changes: { type: [changeSchema], default: undefined },
+    erasedAt: Date,
   },
   { collection: 'calls', versionKey: false },
 );
 
 // Unique only so that every server builds it: the embedded one keeps no other kind of index, and lists page on it.
 callSchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
+// Lists by what people filter by most; embedded servers skip these, too.
+callSchema.index({ accountId: 1, mode: 1, status: 1, createdAt: -1, _id: 1 });
+callSchema.index({ accountId: 1, mode: 1, agentId: 1, createdAt: -1, _id: 1 });
+callSchema.index({ accountId: 1, mode: 1, externalCallId: 1, createdAt: -1, _id: 1 });
 // The reconciler walks calls in the order of their last change. Embedded servers skip it and scan.
 callSchema.index({ updatedAt: 1, _id: 1 });

@@ -1,13 +1,23 @@
 import { Schema } from 'mongoose';
+import type { Mode } from '../../domain/ids.js';
 
 /** The bytes of a call's completion event, fixed by the first attempt so that every attempt sends the same. */
 export interface WebhookDeliveryDocument {
   _id: string;
   callId: string;
   accountId: string;
+  /** Absent in rows of the first versions. */
+  mode?: Mode;
   url: string;
   body: string;
   createdAt: Date;
+  /** How the latest delivery stands, for lists; the attempts' rows decide. Absent: under way. */
+  state?: 'delivered' | 'failed';
+  lastAttemptAt?: Date;
+  /** Deliveries that were asked for after the first. */
+  redeliveries?: number;
+  /** When URL and body were taken out, for good. */
+  erasedAt?: Date;
 }
 
 /** One attempt, inserted before its POST; a row without an outcome belongs to a worker that died in it. */
@@ -15,7 +25,10 @@ export interface WebhookAttemptDocument {
   /** `<call id>:<number>` */
   _id: string;
   callId: string;
+  /** Counted through all deliveries of the event. */
   number: number;
+  /** Which redelivery it belongs to; absent: the first delivery. */
+  redelivery?: number;
   startedAt: Date;
   finishedAt?: Date;
   /** `delivered`, `failed` with a reason, or absent. */
@@ -32,18 +45,26 @@ export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
     _id: String,
     callId: { type: String, required: true },
     accountId: { type: String, required: true },
+    mode: String,
     url: { type: String, required: true },
     body: { type: String, required: true },
     createdAt: { type: Date, required: true },
+    state: String,
+    lastAttemptAt: Date,
+    redeliveries: Number,
+    erasedAt: Date,
   },
   { collection: 'webhook_deliveries', versionKey: false },
 );
+// Unique only so that every server builds it; lists page on it.
+webhookDeliverySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
 
 export const webhookAttemptSchema = new Schema<WebhookAttemptDocument>(
   {
     _id: String,
     callId: { type: String, required: true },
     number: { type: Number, required: true },
+    redelivery: Number,
     startedAt: { type: Date, required: true },
     finishedAt: Date,
     outcome: String,

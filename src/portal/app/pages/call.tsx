@@ -196,7 +196,7 @@ export function Data({ json, none }: { json: string | undefined; none: string })
       {entries.map(([name, value]) => (
         <>
           <dt>{name}</dt>
-          <dd>{value === null ? <span class="quiet">not said</span> : String(value)}</dd>
+          <dd>{value === null ? <span class="quiet">not said</span> : textOf(value)}</dd>
         </>
       ))}
     </dl>
@@ -210,4 +210,8 @@ function entriesOf(json: string | undefined): [string, unknown][] {
   } catch {
     return [];
   }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

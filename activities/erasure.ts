@@ -1,0 +1,31 @@
+import type { CallRequests } from '../src/store/call-requests.js';
+import type { ConversationResults } from '../src/store/conversation-results.js';
+import type { CallProjection } from '../src/store/projection.js';
+import type { Recordings } from '../src/store/recordings.js';
+import type { WebhookAttempts } from '../src/store/webhook-attempts.js';
+import type { WebhookDeliveries } from '../src/store/webhook-deliveries.js';
+
+interface Deps {
+  projection: CallProjection;
+  requests: CallRequests;
+  results: ConversationResults;
+  recordings: Recordings;
+  deliveries: WebhookDeliveries;
+  attempts: WebhookAttempts;
+}
+
+/** Erasure of what is personal about a call. Money entries hold nothing personal and stay. */
+export function createErasureActivities(deps: Deps) {
+  return {
+    /** Removes it wherever it is stored. Readers are shut out last: until then a failure leaves the call to be erased again. */
+    async eraseCall({ callId }: { callId: string }): Promise<void> {
+      const now = new Date();
+      await deps.requests.erase(callId);
+      await deps.results.delete(callId);
+      await deps.recordings.delete(callId);
+      await deps.deliveries.erase(callId, now);
+      await deps.attempts.erase(callId);
+      await deps.projection.erase(callId, now);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+
+/** A page of a list. */
+export function listOf<T extends z.ZodType>(item: T, id: string) {
+  return z
+    .object({
+      data: z.array(item).describe('Newest first, unless said otherwise.'),
+      has_more: z.boolean(),
+      next_cursor: z.string().optional().describe('For the next page; absent on the last one.'),
+    })
+    .meta({ id });
+}
+
+export const timestamp = (description: string) => z.string().meta({ format: 'date-time', description });
+
+/** A short text of people, such as a name. */
+export function label(field: string, maxLength = 100) {
+  const fault = `${field} must have 1 to ${maxLength} characters.`;
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) })
+    .trim()
+    .min(1, fault)
+    .max(maxLength, fault)
+    .refine((value) => !/\p{Cc}|\p{Surrogate}/u.test(value), `${field} holds characters that are not text.`);
+}
+
+/** A time in a JSON body. */
+export function time(field: string) {
+  const fault = `${field} must be a time in UTC such as 2026-12-01T00:00:00Z.`;
+  return z
+    .string(fault)
+    .refine((text) => z.iso.datetime().safeParse(text).success, fault)
+    .meta({ format: 'date-time', examples: ['2027-12-01T00:00:00.000Z'] });
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { paging } from '../statements.js';
+import { WebhookAttempt } from './calls.js';
+import { listOf, timestamp } from './list.js';
+
+const delivery = {
+  call_id: z.string(),
+  webhook_id: z.string().describe('The webhook-id header: the same on every attempt.'),
+  url: z.string().describe('Empty after erasure.'),
+  state: z.enum(['pending', 'delivered', 'failed']),
+  attempts: z.int().describe('Attempts so far, redeliveries included.'),
+  redeliveries: z.int(),
+  created_at: timestamp('When the event was made.'),
+  last_attempt_at: timestamp('When the last attempt ended.').optional(),
+};
+
+export const WebhookDelivery = z.object(delivery).meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
+export const WebhookDeliveryList = listOf(WebhookDelivery, 'WebhookDeliveryList');
+
+export const WebhookDeliveryDetail = z
+  .object({
+    ...delivery,
+    body: z.string().describe('The bytes that are sent.'),
+    attempt_log: z.array(WebhookAttempt).describe('First to last.'),
+  })
+  .meta({ id: 'WebhookDeliveryDetail' });
+export type WebhookDeliveryDetail = z.infer<typeof WebhookDeliveryDetail>;
+
+export const WebhookDeliveriesQuery = z.object({
+  ...paging(),
+  state: z
+    .enum(['pending', 'delivered', 'failed'], 'state must be pending, delivered or failed.')
+    .optional()
+    .meta({ description: 'Only those in this state.' }),
+});
+
+export const RedeliverAnswer = z
+  .object({
+    call_id: z.string(),
+    redelivery: z
+      .int()
+      .describe('Which redelivery of this event it is, from 1. Read the delivery for what comes of it.'),
+  })
+  .meta({ id: 'RedeliverAnswer' });
+
+export const DELIVERY_EXAMPLE: WebhookDelivery = {
+  call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  webhook_id: 'evt_call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN_completed',
+  url: 'https://example.com/call-completed',
+  state: 'failed',
+  attempts: 4,
+  redeliveries: 0,
+  created_at: '2026-11-21T10:00:52.000Z',
+  last_attempt_at: '2026-11-21T10:01:28.000Z',
+};

@@ -1,0 +1,21 @@
+/** Workflows that do something to a call after its end, each on its own id so that asking twice does it once. */
+export const ERASE_WORKFLOW_TYPE = 'EraseWorkflow';
+export const REDELIVER_WORKFLOW_TYPE = 'RedeliverWorkflow';
+
+export interface EraseInput {
+  callId: string;
+}
+
+export interface RedeliverInput {
+  callId: string;
+  /** Which redelivery of the call's completion event, from 1. */
+  redelivery: number;
+}
+
+export function eraseWorkflowId(callId: string): string {
+  return `erase-${callId}`;
+}
+
+export function redeliverWorkflowId({ callId, redelivery }: RedeliverInput): string {
+  return `redeliver-${callId}-${redelivery}`;
+}

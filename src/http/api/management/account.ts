@@ -1,0 +1,81 @@
+import { AccountChangesBody, AuditQuery, type Account, type AuditEntry } from '../../../contract/management/account.js';
+import { ServiceError } from '../../../domain/errors.js';
+import type { Mode } from '../../../domain/ids.js';
+import { usdFromMicros } from '../../../domain/money.js';
+import { limitsOf, type Accounts } from '../../../store/accounts.js';
+import type { AuditLog } from '../../../store/audit-log.js';
+import type { AccountDocument } from '../../../store/models/account.js';
+import type { AuditEntryDocument } from '../../../store/models/audit-entry.js';
+import type { ApiContext, Principal } from '../../context.js';
+import { deadlineOf, within } from '../../deadline.js';
+import { bodyOf, queryOf } from '../../middleware/input.js';
+import { pageAnswer, positionOf, type Cursors } from './lists.js';
+
+export interface AccountRoutesDeps {
+  accounts: Accounts;
+  auditLog: AuditLog;
+  cursors: Cursors;
+}
+
+/**
+ * What live calls depend on is not changed by a test key.
+ * @throws ServiceError FORBIDDEN
+ */
+export function refuseTestKey({ actor, mode }: Principal): void {
+  if (actor.kind !== 'key' || mode === 'live') return;
+  throw new ServiceError('FORBIDDEN', 'A test key does not change what live calls depend on.');
+}
+
+/** The account that asks, and what was changed of it. */
+export function createAccountRoutes({ accounts, auditLog, cursors }: AccountRoutesDeps) {
+  return {
+    async read(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      ctx.body = accountView(account, mode);
+    },
+
+    async update(ctx: ApiContext, principal: Principal): Promise<void> {
+      refuseTestKey(principal);
+      const { name, inbound_agent_id: agentId } = await bodyOf(AccountChangesBody, ctx);
+      let { account } = principal;
+      // The one that can be refused comes first.
+      if (agentId !== undefined) {
+        account = await within(deadlineOf(ctx), accounts.setInboundAgent(account._id, agentId));
+      }
+      if (name !== undefined) account = await within(deadlineOf(ctx), accounts.rename(account._id, name));
+      ctx.body = accountView(account, principal.mode);
+    },
+
+    async audit(ctx: ApiContext, { account }: Principal): Promise<void> {
+      const query = queryOf(AuditQuery, ctx);
+      const list = `audit ${account._id}`;
+      const asked = { accountId: account._id, ...positionOf(cursors, list, query) };
+      ctx.body = pageAnswer(cursors, list, await within(deadlineOf(ctx), auditLog.page(asked)), auditView);
+    },
+  };
+}
+
+export function accountView(account: AccountDocument, mode: Mode): Account {
+  const { requestsPerMinute, concurrentCalls, dailySpendCapMicros } = limitsOf(account, mode);
+  return {
+    account_id: account._id,
+    name: account.name,
+    plan: account.plan,
+    mode,
+    ...(account.inboundAgentId === undefined ? {} : { inbound_agent_id: account.inboundAgentId }),
+    requests_per_minute: requestsPerMinute,
+    concurrent_calls: concurrentCalls,
+    ...(dailySpendCapMicros === undefined ? {} : { daily_spend_cap: usdFromMicros(dailySpendCapMicros) }),
+    created_at: account.createdAt.toISOString(),
+  };
+}
+
+function auditView(entry: AuditEntryDocument): AuditEntry {
+  return {
+    id: entry._id,
+    at: entry.createdAt.toISOString(),
+    actor: { kind: entry.actorKind, id: entry.actorId, name: entry.actorName },
+    action: entry.action,
+    ...(entry.target === undefined ? {} : { target: entry.target }),
+    request_id: entry.requestId,
+  };
+}

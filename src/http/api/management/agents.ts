@@ -1,0 +1,97 @@
+import type { Config } from '../../../config.js';
+import {
+  AGENT_FIELD_NAMES,
+  AgentChangesBody,
+  AgentsQuery,
+  NewAgentBody,
+  type Agent,
+} from '../../../contract/management/agents.js';
+import { ServiceError } from '../../../domain/errors.js';
+import type { AgentChanges, Agents, NewAgent } from '../../../store/agents.js';
+import type { AgentDocument } from '../../../store/models/agent.js';
+import type { ApiContext, Principal } from '../../context.js';
+import { deadlineOf, within } from '../../deadline.js';
+import { bodyOf, queryOf } from '../../middleware/input.js';
+import { agentOf, refuseBadWebhookUrl } from '../outbound-request.js';
+import { pageAnswer, positionOf, type Cursors } from './lists.js';
+
+export interface AgentRoutesDeps {
+  config: Config;
+  agents: Agents;
+  cursors: Cursors;
+}
+
+/** Agents of the account that asks; another account's are not found. */
+export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) {
+  /** @throws ServiceError AGENT_NOT_FOUND */
+  async function find(ctx: ApiContext, { account }: Principal, agentId: string): Promise<AgentDocument> {
+    const agent = await within(deadlineOf(ctx), agents.findOf(account._id, agentId));
+    if (!agent) throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+    return agent;
+  }
+
+  return {
+    async list(ctx: ApiContext, { account }: Principal): Promise<void> {
+      const query = queryOf(AgentsQuery, ctx);
+      const archived = query.archived === 'true';
+      const list = `agents ${account._id} ${archived}`;
+      const asked = { accountId: account._id, archived, ...positionOf(cursors, list, query) };
+      ctx.body = pageAnswer(cursors, list, await within(deadlineOf(ctx), agents.page(asked)), agentView);
+    },
+
+    async create(ctx: ApiContext, { account }: Principal): Promise<void> {
+      const fields = await bodyOf(NewAgentBody, ctx);
+      refuseBadWebhookUrl(fields.webhook_url, config);
+      const agent = await within(
+        deadlineOf(ctx),
+        agents.create({
+          voice: config.calls.defaultVoice,
+          language: config.calls.defaultLanguage,
+          ringTimeoutSeconds: config.calls.ringSeconds,
+          ...(storedFields(fields) as Pick<NewAgent, 'name' | 'instruction'>),
+          accountId: account._id,
+        }),
+      );
+      ctx.state.target = agent._id;
+      ctx.body = agentView(agent);
+    },
+
+    async read(ctx: ApiContext, principal: Principal, agentId: string): Promise<void> {
+      ctx.body = agentView(await find(ctx, principal, agentId));
+    },
+
+    async update(ctx: ApiContext, { account }: Principal, agentId: string): Promise<void> {
+      const fields = await bodyOf(AgentChangesBody, ctx);
+      refuseBadWebhookUrl(fields.webhook_url ?? undefined, config);
+      await within(deadlineOf(ctx), agentOf(agents, account._id, agentId));
+      const changed = await within(deadlineOf(ctx), agents.update(agentId, storedFields(fields) as AgentChanges));
+      ctx.body = agentView(changed);
+    },
+
+    async archive(ctx: ApiContext, { account }: Principal, agentId: string): Promise<void> {
+      ctx.body = agentView(await within(deadlineOf(ctx), agents.archive(account._id, agentId)));
+    },
+  };
+}
+
+/** Public fields by the names they have in the store. */
+function storedFields(fields: Partial<Record<keyof typeof AGENT_FIELD_NAMES, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [AGENT_FIELD_NAMES[name as keyof typeof AGENT_FIELD_NAMES], value]),
+  );
+}
+
+export function agentView(agent: AgentDocument): Agent {
+  const fields = Object.entries(AGENT_FIELD_NAMES)
+    .map(([name, stored]) => [name, agent[stored]] as const)
+    .filter(([, value]) => value !== undefined);
+  return {
+    agent_id: agent._id,
+    ...(Object.fromEntries(fields) as Omit<Agent, 'agent_id' | 'created_at' | 'updated_at' | 'archived_at'>),
+    created_at: agent.createdAt.toISOString(),
+    updated_at: agent.updatedAt.toISOString(),
+    ...(agent.archivedAt ? { archived_at: agent.archivedAt.toISOString() } : {}),
+  };
+}

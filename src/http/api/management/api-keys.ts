@@ -1,0 +1,83 @@
+import { ApiKeyChangesBody, NewApiKeyBody, type ApiKey } from '../../../contract/management/account.js';
+import { ServiceError } from '../../../domain/errors.js';
+import type { ApiKeys } from '../../../store/api-keys.js';
+import type { ApiKeyDocument } from '../../../store/models/api-key.js';
+import type { ApiContext, Principal } from '../../context.js';
+import { deadlineOf, within } from '../../deadline.js';
+import { bodyOf } from '../../middleware/input.js';
+import { wholeList } from './lists.js';
+
+const MOST_ACTIVE_KEYS = 100;
+
+/** API keys of the account and mode that ask: a key of one mode neither sees nor makes keys of the other. */
+export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
+  /** @throws ServiceError NOT_FOUND */
+  async function find(ctx: ApiContext, { account, mode }: Principal, keyId: string): Promise<ApiKeyDocument> {
+    const key = await within(deadlineOf(ctx), apiKeys.find({ accountId: account._id, mode, keyId }));
+    if (!key) throw new ServiceError('NOT_FOUND', 'There is no API key with this key_id.');
+    return key;
+  }
+
+  return {
+    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const keys = await within(deadlineOf(ctx), apiKeys.list(account._id));
+      ctx.body = wholeList(
+        keys
+          .filter((key) => key.mode === mode)
+          .map((key) => keyView(key))
+          .toReversed(),
+      );
+    },
+
+    async create(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const { name, expires_at: expiry } = await bodyOf(NewApiKeyBody, ctx);
+      const owner = { accountId: account._id, mode };
+      if ((await within(deadlineOf(ctx), apiKeys.countActive(owner))) >= MOST_ACTIVE_KEYS) {
+        throw new ServiceError('CONFLICT', `There are ${MOST_ACTIVE_KEYS} active keys already; revoke one first.`);
+      }
+      const expiresAt = futureTime(expiry);
+      const made = apiKeys.create({ ...owner, name, ...(expiresAt ? { expiresAt } : {}) });
+      const { key, secret } = await within(deadlineOf(ctx), made);
+      ctx.state.target = key.keyId;
+      ctx.body = { ...keyView(key), secret };
+    },
+
+    async update(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {
+      const { name, expires_at: expiry } = await bodyOf(ApiKeyChangesBody, ctx);
+      const expiresAt = futureTime(expiry);
+      await find(ctx, principal, keyId);
+      const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
+      ctx.body = keyView(await within(deadlineOf(ctx), apiKeys.update(keyId, changes)));
+    },
+
+    async revoke(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {
+      await find(ctx, principal, keyId);
+      ctx.body = keyView(await within(deadlineOf(ctx), apiKeys.revoke(keyId)));
+    },
+  };
+}
+
+/** @throws ServiceError MISSING_PARAMS */
+function futureTime<T extends null | undefined>(text: string | T): Date | T {
+  if (typeof text !== 'string') return text;
+  const at = new Date(text);
+  if (at.getTime() > Date.now()) return at;
+  const fault = 'expires_at must be a time in the future.';
+  throw new ServiceError('MISSING_PARAMS', fault, { fields: { expires_at: fault } });
+}
+
+function keyView(key: ApiKeyDocument): ApiKey {
+  const expired = key.expiresAt !== undefined && key.expiresAt.getTime() <= Date.now();
+  return {
+    key_id: key.keyId,
+    name: key.name,
+    mode: key.mode,
+    prefix: key.prefix,
+    last_four: key.lastFour,
+    state: key.revokedAt ? 'revoked' : expired ? 'expired' : 'active',
+    created_at: key.createdAt.toISOString(),
+    ...(key.expiresAt ? { expires_at: key.expiresAt.toISOString() } : {}),
+    ...(key.revokedAt ? { revoked_at: key.revokedAt.toISOString() } : {}),
+    ...(key.lastUsedAt ? { last_used_at: key.lastUsedAt.toISOString() } : {}),
+  };
+}

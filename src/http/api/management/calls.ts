@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { Config } from '../../../config.js';
+import { CallsQuery } from '../../../contract/management/calls.js';
+import { ledgerAccountId } from '../../../domain/ids.js';
+import type { CallFilter, CallQueries } from '../../../store/call-queries.js';
+import { readCallMoney } from '../../../store/call-money.js';
+import type { CallRequests } from '../../../store/call-requests.js';
+import type { CarrierEvents } from '../../../store/carrier-events.js';
+import type { ConversationResults } from '../../../store/conversation-results.js';
+import type { Database } from '../../../store/database.js';
+import type { CallDocument } from '../../../store/models/call.js';
+import type { WebhookAttempts } from '../../../store/webhook-attempts.js';
+import type { ApiContext, Principal } from '../../context.js';
+import { deadlineOf, within } from '../../deadline.js';
+import { queryOf } from '../../middleware/input.js';
+import { findCall } from '../call-status.js';
+import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
+import { pageAnswer, positionOf, present, type Cursors } from './lists.js';
+
+export interface CallRoutesDeps {
+  config: Config;
+  database: Database;
+  queries: CallQueries;
+  requests: CallRequests;
+  results: ConversationResults;
+  carrierEvents: CarrierEvents;
+  attempts: WebhookAttempts;
+  cursors: Cursors;
+}
+
+export type CallReader = ReturnType<typeof createCallReader>;
+
+/** Reads whatever is stored of a call. */
+export function createCallReader(deps: CallRoutesDeps) {
+  return async function readCall(call: CallDocument): Promise<CallRecords> {
+    const callId = call._id;
+    const [request, result, carrierEvents, money, attempts] = await Promise.all([
+      deps.requests.find(callId),
+      deps.results.find(callId),
+      deps.carrierEvents.list(callId),
+      readCallMoney(deps.database, { ledgerAccountId: ledgerAccountId(call.accountId, call.mode), callId }),
+      deps.attempts.list(callId),
+    ]);
+    return { call, request, result, carrierEvents, money, attempts };
+  };
+}
+
+/** Calls of the account and mode that ask; another's are not found. */
+export function createCallRoutes(deps: CallRoutesDeps & { readCall: CallReader }) {
+  const { config, queries, cursors } = deps;
+
+  return {
+    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const query = queryOf(CallsQuery, ctx);
+      const filter: CallFilter = present({
+        status: query.status,
+        direction: query.direction,
+        agentId: query.agent_id,
+        externalCallId: query.external_call_id,
+        from: query.from,
+        to: query.to,
+      });
+      // A cursor is good for the filter it was given with; the filter is hashed because it may hold what is personal.
+      const narrowed = createHash('sha256').update(JSON.stringify(filter)).digest('base64url');
+      const list = `calls ${account._id} ${mode} ${narrowed}`;
+      const asked = { accountId: account._id, mode, filter, ...positionOf(cursors, list, query) };
+      ctx.body = pageAnswer(cursors, list, await within(deadlineOf(ctx), queries.page(asked)), callSummary);
+    },
+
+    async read(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
+      ctx.body = callView(await within(deadlineOf(ctx), deps.readCall(call)), config.publicBaseUrl);
+    },
+
+    async transcript(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
+      const result = call.erasedAt ? null : await within(deadlineOf(ctx), deps.results.find(callId));
+      ctx.body = transcriptView(callId, result);
+    },
+  };
+}

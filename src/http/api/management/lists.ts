@@ -1,0 +1,41 @@
+import { pageSize } from '../../../contract/statements.js';
+import type { Page, PagePosition } from '../../../store/pages.js';
+import type { createCursors } from '../cursor.js';
+
+export type Cursors = ReturnType<typeof createCursors>;
+
+/** What a query says of the page it asks for. */
+export interface PageQuery {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+/**
+ * Where the page that is asked for begins and how long it is.
+ * @param list names the list with whatever narrows it, so that a cursor fits no other
+ * @throws ServiceError MISSING_PARAMS when the cursor is not one of this list
+ */
+export function positionOf(cursors: Cursors, list: string, query: PageQuery): { limit: number; after?: PagePosition } {
+  return {
+    limit: pageSize(query),
+    ...(query.cursor === undefined ? {} : { after: cursors.read(list, query.cursor) }),
+  };
+}
+
+export function pageAnswer<T, View>(cursors: Cursors, list: string, page: Page<T>, view: (item: T) => View) {
+  return {
+    data: page.items.map(view),
+    has_more: page.next !== undefined,
+    ...(page.next ? { next_cursor: cursors.write(list, page.next) } : {}),
+  };
+}
+
+/** A list that is given whole. */
+export function wholeList<T>(data: T[]) {
+  return { data, has_more: false };
+}
+
+/** Fields that have a value. */
+export function present<T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}

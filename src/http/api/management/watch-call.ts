@@ -1,0 +1,77 @@
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../../config.js';
+import { ServiceError } from '../../../domain/errors.js';
+import { isFinalStatus } from '../../../store/call-bills.js';
+import type { CallQueries } from '../../../store/call-queries.js';
+import type { Logger } from '../../../telemetry/logger.js';
+import type { ApiContext, Principal } from '../../context.js';
+import { deadlineOf, within } from '../../deadline.js';
+import { findCall } from '../call-status.js';
+import { callView } from './call-views.js';
+import type { CallReader } from './calls.js';
+
+const LOOK_EVERY_MS = 500;
+/** A comment this often keeps proxies from taking the stream for dead. */
+const COMMENT_EVERY_MS = 15_000;
+/** Browsers ask again by themselves. */
+const WATCH_MS = 300_000;
+/** The webhook's first attempt and late callbacks follow the end closely; a watcher sees them, too. */
+const AFTER_END_MS = 3_000;
+const WATCHERS_PER_ACCOUNT = 20;
+
+/** GET /calls/{call_id}/events: the call at each change, as server-sent events. */
+export function createWatchCall(deps: { config: Config; queries: CallQueries; readCall: CallReader; logger: Logger }) {
+  const { config, queries, readCall, logger } = deps;
+  const watchers = new Map<string, number>();
+
+  return async function watchCall(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    const accountId = principal.account._id;
+    await within(deadlineOf(ctx), findCall(queries, principal, callId));
+    const current = watchers.get(accountId) ?? 0;
+    if (current >= WATCHERS_PER_ACCOUNT) {
+      const message = `The account watches ${current} calls already.`;
+      throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit: WATCHERS_PER_ACCOUNT, current });
+    }
+    watchers.set(accountId, current + 1);
+    const stream = new PassThrough();
+    const closed = new AbortController();
+    stream.once('close', () => {
+      closed.abort();
+      const left = (watchers.get(accountId) ?? 1) - 1;
+      if (left > 0) watchers.set(accountId, left);
+      else watchers.delete(accountId);
+    });
+    ctx.status = 200;
+    ctx.set('Content-Type', 'text/event-stream');
+    ctx.set('X-Accel-Buffering', 'no');
+    ctx.body = stream;
+    tell(principal, callId, stream, closed.signal).catch((error: unknown) => {
+      // Who watches asks again and is told then.
+      if (!closed.signal.aborted) logger.warn({ callId, err: error }, 'a call could not be watched any longer');
+      stream.destroy();
+    });
+  };
+
+  async function tell(principal: Principal, callId: string, stream: PassThrough, closed: AbortSignal): Promise<void> {
+    const endAt = Date.now() + WATCH_MS;
+    let told = '';
+    let wroteAt = Date.now();
+    let leaveAt = Number.POSITIVE_INFINITY;
+    while (!closed.aborted && Date.now() < Math.min(endAt, leaveAt)) {
+      const call = await findCall(queries, principal, callId);
+      const view = JSON.stringify(callView(await readCall(call), config.publicBaseUrl));
+      if (view !== told) {
+        stream.write(`event: call\ndata: ${view}\n\n`);
+        told = view;
+        wroteAt = Date.now();
+      } else if (Date.now() - wroteAt > COMMENT_EVERY_MS) {
+        stream.write(': still here\n\n');
+        wroteAt = Date.now();
+      }
+      if (isFinalStatus(call.status)) leaveAt = Math.min(leaveAt, Date.now() + AFTER_END_MS);
+      await sleep(LOOK_EVERY_MS, undefined, { signal: closed }).catch(() => undefined);
+    }
+    stream.end();
+  }
+}

@@ -1,0 +1,33 @@
+import { Schema } from 'mongoose';
+
+/** One change of an account and who made it. Names what was changed, never to what. */
+export interface AuditEntryDocument {
+  _id: string;
+  accountId: string;
+  createdAt: Date;
+  actorKind: 'key' | 'member' | 'service';
+  actorId: string;
+  /** The key's name or the member's e-mail address at that time. */
+  actorName: string;
+  action: string;
+  target?: string;
+  requestId: string;
+}
+
+export const auditEntrySchema = new Schema<AuditEntryDocument>(
+  {
+    _id: String,
+    accountId: { type: String, required: true },
+    createdAt: { type: Date, required: true },
+    actorKind: { type: String, required: true },
+    actorId: { type: String, required: true },
+    actorName: { type: String, required: true },
+    action: { type: String, required: true },
+    target: String,
+    requestId: { type: String, required: true },
+  },
+  { collection: 'audit_log', versionKey: false },
+);
+
+// Unique only so that every server builds it; the log pages on it.
+auditEntrySchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });
