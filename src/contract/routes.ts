@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { CallResponse, OutboundCallBody, OutboundCallParameters } from './calls.js';
 import { CarrierRequestForm, InboundCallForm, InboundCallQuery, StatusCallbackForm } from './inbound.js';
-import { accountRoutes } from './management/account-routes.js';
-import { callParams, callRoutes } from './management/call-routes.js';
+import { accountRoutes } from './account-routes.js';
+import { callParams, callRoutes } from './call-routes.js';
 import { moneyRoutes } from './money-routes.js';
 import { rateLimitHeaders, type Route } from './route.js';
 
