@@ -28,6 +28,7 @@ const environment = z.object({
   TEMPORAL_TASK_QUEUE: z.string().default('callwright'),
   TEMPORAL_TLS: flag.default(false),
   TEMPORAL_API_KEY: z.string().optional(),
+  TEMPORAL_UI_URL: url.optional(),
   WORKER_BUILD_ID: z.string().optional(),
   WORKER_DEPLOYMENT_NAME: z.string().default('callwright'),
   WORKER_MAX_CACHED_CALLS: z.coerce.number().int().positive().default(2_000),
@@ -132,6 +133,7 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
       taskQueue: values.TEMPORAL_TASK_QUEUE,
       tls: values.TEMPORAL_TLS,
       apiKey: values.TEMPORAL_API_KEY,
+      uiUrl: values.TEMPORAL_UI_URL?.replace(/\/+$/, ''),
     },
     worker: {
       buildId: values.WORKER_BUILD_ID,

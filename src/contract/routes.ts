@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { CallResponse, OutboundCallBody, OutboundCallParameters } from './calls.js';
 import { CarrierRequestForm, InboundCallForm, InboundCallQuery, StatusCallbackForm } from './inbound.js';
-import { accountRoutes } from './management/account-routes.js';
-import { callParams, callRoutes } from './management/call-routes.js';
+import { accountRoutes } from './account-routes.js';
+import { callParams, callRoutes } from './call-routes.js';
 import { moneyRoutes } from './money-routes.js';
+import { portalRoutes } from './portal-routes.js';
 import { rateLimitHeaders, type Route } from './route.js';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -150,6 +151,7 @@ export const routes = {
   ...callRoutes,
   ...accountRoutes,
   ...moneyRoutes,
+  ...portalRoutes,
   answerOutboundCall: {
     method: 'post',
     path: '/carrier/calls/{call_id}/twiml',

@@ -26,13 +26,14 @@ import { createContinueAfterStream } from './carrier/after-stream.js';
 import { createCarrierStatus } from './carrier/status.js';
 import { createAnswerOutboundCall } from './carrier/twiml.js';
 import type { RequestState } from './context.js';
-import { createAuditor } from './middleware/audit.js';
+import { createAuditor, type Auditor } from './middleware/audit.js';
 import { createAuthenticator, type Authenticator } from './middleware/authentication.js';
 import { errors } from './middleware/errors.js';
 import { createFailureLimiter, createRateLimiter, type RateLimiter } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
 import { securityHeaders } from './middleware/security.js';
 import { createPaymentWebhook } from './payments/webhook.js';
+import { createPortal } from './portal/create-portal.js';
 import { createPortalPages } from './portal/pages.js';
 import { createRouters, unmatched, type Handlers } from './router.js';
 
@@ -51,7 +52,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const authenticator = createAuthenticator({ config, database, rateLimiter, failureLimiter });
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });
-  const handlers = createHandlers({ ...deps, authenticator, rateLimiter, auditLog });
+  const handlers = createHandlers({ ...deps, authenticator, rateLimiter, auditLog, auditor });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
@@ -68,6 +69,7 @@ interface HandlerDeps extends AppDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   auditLog: AuditLog;
+  auditor: Auditor;
 }
 
 function createHandlers(deps: HandlerDeps): Handlers {
@@ -101,6 +103,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
       readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
     },
     keyOrSession: createManagement(shared),
+    ...createPortal(shared),
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),

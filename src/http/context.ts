@@ -2,6 +2,7 @@ import type { ParameterizedContext } from 'koa';
 import type { Actor } from '../domain/access.js';
 import type { Mode } from '../domain/ids.js';
 import type { AccountDocument } from '../store/models/account.js';
+import type { UserDocument } from '../store/models/user.js';
 
 /** What middleware leaves for handlers. */
 export interface RequestState {
@@ -21,6 +22,14 @@ export interface Principal {
   account: AccountDocument;
   mode: Mode;
   actor: Actor;
+}
+
+/** A member who asks. */
+export interface MemberPrincipal extends Principal {
+  actor: Extract<Actor, { kind: 'member' }>;
+  user: UserDocument;
+  /** When the session ends at the latest. */
+  sessionEndsAt: Date;
 }
 
 /** Who brings an inbound call: the owner of a key, or, without an account, the carrier itself for whichever it is. */

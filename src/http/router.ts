@@ -3,10 +3,11 @@ import type { Route, RouteAuth } from '../contract/route.js';
 import { routes, type OperationId } from '../contract/routes.js';
 import { ServiceError } from '../domain/errors.js';
 import type { Config } from '../config.js';
-import type { ApiContext, Principal, RequestState } from './context.js';
+import type { ApiContext, MemberPrincipal, Principal, RequestState } from './context.js';
 import type { Auditor } from './middleware/audit.js';
 import type { Authenticator } from './middleware/authentication.js';
 import { requireHttps } from './middleware/security.js';
+import { requireOwnOrigin } from './middleware/session-cookie.js';
 
 type Params = Readonly<Record<string, string>>;
 
@@ -19,6 +20,13 @@ export interface Handlers {
     OperationsWith<'keyOrSession'>,
     (ctx: ApiContext, principal: Principal, params: Params) => Promise<void>
   >;
+  /** Run for a member whose role allows it. */
+  session: Record<
+    OperationsWith<'session'>,
+    (ctx: ApiContext, member: MemberPrincipal, params: Params) => Promise<void>
+  >;
+  /** Run for a page of our own origin. */
+  origin: Record<OperationsWith<'origin'>, (ctx: ApiContext) => Promise<void>>;
   /** Find out themselves who asks: it takes the request's form to know. */
   keyOrCarrier: Record<OperationsWith<'keyOrCarrier'>, (ctx: ApiContext) => Promise<void>>;
   carrier: Record<OperationsWith<'carrier'>, (ctx: ApiContext, params: Params) => Promise<void>>;
@@ -43,7 +51,9 @@ export function createRouters(deps: {
   async function audit(ctx: ApiContext, principal: Principal, id: OperationId, params: Params): Promise<void> {
     const route: Route = routes[id];
     if (route.method === 'get' || route.unaudited === true) return;
-    await auditor(ctx, { principal, action: id, target: Object.values(params)[0] ?? ctx.state.target });
+    const { account, actor } = principal;
+    const target = Object.values(params)[0] ?? ctx.state.target;
+    await auditor(ctx, { accountId: account._id, actor, action: id, target });
   }
 
   const withKey = Object.entries(handlers.key).map(([id, handler]) =>
@@ -60,6 +70,21 @@ export function createRouters(deps: {
       await audit(ctx, principal, id as OperationId, params);
     }),
   );
+  const withSession = Object.entries(handlers.session).map(([id, handler]) =>
+    mounted(id, async (ctx, params) => {
+      requireHttps(ctx, config);
+      const principal = await authenticator.bySession(ctx, routes[id as OperationId]);
+      await handler(ctx, principal, params);
+      await audit(ctx, principal, id as OperationId, params);
+    }),
+  );
+  const ofOwnOrigin = Object.entries(handlers.origin).map(([id, handler]) =>
+    mounted(id, async (ctx) => {
+      requireHttps(ctx, config);
+      requireOwnOrigin(ctx, config);
+      await handler(ctx);
+    }),
+  );
   const withKeyOrSignature = Object.entries(handlers.keyOrCarrier).map(([id, handler]) =>
     mounted(id, async (ctx) => {
       requireHttps(ctx, config);
@@ -71,7 +96,7 @@ export function createRouters(deps: {
   const open = Object.entries(handlers.none).map(([id, handler]) => mounted(id, handler));
   return [
     routerOf([...withKey, ...withKeyOrSignature]),
-    routerOf(withKeyOrSession),
+    routerOf([...withKeyOrSession, ...withSession, ...ofOwnOrigin]),
     routerOf(withSignature),
     routerOf(open),
   ];
@@ -109,9 +134,9 @@ const TABLE: readonly Route[] = Object.values(routes);
 export function unmatched(deps: { config: Config; authenticator: Authenticator }) {
   return async (ctx: ApiContext): Promise<void> => {
     const known = TABLE.filter((route) => patternOf(route).test(ctx.path));
-    if (!known.some((route) => route.auth === 'none')) {
+    if (!known.some((route) => route.auth === 'none' || route.auth === 'origin')) {
       requireHttps(ctx, deps.config);
-      await deps.authenticator.byKey(ctx);
+      await deps.authenticator.byAny(ctx);
     }
     if (known.length === 0) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
     const allowed = known.flatMap((route) =>

@@ -110,6 +110,7 @@ async function compose(
     SIMULATOR_PORT: String(simulatorPort),
     SIMULATOR_URL: `http://127.0.0.1:${simulatorPort}`,
     PUBLIC_BASE_URL: env.PUBLIC_BASE_URL || `http://127.0.0.1:${apiPort}`,
+    TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || temporal.uiUrl,
     STREAM_URL: env.STREAM_URL || `ws://127.0.0.1:${streamPort}/stream`,
   };
   const config = parseConfig(roleEnv);

@@ -16,6 +16,7 @@ import { paymentSchema } from './models/payment.js';
 import { phoneNumberSchema } from './models/phone-number.js';
 import { rateLimitSchema } from './models/rate-limit.js';
 import { checkSchema, cursorSchema, findingSchema } from './models/reconciliation.js';
+import { invitationSchema, sessionSchema, userSchema } from './models/user.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
@@ -83,6 +84,9 @@ function modelsOn(connection: Connection) {
     destinationCounts: connection.model('DestinationCount', destinationCountSchema),
     dialPacing: connection.model('DialPacing', dialPacingSchema),
     idempotencyKeys: connection.model('IdempotencyKey', idempotencyKeySchema),
+    invitations: connection.model('Invitation', invitationSchema),
+    sessions: connection.model('Session', sessionSchema),
+    users: connection.model('User', userSchema),
     ledgerAccounts: connection.model('LedgerAccount', ledgerAccountSchema),
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),
     leases: connection.model('Lease', leaseSchema),

@@ -49,7 +49,7 @@ export function managementOf(service: Service) {
         ...(webhookUrl === undefined ? {} : { webhookUrl }),
         ringTimeoutSeconds: 30,
         maxDurationSeconds: 600,
-        createdAt: further.createdAt ?? new Date(),
+        createdAt: further.createdAt ?? new Date(Date.now() - 20_000),
       };
       await service.database.callRequests.create(request);
       const projection = createCallProjection(service.database);

@@ -1,11 +1,12 @@
+import type { Actor } from '../../domain/access.js';
 import type { AuditLog } from '../../store/audit-log.js';
 import type { Logger } from '../../telemetry/logger.js';
-import type { ApiContext, Principal } from '../context.js';
+import type { ApiContext } from '../context.js';
 
 /** Writes down a change that was made. */
 export type Auditor = (
   ctx: ApiContext,
-  change: { principal: Principal; action: string; target: string | undefined },
+  change: { accountId: string; actor: Actor; action: string; target?: string | undefined },
 ) => Promise<void>;
 
 /**
@@ -13,10 +14,9 @@ export type Auditor = (
  * the account's should have.
  */
 export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger: Logger }): Auditor {
-  return async (ctx, { principal, action, target }) => {
-    const { account, actor } = principal;
+  return async (ctx, { accountId, actor, action, target }) => {
     const entry = {
-      accountId: account._id,
+      accountId,
       actorKind: actor.kind,
       actorId: actor.kind === 'key' ? actor.keyId : actor.userId,
       action,

@@ -6,17 +6,23 @@ import { modeParameter } from '../../contract/fields.js';
 import type { Route } from '../../contract/route.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { Mode } from '../../domain/ids.js';
-import { limitsOf } from '../../store/accounts.js';
+import { mayUse } from '../../domain/access.js';
+import { createAccounts, limitsOf } from '../../store/accounts.js';
 import { createApiKeys } from '../../store/api-keys.js';
 import type { Database } from '../../store/database.js';
-import type { ApiContext, Forwarder, Principal } from '../context.js';
+import { createSessions } from '../../store/sessions.js';
+import type { ApiContext, Forwarder, MemberPrincipal, Principal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
 import type { FormFields } from './form.js';
 import type { FailureLimiter, RateLimiter } from './rate-limit.js';
+import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
 import { validated } from './validation.js';
 
 const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 const BASIC_CHALLENGE = 'Basic realm="callwright"';
+
+/** Pages ask for several things at once and watch calls. */
+const SESSION_REQUESTS_PER_MINUTE = 600;
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
@@ -28,6 +34,8 @@ export function createAuthenticator(deps: {
   failureLimiter: FailureLimiter;
 }) {
   const { config, rateLimiter, failureLimiter } = deps;
+  const accounts = createAccounts(deps.database);
+  const sessions = createSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
 
   async function principalOf(ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> {
@@ -43,6 +51,37 @@ export function createAuthenticator(deps: {
     return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }
 
+  async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
+    await failureLimiter.check(ctx);
+    const token = sessionTokenOf(ctx, config) ?? '';
+    const found = await within(deadlineOf(ctx), sessions.find(token));
+    const account = found && (await within(deadlineOf(ctx), accounts.find(found.user.accountId)));
+    if (!found || !account) {
+      await failureLimiter.count(ctx);
+      throw new ServiceError('UNAUTHORIZED', 'The session is over. Please log in.');
+    }
+    const { session, user, expiresAt } = found;
+    const counted = rateLimiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE);
+    await within(deadlineOf(ctx), counted);
+    const actor = {
+      kind: 'member',
+      userId: user._id,
+      email: user.email,
+      role: user.role,
+      sessionId: session._id,
+    } as const;
+    return { account, mode: 'test', actor, user, sessionEndsAt: expiresAt };
+  }
+
+  async function byMember(ctx: ApiContext, route: Route): Promise<MemberPrincipal> {
+    const member = await memberOf(ctx);
+    if (route.method !== 'get') requireOwnOrigin(ctx, config);
+    if (!mayUse(member.actor.role, route)) {
+      throw new ServiceError('FORBIDDEN', `A ${member.actor.role} may not do this.`);
+    }
+    return { ...member, mode: askedMode(ctx) ?? 'test' };
+  }
+
   return {
     /**
      * The owner of the Bearer key.
@@ -53,10 +92,12 @@ export function createAuthenticator(deps: {
     },
 
     /**
-     * The owner of the Bearer key.
-     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, MISSING_PARAMS when another mode than the key's is named
+     * The owner of the Bearer key or, without one, the member of the session, whose role must allow the operation.
+     * @throws ServiceError UNAUTHORIZED, FORBIDDEN, RATE_LIMIT_EXCEEDED, MISSING_PARAMS when another mode than the key's is
+     * named
      */
-    async byKeyOrSession(ctx: ApiContext, _route: Route): Promise<Principal> {
+    async byKeyOrSession(ctx: ApiContext, route: Route): Promise<Principal> {
+      if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) return byMember(ctx, route);
       const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
       const asked = askedMode(ctx);
       if (asked !== undefined && asked !== principal.mode) {
@@ -66,6 +107,18 @@ export function createAuthenticator(deps: {
         );
       }
       return principal;
+    },
+
+    /**
+     * The member of the session, whose role must allow the operation.
+     * @throws ServiceError UNAUTHORIZED, FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, RATE_LIMIT_EXCEEDED
+     */
+    bySession: byMember,
+
+    /** Whoever may ask anything here. @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED */
+    async byAny(ctx: ApiContext): Promise<void> {
+      if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) await memberOf(ctx);
+      else await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
     },
 
     /**

@@ -3,6 +3,7 @@ import { CallServiceUnavailable } from '../../calls/gateway.js';
 import { ERRORS, errorObject } from '../../contract/errors.js';
 import { ServiceError } from '../../domain/errors.js';
 import { LedgerBusyError } from '../../store/ledger.js';
+import { PasswordsBusyError } from '../../store/passwords.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { ApiContext } from '../context.js';
 import { unavailable } from '../deadline.js';
@@ -36,7 +37,11 @@ function sendError(ctx: ApiContext, refusal: ServiceError): void {
 /** The refusal that stands for an error towards clients. */
 export function refusalOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  const passing = error instanceof CallServiceUnavailable || error instanceof LedgerBusyError || isDatabaseAway(error);
+  const passing =
+    error instanceof CallServiceUnavailable ||
+    error instanceof LedgerBusyError ||
+    error instanceof PasswordsBusyError ||
+    isDatabaseAway(error);
   if (passing) return unavailable();
   return new ServiceError('INTERNAL_ERROR', 'Something went wrong on our side.');
 }

@@ -79,7 +79,7 @@ export function createFailureLimiter(config: Config) {
 }
 
 /** The limiter rejects with its state when the limit is exceeded, and with an error when it cannot count. */
-async function consume(
+export async function consume(
   limiter: RateLimiterMemory | RateLimiterMongo,
   key: string,
 ): Promise<{ allowed: boolean; state: RateLimiterRes }> {
@@ -91,7 +91,7 @@ async function consume(
   }
 }
 
-function limitExceeded(ctx: ApiContext, seconds: number): ServiceError {
+export function limitExceeded(ctx: ApiContext, seconds: number): ServiceError {
   ctx.set('Retry-After', String(Math.max(1, seconds)));
   return new ServiceError('RATE_LIMIT_EXCEEDED', 'Too many requests. Please wait before asking again.');
 }

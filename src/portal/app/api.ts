@@ -29,11 +29,12 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
     const { query, body, signal } = options;
     let response: Response;
     try {
-      response = await fetch(path + queryText(query), {
+      // The routes of people are of no mode; all others are of the one that is looked at.
+      const ofMode = path.startsWith('/portal/') ? {} : { mode: deps.mode() };
+      response = await fetch(path + queryText({ ...query, ...ofMode }), {
         method,
         headers: {
           accept: 'application/json',
-          'callwright-mode': deps.mode(),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),

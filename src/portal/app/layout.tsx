@@ -64,9 +64,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
             </ul>
           </nav>
           <div class="side-foot">
-            <span>{session?.user.email}</span>
+            <span>{session?.member.email}</span>
             <span class="quiet">
-              {session?.account.name} · {session?.role}
+              {session?.account.name} · {session?.member.role}
             </span>
             <button type="button" class="button button-small" onClick={() => void logOut()}>
               Log out

@@ -3,10 +3,12 @@ import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } fro
 import { useEffect } from 'preact/hooks';
 import { Skeleton } from './components/feedback';
 import { Shell } from './layout';
+import { applyTheme } from './theme';
 import { PortalProvider, usePortal } from './session';
 
 const LogIn = lazy(() => import('./pages/log-in').then((page) => page.LogIn));
 const SignUp = lazy(() => import('./pages/sign-up').then((page) => page.SignUp));
+const AcceptInvitation = lazy(() => import('./pages/accept-invitation').then((page) => page.AcceptInvitation));
 const Start = lazy(() => import('./pages/start').then((page) => page.Start));
 const Calls = lazy(() => import('./pages/calls').then((page) => page.Calls));
 const Call = lazy(() => import('./pages/call').then((page) => page.Call));
@@ -19,7 +21,7 @@ const Webhooks = lazy(() => import('./pages/webhooks').then((page) => page.Webho
 const Settings = lazy(() => import('./pages/settings').then((page) => page.Settings));
 const Missing = () => <p>There is no such page.</p>;
 
-const DOORS = ['/portal/log-in', '/portal/sign-up'];
+const DOORS = ['/portal/log-in', '/portal/sign-up', '/portal/accept-invitation'];
 
 /** Who is not logged in sees the door, and after it the page they came for. */
 function Portal() {
@@ -38,6 +40,7 @@ function Portal() {
           <Router>
             <Route path="/portal/log-in" component={LogIn} />
             <Route path="/portal/sign-up" component={SignUp} />
+            <Route path="/portal/accept-invitation" component={AcceptInvitation} />
           </Router>
         </main>
       </div>
@@ -63,6 +66,7 @@ function Portal() {
   );
 }
 
+applyTheme();
 render(
   <LocationProvider scope="/portal">
     <ErrorBoundary>

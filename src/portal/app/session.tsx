@@ -2,12 +2,12 @@ import { createContext } from 'preact';
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { createApi, type Api, type Mode } from './api';
-import type { Session } from './types';
+import type { PortalSession } from '../../contract/portal.js';
 
 interface Portal {
   api: Api;
   /** Undefined: nobody is logged in. */
-  session: Session | undefined;
+  session: PortalSession | undefined;
   mode: Mode;
   setMode: (mode: Mode) => void;
   /** Reads who is logged in again, after a log-in or a change of the own account. */
@@ -27,7 +27,7 @@ const MODE_KEY = 'callwright-mode';
 
 /** Holds who is logged in and which mode is looked at; the mode outlives the visit. */
 export function PortalProvider({ children, waiting }: { children: ComponentChildren; waiting: ComponentChildren }) {
-  const [session, setSession] = useState<Session>();
+  const [session, setSession] = useState<PortalSession>();
   const [known, setKnown] = useState(false);
   const [mode, setModeState] = useState<Mode>(localStorage.getItem(MODE_KEY) === 'live' ? 'live' : 'test');
 
@@ -42,7 +42,7 @@ export function PortalProvider({ children, waiting }: { children: ComponentChild
         setModeState(next);
       },
       async refresh() {
-        setSession(await api.get<Session>('/portal/session'));
+        setSession(await api.get<PortalSession>('/portal/session'));
       },
       forget: () => setSession(undefined),
     };

@@ -1,13 +1,165 @@
+import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
+import type { AuditEntry } from '../../../contract/management/account.js';
+import { Failure, Loaded } from '../components/feedback';
+import { SelectField, SubmitButton, TextField } from '../components/fields';
+import { Pager, Table, useCursor } from '../components/pager';
+import { Time } from '../components/values';
+import { words } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
+import type { PageOf } from '../types';
+import { chooseTheme, chosenTheme } from '../theme';
+import { useData } from '../use-data';
+import { useForm } from '../use-form';
+import { Members } from './settings-members';
 
 export function Settings() {
   const { session } = usePortal();
+  const role = session?.member.role;
   return (
     <Page title="Settings">
-      <p>{session?.account.name}</p>
+      <div class="columns">
+        <Account />
+        <Password />
+        <Look />
+      </div>
+      <Members />
+      {role === 'viewer' ? null : <Changes />}
     </Page>
   );
 }
-void useState;
+
+function Account() {
+  const { api, session, refresh } = usePortal();
+  const form = useForm({ name: session?.account.name ?? '' }, async (values) => {
+    await api.patch('/account', values);
+    await refresh();
+  });
+  const account = session?.account;
+  return (
+    <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      <h2>Account</h2>
+      <Failure>{form.failure}</Failure>
+      <TextField label="Account name" autocomplete="organization" {...form.field('name')} />
+      <dl class="facts">
+        <dt>Account id</dt>
+        <dd>
+          <code>{account?.account_id}</code>
+        </dd>
+        <dt>Plan</dt>
+        <dd>
+          {account?.plan}: {account?.concurrent_calls} calls at once, {account?.requests_per_minute} requests a minute
+        </dd>
+      </dl>
+      <p />
+      {session?.member.role === 'owner' ? <SubmitButton busy={form.busy}>Save</SubmitButton> : null}
+    </form>
+  );
+}
+
+function Password() {
+  const { api, forget } = usePortal();
+  const { route } = useLocation();
+  const [changed, setChanged] = useState(false);
+  const form = useForm({ current_password: '', new_password: '' }, async (values) => {
+    setChanged(false);
+    await api.post('/portal/password', values);
+    form.set({ current_password: '', new_password: '' });
+    setChanged(true);
+  });
+
+  async function leaveEverywhere(): Promise<void> {
+    await api.post('/portal/log-out-everywhere');
+    forget();
+    route('/portal/log-in');
+  }
+
+  return (
+    <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      <h2>Password and sessions</h2>
+      <Failure>{form.failure}</Failure>
+      <TextField
+        label="Current password"
+        type="password"
+        autocomplete="current-password"
+        {...form.field('current_password')}
+      />
+      <TextField
+        label="New password"
+        type="password"
+        autocomplete="new-password"
+        hint="At least 12 characters. Other sessions of yours end."
+        {...form.field('new_password')}
+      />
+      <div class="actions">
+        <SubmitButton busy={form.busy}>Change the password</SubmitButton>
+        <button type="button" class="button" onClick={() => void leaveEverywhere()}>
+          Log out everywhere
+        </button>
+        <span role="status">{changed ? 'Changed.' : ''}</span>
+      </div>
+    </form>
+  );
+}
+
+const THEMES = [
+  { value: '', label: 'As the system' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+];
+
+function Look() {
+  const [theme, setTheme] = useState(chosenTheme());
+  return (
+    <section class="card" aria-label="Look">
+      <h2>Look</h2>
+      <SelectField
+        label="Colours"
+        name="theme"
+        value={theme}
+        options={THEMES}
+        onChange={(next) => {
+          setTheme(next);
+          chooseTheme(next);
+        }}
+      />
+    </section>
+  );
+}
+
+function Changes() {
+  const { api } = usePortal();
+  const cursor = useCursor('audit');
+  const log = useData(cursor.cursor ?? '', (signal) =>
+    api.get<PageOf<AuditEntry>>('/audit_log', { limit: 25, cursor: cursor.cursor }, signal),
+  );
+  return (
+    <section class="card" aria-label="Audit log">
+      <h2>Who changed what</h2>
+      <Loaded of={log} isEmpty={(list) => list.data.length === 0} empty="Nothing was changed yet.">
+        {(list) => (
+          <>
+            <Table label="Audit log" head={['When', 'Who', 'What', 'Of']}>
+              {list.data.map((entry) => (
+                <tr key={entry.id}>
+                  <td>
+                    <Time at={entry.at} />
+                  </td>
+                  <td>
+                    {entry.actor.name} <span class="quiet">{entry.actor.kind}</span>
+                  </td>
+                  <td>{words(entry.action.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`))}</td>
+                  <td>
+                    <code>{entry.target ?? ''}</code>
+                  </td>
+                </tr>
+              ))}
+            </Table>
+            <Pager of={list} cursor={cursor} />
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}

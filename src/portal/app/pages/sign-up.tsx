@@ -8,7 +8,7 @@ import { useForm } from '../use-form';
 export function SignUp() {
   const { api, refresh, session } = usePortal();
   const { route } = useLocation();
-  const form = useForm({ account_name: '', email: '', password: '' }, async (values) => {
+  const form = useForm({ account_name: '', name: '', email: '', password: '' }, async (values) => {
     await api.post('/portal/sign-up', values);
     await refresh();
   });
@@ -26,6 +26,7 @@ export function SignUp() {
       </p>
       <Failure>{form.failure}</Failure>
       <TextField label="Account name" autocomplete="organization" {...form.field('account_name')} />
+      <TextField label="Your name" autocomplete="name" {...form.field('name')} />
       <TextField label="E-mail" type="email" autocomplete="username" {...form.field('email')} />
       <TextField
         label="Password"

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rateLimitHeaders, type Route } from '../route.js';
+import { rateLimitHeaders, type Route } from './route.js';
 import {
   Account,
   ACCOUNT_EXAMPLE,
@@ -17,8 +17,8 @@ import {
   PhoneNumber,
   PhoneNumberChangesBody,
   PhoneNumberList,
-} from './account.js';
-import { Agent, AGENT_EXAMPLE, AgentChangesBody, AgentList, AgentsQuery, NewAgentBody } from './agents.js';
+} from './management/account.js';
+import { Agent, AGENT_EXAMPLE, AgentChangesBody, AgentList, AgentsQuery, NewAgentBody } from './management/agents.js';
 
 const agentParams = z.object({
   agent_id: z.string().meta({ description: 'Agent identifier.', examples: [AGENT_EXAMPLE.agent_id] }),

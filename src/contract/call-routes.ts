@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { OutboundCallRequest } from '../calls.js';
-import { rateLimitHeaders, type Route } from '../route.js';
+import { OutboundCallRequest } from './calls.js';
+import { rateLimitHeaders, type Route } from './route.js';
 import {
   Call,
   CALL_EXAMPLE,
@@ -10,14 +10,14 @@ import {
   CancelAnswer,
   EraseAnswer,
   Transcript,
-} from './calls.js';
+} from './management/calls.js';
 import {
   DELIVERY_EXAMPLE,
   RedeliverAnswer,
   WebhookDeliveriesQuery,
   WebhookDeliveryDetail,
   WebhookDeliveryList,
-} from './webhooks.js';
+} from './management/webhooks.js';
 
 const { call_id: CALL_ID } = CALL_SUMMARY_EXAMPLE;
 

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { ACCOUNT_EXAMPLE, Account, role } from './management/account.js';
+import { label, listOf, timestamp } from './management/list.js';
+
+const MIN_PASSWORD = 12;
+const MAX_PASSWORD = 128;
+
+const email = z
+  .string({ error: (issue) => (issue.input === undefined ? 'email is required.' : 'email must be a string.') })
+  .trim()
+  .max(254, 'email must have at most 254 characters.')
+  .regex(/^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u, 'email must be an e-mail address.')
+  // Addresses are compared without regard to case: nobody tells people apart by it.
+  .toLowerCase()
+  .meta({ format: 'email', examples: ['ada@example.com'] });
+
+/** A password that somebody chooses. */
+const newPassword = (field: string) => {
+  const fault = `${field} must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`;
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) })
+    .min(MIN_PASSWORD, fault)
+    .max(MAX_PASSWORD, fault)
+    .meta({ format: 'password', examples: ['correct horse battery'] });
+};
+
+/** A password that somebody says they have: any text, so that the answer to a wrong one does not depend on its form. */
+const givenPassword = (field: string) =>
+  z
+    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) })
+    .max(1_024, `${field} is not right.`)
+    .meta({ format: 'password' });
+
+export const SignUpBody = z
+  .object({ email, password: newPassword('password'), name: label('name'), account_name: label('account_name') })
+  .meta({ id: 'SignUp' });
+
+export const LogInBody = z.object({ email, password: givenPassword('password') }).meta({ id: 'LogIn' });
+
+export const PasswordBody = z
+  .object({ current_password: givenPassword('current_password'), new_password: newPassword('new_password') })
+  .meta({ id: 'PasswordChange' });
+
+export const InvitationBody = z.object({ email, role }).meta({ id: 'NewInvitation' });
+
+export const AcceptInvitationBody = z
+  .object({
+    token: z.string('token is required.').max(128, 'token is not one of an open invitation.'),
+    name: label('name'),
+    password: newPassword('password'),
+  })
+  .meta({ id: 'AcceptedInvitation' });
+
+export const MemberChangesBody = z.object({ role }).meta({ id: 'MemberChanges' });
+
+export const Member = z
+  .object({
+    user_id: z.string(),
+    email: z.string(),
+    name: z.string(),
+    role,
+    created_at: timestamp('When they joined.'),
+  })
+  .meta({ id: 'Member' });
+export type Member = z.infer<typeof Member>;
+export const MemberList = listOf(Member, 'MemberList');
+
+export const PortalSession = z
+  .object({
+    member: Member,
+    account: Account,
+    expires_at: timestamp('When it ends, at the latest.'),
+    temporal_ui_url: z
+      .string()
+      .optional()
+      .describe('Where operators see the workflows of this service; only where one is configured.'),
+  })
+  .meta({ id: 'PortalSession' });
+export type PortalSession = z.infer<typeof PortalSession>;
+
+export const Invitation = z
+  .object({
+    invitation_id: z.string(),
+    email: z.string(),
+    role,
+    created_at: timestamp('When it was made.'),
+    expires_at: timestamp('Until when it can be accepted.'),
+  })
+  .meta({ id: 'Invitation' });
+export type Invitation = z.infer<typeof Invitation>;
+export const InvitationList = listOf(Invitation, 'InvitationList');
+export const CreatedInvitation = z
+  .object({
+    ...Invitation.shape,
+    token: z.string().describe('What the invited person accepts with. It is shown here and never again.'),
+  })
+  .meta({ id: 'CreatedInvitation' });
+
+export const LoggedOut = z.object({ logged_out: z.literal(true) }).meta({ id: 'LoggedOut' });
+
+export const MEMBER_EXAMPLE: Member = {
+  user_id: 'user_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  email: 'ada@example.com',
+  name: 'Ada',
+  role: 'owner',
+  created_at: '2026-11-21T10:00:00.000Z',
+};
+export const SESSION_EXAMPLE: PortalSession = {
+  member: MEMBER_EXAMPLE,
+  account: ACCOUNT_EXAMPLE,
+  expires_at: '2026-11-28T10:00:00.000Z',
+};
+export const INVITATION_EXAMPLE: Invitation = {
+  invitation_id: 'invite_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  email: 'grace@example.com',
+  role: 'developer',
+  created_at: '2026-11-21T10:00:00.000Z',
+  expires_at: '2026-11-28T10:00:00.000Z',
+};

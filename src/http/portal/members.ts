@@ -1,0 +1,50 @@
+import { InvitationBody, MemberChangesBody } from '../../contract/portal.js';
+import { ServiceError } from '../../domain/errors.js';
+import type { Members } from '../../store/members.js';
+import type { Sessions } from '../../store/sessions.js';
+import { wholeList } from '../api/management/lists.js';
+import type { ApiContext, MemberPrincipal } from '../context.js';
+import { deadlineOf, within } from '../deadline.js';
+import { bodyOf } from '../middleware/input.js';
+import { invitationView, memberView } from './views.js';
+
+/** Members of the account and invitations to it. */
+export function createMemberRoutes({ members, sessions }: { members: Members; sessions: Sessions }) {
+  return {
+    async list(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
+      ctx.body = wholeList((await within(deadlineOf(ctx), members.list(account._id))).map(memberView));
+    },
+
+    async update(ctx: ApiContext, { account }: MemberPrincipal, userId: string): Promise<void> {
+      const { role } = await bodyOf(MemberChangesBody, ctx);
+      const user = await within(deadlineOf(ctx), members.setRole(account._id, userId, role));
+      // What they may do is read with every request; they log in again all the same, with a new token.
+      await within(deadlineOf(ctx), sessions.endAll(userId));
+      ctx.body = memberView(user);
+    },
+
+    async remove(ctx: ApiContext, { account }: MemberPrincipal, userId: string): Promise<void> {
+      const user = await within(deadlineOf(ctx), members.remove(account._id, userId));
+      await within(deadlineOf(ctx), sessions.endAll(userId));
+      ctx.body = memberView(user);
+    },
+
+    async invitations(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
+      const open = await within(deadlineOf(ctx), members.invitations(account._id));
+      ctx.body = wholeList(open.map(invitationView));
+    },
+
+    async invite(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
+      const { email, role } = await bodyOf(InvitationBody, ctx);
+      const invited = members.invite({ accountId: account._id, email, role });
+      const { invitation, token } = await within(deadlineOf(ctx), invited);
+      ctx.state.target = invitation.invitationId;
+      ctx.body = { ...invitationView(invitation), token };
+    },
+
+    async withdraw(ctx: ApiContext, { account }: MemberPrincipal, invitationId: string): Promise<void> {
+      if (invitationId === '') throw new ServiceError('NOT_FOUND', 'The account has no such open invitation.');
+      ctx.body = invitationView(await within(deadlineOf(ctx), members.withdraw(account._id, invitationId)));
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { Config } from '../../config.js';
+import { AcceptInvitationBody, LogInBody, PasswordBody, SignUpBody } from '../../contract/portal.js';
+import { ServiceError } from '../../domain/errors.js';
+import type { Accounts } from '../../store/accounts.js';
+import type { Members } from '../../store/members.js';
+import type { UserDocument } from '../../store/models/user.js';
+import type { Passwords } from '../../store/passwords.js';
+import type { Sessions } from '../../store/sessions.js';
+import type { ApiContext, MemberPrincipal } from '../context.js';
+import { within } from '../deadline.js';
+import type { Auditor } from '../middleware/audit.js';
+import { bodyOf } from '../middleware/input.js';
+import { sessionTokenOf, setSessionToken } from '../middleware/session-cookie.js';
+import type { PortalLimits } from './limits.js';
+import { sessionView } from './views.js';
+
+export interface SessionRoutesDeps {
+  config: Config;
+  accounts: Accounts;
+  members: Members;
+  sessions: Sessions;
+  passwords: Passwords;
+  limits: PortalLimits;
+  auditor: Auditor;
+}
+
+/** Passwords are slow on purpose, and slower when many come at once. */
+const ANSWER_WITHIN_MS = 8_000;
+
+/** Opening accounts, logging in and out, and passwords. */
+export function createSessionRoutes(deps: SessionRoutesDeps) {
+  const { config, accounts, members, sessions, passwords, limits, auditor } = deps;
+
+  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+
+  /** A session that begins is always a new one, so that nobody can have planted its token; the old one ends. */
+  async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
+    const before = sessionTokenOf(ctx, config);
+    const old = before === undefined ? null : await inTime(ctx, sessions.find(before));
+    if (old) await inTime(ctx, sessions.end(old.session._id));
+    const account = await inTime(ctx, accounts.find(user.accountId));
+    if (!account) throw new Error(`The account of ${user._id} is gone.`);
+    const { token, expiresAt } = await inTime(ctx, sessions.begin(user._id));
+    setSessionToken(ctx, config, token);
+    ctx.body = sessionView({ user, account, mode: 'test', expiresAt, config });
+    const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
+    await auditor(ctx, { accountId: account._id, actor, action });
+  }
+
+  return {
+    async signUp(ctx: ApiContext): Promise<void> {
+      const { email, name, password, account_name: accountName } = await bodyOf(SignUpBody, ctx);
+      await inTime(ctx, limits.countOpening(ctx));
+      const passwordHash = await inTime(ctx, passwords.hash(password));
+      const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName }));
+      await begin(ctx, user, 'signUp');
+    },
+
+    async acceptInvitation(ctx: ApiContext): Promise<void> {
+      const { token, name, password } = await bodyOf(AcceptInvitationBody, ctx);
+      await inTime(ctx, limits.countOpening(ctx));
+      const passwordHash = await inTime(ctx, passwords.hash(password));
+      await begin(ctx, await inTime(ctx, members.accept(token, { name, passwordHash })), 'acceptInvitation');
+    },
+
+    async logIn(ctx: ApiContext): Promise<void> {
+      const { email, password } = await bodyOf(LogInBody, ctx);
+      await inTime(ctx, limits.countLogIn(ctx, email));
+      const user = await inTime(ctx, members.findByEmail(email));
+      if (!(await inTime(ctx, passwords.verify(password, user?.passwordHash))) || user === null) {
+        throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
+      }
+      await inTime(ctx, limits.forgetLogIns(ctx, email));
+      await begin(ctx, user, 'logIn');
+    },
+
+    async read(ctx: ApiContext, { user, account, mode, sessionEndsAt }: MemberPrincipal): Promise<void> {
+      ctx.body = sessionView({ user, account, mode, expiresAt: sessionEndsAt, config });
+    },
+
+    async logOut(ctx: ApiContext, { actor }: MemberPrincipal): Promise<void> {
+      await inTime(ctx, sessions.end(actor.sessionId));
+      setSessionToken(ctx, config, null);
+      ctx.body = { logged_out: true };
+    },
+
+    async logOutEverywhere(ctx: ApiContext, { user }: MemberPrincipal): Promise<void> {
+      await inTime(ctx, sessions.endAll(user._id));
+      setSessionToken(ctx, config, null);
+      ctx.body = { logged_out: true };
+    },
+
+    async changePassword(ctx: ApiContext, { user, account, mode }: MemberPrincipal): Promise<void> {
+      const { current_password: current, new_password: next } = await bodyOf(PasswordBody, ctx);
+      await inTime(ctx, limits.countLogIn(ctx, user.email));
+      if (!(await inTime(ctx, passwords.verify(current, user.passwordHash)))) {
+        const fault = 'current_password is not right.';
+        throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
+      }
+      await inTime(ctx, limits.forgetLogIns(ctx, user.email));
+      await inTime(ctx, members.setPassword(user._id, await inTime(ctx, passwords.hash(next))));
+      // Whoever knew the old one is out, this session's old token included.
+      await inTime(ctx, sessions.endAll(user._id));
+      const { token, expiresAt } = await inTime(ctx, sessions.begin(user._id));
+      setSessionToken(ctx, config, token);
+      ctx.body = sessionView({ user, account, mode, expiresAt, config });
+    },
+  };
+}

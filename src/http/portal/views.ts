@@ -1,0 +1,42 @@
+import type { Invitation, Member, PortalSession } from '../../contract/portal.js';
+import type { AccountDocument } from '../../store/models/account.js';
+import type { InvitationDocument, UserDocument } from '../../store/models/user.js';
+import { accountView } from '../api/management/account.js';
+import type { Config } from '../../config.js';
+import type { Mode } from '../../domain/ids.js';
+
+export function memberView(user: UserDocument): Member {
+  return {
+    user_id: user._id,
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    created_at: user.createdAt.toISOString(),
+  };
+}
+
+export function sessionView(p: {
+  user: UserDocument;
+  account: AccountDocument;
+  mode: Mode;
+  expiresAt: Date;
+  config: Config;
+}): PortalSession {
+  const { uiUrl, namespace } = p.config.temporal;
+  return {
+    member: memberView(p.user),
+    account: accountView(p.account, p.mode),
+    expires_at: p.expiresAt.toISOString(),
+    ...(uiUrl === undefined ? {} : { temporal_ui_url: `${uiUrl}/namespaces/${namespace}` }),
+  };
+}
+
+export function invitationView(invitation: InvitationDocument): Invitation {
+  return {
+    invitation_id: invitation.invitationId,
+    email: invitation.email,
+    role: invitation.role,
+    created_at: invitation.createdAt.toISOString(),
+    expires_at: invitation.expiresAt.toISOString(),
+  };
+}

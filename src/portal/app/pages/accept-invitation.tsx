@@ -1,0 +1,38 @@
+import { useLocation } from 'preact-iso';
+import { useEffect } from 'preact/hooks';
+import { Failure } from '../components/feedback';
+import { SubmitButton, TextField } from '../components/fields';
+import { usePortal } from '../session';
+import { useForm } from '../use-form';
+
+/** Where an invitation's link leads. */
+export function AcceptInvitation() {
+  const { api, refresh, session } = usePortal();
+  const { query, route } = useLocation();
+  const form = useForm({ token: query['token'] ?? '', name: '', password: '' }, async (values) => {
+    await api.post('/portal/accept-invitation', values);
+    await refresh();
+  });
+
+  useEffect(() => {
+    document.title = 'Join · Callwright';
+    if (session !== undefined) route('/portal', true);
+  }, [session]);
+
+  return (
+    <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      <h1>Join an account</h1>
+      <Failure>{form.failure}</Failure>
+      <TextField label="Invitation" hint="The token you were given." {...form.field('token')} />
+      <TextField label="Your name" autocomplete="name" {...form.field('name')} />
+      <TextField
+        label="Password"
+        type="password"
+        autocomplete="new-password"
+        hint="At least 12 characters."
+        {...form.field('password')}
+      />
+      <SubmitButton busy={form.busy}>Join</SubmitButton>
+    </form>
+  );
+}

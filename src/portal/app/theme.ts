@@ -1,0 +1,15 @@
+const KEY = 'callwright-theme';
+
+/** `light`, `dark`, or empty for the system's; chosen per browser. */
+export const chosenTheme = () => localStorage.getItem(KEY) ?? '';
+
+export function chooseTheme(theme: string): void {
+  localStorage.setItem(KEY, theme);
+  applyTheme();
+}
+
+export function applyTheme(): void {
+  const theme = chosenTheme();
+  if (theme === '') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+}

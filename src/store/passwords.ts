@@ -1,0 +1,49 @@
+import { Algorithm, hash, verify } from '@node-rs/argon2';
+
+/** OWASP's minimum for Argon2id: 19 MiB, two passes. */
+const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+
+/** Each takes 19 MiB, so few run at once; more than this many waiting would take too long to be answered. */
+const AT_ONCE = 3;
+const MOST_WAITING = 60;
+
+/** Thrown when too many passwords wait to be checked. */
+export class PasswordsBusyError extends Error {
+  override readonly name = 'PasswordsBusyError';
+}
+
+export type Passwords = ReturnType<typeof createPasswords>;
+
+/** Hashes of passwords, slow on purpose. */
+export function createPasswords() {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  /** Checked where nobody has the e-mail address, so that the time tells nothing. */
+  let nobody: Promise<string> | undefined;
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= AT_ONCE) {
+      if (waiting.length >= MOST_WAITING) throw new PasswordsBusyError('Too many passwords wait to be checked.');
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  }
+
+  return {
+    hash: (password: string): Promise<string> => inTurn(() => hash(password, OPTIONS)),
+
+    /** Whether it is the password; takes its time also where there is none to compare with. */
+    async verify(password: string, passwordHash: string | undefined): Promise<boolean> {
+      nobody ??= inTurn(() => hash('nobody has this password', OPTIONS));
+      const compared = passwordHash ?? (await nobody);
+      const fits = await inTurn(() => verify(compared, password));
+      return fits && passwordHash !== undefined;
+    },
+  };
+}

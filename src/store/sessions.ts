@@ -1,0 +1,72 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Database } from './database.js';
+import type { SessionDocument, UserDocument } from './models/user.js';
+
+const IDLE_MS = 12 * 3_600_000;
+const LONGEST_MS = 7 * 24 * 3_600_000;
+/** A use is noted this often at most. */
+const SEEN_RESOLUTION_MS = 60_000;
+
+export type Sessions = ReturnType<typeof createSessions>;
+
+/** A session in force and the member whose it is. */
+export interface LiveSession {
+  session: SessionDocument;
+  user: UserDocument;
+  /** When it ends at the latest. */
+  expiresAt: Date;
+}
+
+/** Sessions of members: opaque tokens of 256 random bits, of which only a hash is kept. Nothing is cached. */
+export function createSessions(database: Database) {
+  const { sessions, users } = database;
+
+  return {
+    /** Begins a session; the token is in the answer and nowhere else. */
+    async begin(userId: string): Promise<{ token: string; expiresAt: Date }> {
+      const token = randomBytes(32).toString('base64url');
+      const now = new Date();
+      // Not every server removes old documents by itself.
+      await sessions.deleteMany({
+        userId,
+        $or: [
+          { createdAt: { $lt: new Date(now.getTime() - LONGEST_MS) } },
+          { lastSeenAt: { $lt: new Date(now.getTime() - IDLE_MS) } },
+        ],
+      });
+      await sessions.create([{ _id: hashOf(token), userId, createdAt: now, lastSeenAt: now }]);
+      return { token, expiresAt: new Date(now.getTime() + LONGEST_MS) };
+    },
+
+    /** The session of a token; null for anything that is not one in force: 12 h after its last use, 7 days in all. */
+    async find(token: string): Promise<LiveSession | null> {
+      if (!/^[\w-]{43}$/.test(token)) return null;
+      const session = await sessions.findOne({ _id: hashOf(token) }).lean<SessionDocument>();
+      const now = Date.now();
+      if (!session || !isInForce(session, now)) return null;
+      const user = await users.findOne({ _id: session.userId }).lean<UserDocument>();
+      if (!user) return null;
+      if (now - session.lastSeenAt.getTime() >= SEEN_RESOLUTION_MS) {
+        await sessions.updateOne({ _id: session._id }, { $set: { lastSeenAt: new Date(now) } });
+      }
+      return { session, user, expiresAt: new Date(session.createdAt.getTime() + LONGEST_MS) };
+    },
+
+    async end(sessionId: string): Promise<void> {
+      await sessions.deleteOne({ _id: sessionId });
+    },
+
+    /** Ends every session of a member, and removes what is left of those that ended by themselves. */
+    async endAll(userId: string): Promise<void> {
+      await sessions.deleteMany({ userId });
+    },
+  };
+}
+
+function isInForce({ createdAt, lastSeenAt }: SessionDocument, now: number): boolean {
+  return now - createdAt.getTime() < LONGEST_MS && now - lastSeenAt.getTime() < IDLE_MS;
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { PUBLIC_BASE_URL, type Answer, type Service } from './harness.js';
+
+export const PASSWORD = 'correct horse battery';
+
+/** A browser on a page of our own: it keeps the cookie and says where a request comes from. */
+export function createBrowser(service: Service) {
+  let cookie = '';
+  const browser = {
+    get cookie() {
+      return cookie;
+    },
+    set cookie(value: string) {
+      cookie = value;
+    },
+    async send(
+      method: string,
+      path: string,
+      body: unknown = {},
+      headers: Record<string, string> = {},
+    ): Promise<Answer> {
+      const changes = method !== 'GET';
+      const answer = await service.request(path, {
+        method,
+        headers: {
+          ...(cookie === '' ? {} : { Cookie: cookie }),
+          ...(changes ? { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' } : {}),
+          ...headers,
+        },
+        ...(changes ? { body: JSON.stringify(body) } : {}),
+      });
+      for (const set of answer.headers.getSetCookie()) cookie = set.split(';')[0] ?? '';
+      if (cookie.endsWith('=')) cookie = '';
+      return answer;
+    },
+    get: (path: string) => browser.send('GET', path),
+    post: (path: string, body?: unknown) => browser.send('POST', path, body),
+    patch: (path: string, body?: unknown) => browser.send('PATCH', path, body),
+    delete: (path: string) => browser.send('DELETE', path),
+
+    /** A new account with its owner logged in. */
+    async signUp(email = `${randomUUID()}@example.com`): Promise<string> {
+      const person = { email, password: PASSWORD, name: 'Ada', account_name: 'Acme' };
+      const { status, text } = await browser.post('/portal/sign-up', person);
+      if (status !== 200) throw new Error(`The sign-up was answered with ${status}: ${text}`);
+      return email;
+    },
+  };
+  return browser;
+}
+
+export type Browser = ReturnType<typeof createBrowser>;
+
+/** Somebody who joined the account of an owner with a role. */
+export async function memberOf(service: Service, owner: Browser, role: 'owner' | 'developer' | 'viewer') {
+  const email = `${randomUUID()}@example.com`;
+  const { json } = await owner.post('/portal/invitations', { email, role });
+  const member = createBrowser(service);
+  const joined = await member.post('/portal/accept-invitation', {
+    token: json['token'],
+    name: 'Grace',
+    password: PASSWORD,
+  });
+  if (joined.status !== 200) throw new Error(`The invitation was answered with ${joined.status}: ${joined.text}`);
+  return { browser: member, email, userId: String((joined.json['member'] as { user_id: string }).user_id) };
+}
+
+/** Tests open more accounts from one address than people do. */
+export async function forgetLimits(service: Service): Promise<void> {
+  await service.database.rateLimits.deleteMany({});
+}
+
+export const ORIGIN = new URL(PUBLIC_BASE_URL).origin;
