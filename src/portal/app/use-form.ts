@@ -21,10 +21,12 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
       await send(values);
     } catch (error) {
       const known = error instanceof ApiError ? error.fields : {};
-      const own = Object.fromEntries(Object.entries(known).filter(([name]) => name in values));
+      const own = Object.fromEntries(
+        Object.entries(known).flatMap(([name, text]) => (name in values ? [[name, withoutName(name, text)]] : [])),
+      );
       setErrors(own);
       if (Object.keys(own).length === 0) setFailure(error instanceof Error ? error.message : String(error));
-      focusFirst(Object.keys(own));
+      requestAnimationFrame(() => document.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
     } finally {
       setBusy(false);
     }
@@ -47,11 +49,8 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
   };
 }
 
-function focusFirst(names: readonly string[]): void {
-  requestAnimationFrame(() => {
-    for (const name of names) {
-      const field = document.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`);
-      if (field) return field.focus();
-    }
-  });
+/** The field's name in front is the interface's word for what the label says already. */
+function withoutName(name: string, sentence: string): string {
+  const rest = sentence.startsWith(name) ? sentence.slice(name.length).replace(/^:? /, '') : sentence;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
