@@ -14,9 +14,12 @@ import {
 import {
   DELIVERY_EXAMPLE,
   RedeliverAnswer,
+  RotatedSigning,
+  RotateSigningBody,
   WebhookDeliveriesQuery,
   WebhookDeliveryDetail,
   WebhookDeliveryList,
+  WebhookSigning,
 } from './management/webhooks.js';
 
 const { call_id: CALL_ID } = CALL_SUMMARY_EXAMPLE;
@@ -24,6 +27,11 @@ const { call_id: CALL_ID } = CALL_SUMMARY_EXAMPLE;
 export const callParams = z.object({
   call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
 });
+
+const SIGNING_EXAMPLE = {
+  enabled: true,
+  secrets: [{ secret_id: 'whs_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', created_at: '2026-11-21T10:00:00.000Z' }],
+};
 
 const json = 'application/json';
 const headers = rateLimitHeaders;
@@ -250,5 +258,56 @@ export const callRoutes = {
       headers,
     },
     errors: ['NOT_FOUND', 'CONFLICT'],
+  },
+  readWebhookSigning: {
+    method: 'get',
+    path: '/webhook_signing',
+    tag: 'Webhooks',
+    summary: 'Read whether webhooks are signed',
+    auth: 'keyOrSession',
+    success: {
+      description: 'How it stands; no secret is told.',
+      contentType: json,
+      schema: WebhookSigning,
+      examples: { off: { enabled: false, secrets: [] }, on: SIGNING_EXAMPLE },
+      headers,
+    },
+    errors: [],
+  },
+  rotateWebhookSigning: {
+    method: 'post',
+    path: '/webhook_signing/rotate',
+    tag: 'Webhooks',
+    summary: 'Turn signing on, or replace its secret',
+    description:
+      'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. The new secret is shown in this answer and never again. Members need to be owners. Not with a test key.',
+    auth: 'keyOrSession',
+    roles: ['owner'],
+    body: { contentType: json, schema: RotateSigningBody, examples: { overlap: { overlap_hours: 48 }, first: {} } },
+    success: {
+      description: 'How it stands now, and the new secret.',
+      contentType: json,
+      schema: RotatedSigning,
+      examples: { rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' } },
+      headers,
+    },
+    errors: [],
+  },
+  turnOffWebhookSigning: {
+    method: 'delete',
+    path: '/webhook_signing',
+    tag: 'Webhooks',
+    summary: 'Turn signing off',
+    description: 'All secrets are forgotten. Members need to be owners. Not with a test key.',
+    auth: 'keyOrSession',
+    roles: ['owner'],
+    success: {
+      description: 'How it stands now.',
+      contentType: json,
+      schema: WebhookSigning,
+      examples: { off: { enabled: false, secrets: [] } },
+      headers,
+    },
+    errors: [],
   },
 } as const satisfies Record<string, Route>;

@@ -146,7 +146,7 @@ function completionWebhook(): RouteConfig {
     tags: ['Calls'],
     summary: 'A call is over',
     description:
-      'Sent to webhook_url when a call completes. Answer 2xx within 5 seconds; otherwise it is sent again after 1, 5 and 30 seconds. Not signed. Deduplicate by call_id.',
+      'Sent to webhook_url when a call completes. Answer 2xx within 5 seconds; otherwise it is sent again after 1, 5 and 30 seconds. Deduplicate by call_id. Signed as Standard Webhooks describes it (webhook-id, webhook-timestamp, webhook-signature) where the account has turned that on, which it is not by default.',
     security: [],
     request: {
       body: {

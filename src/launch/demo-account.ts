@@ -1,13 +1,15 @@
 import type { Config } from '../config.js';
 import { createApiKeys } from '../store/api-keys.js';
 import type { Database } from '../store/database.js';
-import { seedDemo } from '../store/seed.js';
+import { seedDemo, seedDemoOwner } from '../store/seed.js';
 import { readSecrets, writeSecrets, type Secrets } from './runtime-file.js';
 
 export interface DemoAccess extends Secrets {
   accountId: string;
   agentId: string;
   phoneNumber: string;
+  /** For the portal; known only at the first start, since only a hash is kept. */
+  owner: { email: string; password: string } | null;
 }
 
 /** The demo account with keys that work: those of an earlier start, or new ones when they were lost or revoked. */
@@ -30,7 +32,7 @@ export async function prepareDemoAccount(p: {
   });
   const secrets = usable ? kept : { live_api_key: liveApiKey ?? '', test_api_key: testApiKey ?? '' };
   if (!usable) await writeSecrets(dataFolder, secrets);
-  return { ...secrets, accountId, agentId, phoneNumber };
+  return { ...secrets, accountId, agentId, phoneNumber, owner: await seedDemoOwner(database) };
 }
 
 async function areValid(p: { database: Database; config: Config }, secrets: Secrets): Promise<boolean> {

@@ -26,6 +26,14 @@ export async function runDev(env: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
+/** Shown at the first start only: the password is kept nowhere but as a hash. */
+function logInLines(owner: Stack['demo']['owner']): string {
+  if (owner === null) return '';
+  return `
+  portal log-in  ${owner.email}
+  password       ${owner.password} (shown this once)`;
+}
+
 function introduction({ runtime, demo }: Stack, folder: string, tookMs: number): string {
   const body = JSON.stringify({ to_phone_number: '+12025550100', agent_id: runtime.agent_id });
   const inbound = JSON.stringify({ to: demo.phoneNumber, from: '+12025550123', forwarded_from: demo.phoneNumber });
@@ -41,7 +49,7 @@ Callwright is ready (${(tookMs / 1_000).toFixed(1)} s).
   webhook inbox  ${runtime.webhook_inbox_url}
   live API key   ${runtime.live_api_key}
   test API key   ${runtime.test_api_key}
-  agent          ${runtime.agent_id}
+  agent          ${runtime.agent_id}${logInLines(demo.owner)}
   data           ${folder} (runtime.json has all of this)
 
 Place a call:

@@ -1,15 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import { isDuplicateKey, type Database } from './database.js';
 import { createAccounts } from './accounts.js';
 import { createAgents } from './agents.js';
 import { createApiKeys } from './api-keys.js';
+import { ServiceError } from '../domain/errors.js';
 import { ledgerAccountId, type Mode } from '../domain/ids.js';
 import { MICROS_PER_USD } from '../domain/money.js';
 import { createLedger } from './ledger.js';
+import { createMembers } from './members.js';
+import { createPasswords } from './passwords.js';
 import { createPhoneNumbers } from './phone-numbers.js';
 
 /** Fixed, so that seeding twice, also at once, makes one account. */
 const DEMO_ACCOUNT_ID = 'acct_0000000000000000000000DEM0';
 const DEMO_AGENT_ID = 'agent_0000000000000000000000DEM0';
+/** Of no domain that exists: nothing can be sent there. */
+export const DEMO_EMAIL = 'demo@callwright.local';
 export const DEMO_PHONE_NUMBER = '+12025550199';
 
 const DEMO_BALANCE_MICROS = 100 * MICROS_PER_USD;
@@ -30,6 +36,29 @@ export interface DemoAccount {
   testApiKey: string | null;
   agentId: string;
   phoneNumber: string;
+}
+
+/**
+ * Makes a member of the demo account for the portal, with a password that is known only to this call.
+ * @returns null when there is one already
+ */
+export async function seedDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
+  if (await database.users.exists({ email: DEMO_EMAIL })) return null;
+  const password = randomBytes(12).toString('base64url');
+  const passwordHash = await createPasswords().hash(password);
+  try {
+    await createMembers(database).signUp({
+      email: DEMO_EMAIL,
+      name: 'Demo',
+      passwordHash,
+      accountName: 'Demo',
+      accountId: DEMO_ACCOUNT_ID,
+    });
+    return { email: DEMO_EMAIL, password };
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'CONFLICT') return null;
+    throw error;
+  }
 }
 
 /**

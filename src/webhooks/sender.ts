@@ -6,10 +6,12 @@ import type { Database } from '../store/database.js';
 import type { WebhookDeliveryDocument } from '../store/models/webhook.js';
 import { createWebhookAttempts } from '../store/webhook-attempts.js';
 import { createWebhookDeliveries } from '../store/webhook-deliveries.js';
+import { createWebhookSecrets } from '../store/webhook-secrets.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
+import { signatureHeader } from './signature.js';
 import { USER_AGENT } from './user-agent.js';
 
 export type WebhookAttemptResult =
@@ -38,6 +40,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   const requests = createCallRequests(database);
   const deliveries = createWebhookDeliveries(database);
   const attempts = createWebhookAttempts(database);
+  const secrets = createWebhookSecrets({ database, pepper: config.apiKeyPepper });
   const client = createWebhookClient({ config });
 
   return {
@@ -49,6 +52,8 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
       }
       // Nothing of an erased call leaves the house.
       if (delivery.erasedAt) return { result: 'exhausted' };
+      // Read before the attempt is counted: without them, a signed receiver would be sent what it must refuse.
+      const keys = await secrets.keys(delivery.accountId);
       for (;;) {
         const rows = await attempts.list(callId);
         const next = nextStepOf(rows, redelivery, Date.now());
@@ -65,7 +70,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
           case 'send':
             // Another worker may have claimed it in between; then the rows tell what to do instead.
             if ((await attempts.begin(callId, next.number, new Date(), redelivery)) === 'begun') {
-              return send(delivery, next.number, next.nth ?? next.number);
+              return send({ ...delivery, keys }, next.number, next.nth ?? next.number);
             }
         }
       }
@@ -103,9 +108,13 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   }
 
   /** @param nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
-  async function send(delivery: WebhookDeliveryDocument, number: number, nth: number): Promise<WebhookAttemptResult> {
+  async function send(
+    delivery: WebhookDeliveryDocument & { keys: readonly Buffer[] },
+    number: number,
+    nth: number,
+  ): Promise<WebhookAttemptResult> {
     const { callId, url, body } = delivery;
-    const { delivered, ...answer } = await client.post(url, body, headersOf(callId));
+    const { delivered, ...answer } = await client.post(url, body, headersOf(delivery));
     const finishedAt = new Date();
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...answer }, finishedAt);
     report(callId, number, delivered, answer);
@@ -122,11 +131,15 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   }
 }
 
-function headersOf(callId: string): Record<string, string> {
+function headersOf(p: { callId: string; body: string; keys: readonly Buffer[] }): Record<string, string> {
+  const id = completionEventId(p.callId);
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signature = signatureHeader({ ...p, id, timestamp });
   return {
     'content-type': 'application/json',
     'user-agent': USER_AGENT,
-    'webhook-id': completionEventId(callId),
-    'webhook-timestamp': String(Math.floor(Date.now() / 1_000)),
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    ...(signature === '' ? {} : { 'webhook-signature': signature }),
   };
 }

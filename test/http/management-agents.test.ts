@@ -179,6 +179,6 @@ describe('the list of agents', () => {
 
   it('takes the mode of the key, and no other', async () => {
     expect((await ask.get('/agents?mode=live', customer.liveKey)).status).toBe(200);
-    expectError(await ask.get('/agents?mode=test', customer.liveKey), 400, 'MISSING_PARAMS', /mode/);
+    expectError(await ask.get('/agents?mode=test', customer.liveKey), 403, 'FORBIDDEN', /mode/);
   });
 });

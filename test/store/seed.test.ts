@@ -5,7 +5,9 @@ import { createApiKeys } from '../../src/store/api-keys.js';
 import type { Database } from '../../src/store/database.js';
 import { createLedger } from '../../src/store/ledger.js';
 import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
-import { seedDemo } from '../../src/store/seed.js';
+import { createMembers } from '../../src/store/members.js';
+import { createPasswords } from '../../src/store/passwords.js';
+import { seedDemo, seedDemoOwner } from '../../src/store/seed.js';
 import { openTestDatabase } from './support/test-database.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
@@ -60,5 +62,20 @@ describe('the demo account', () => {
     await agents.update(agentId, { webhookUrl: 'https://example.com/hook' });
     await seed();
     expect((await agents.find(agentId))?.webhookUrl).toBe('https://example.com/hook');
+  });
+});
+
+describe('the demo account’s member', () => {
+  it('is made once, as an owner with a password that nobody else gets to know', async () => {
+    const database = await openTestDatabase('seed');
+    const { accountId } = await seedDemo({ database, pepper: PEPPER, webhookUrl: 'http://127.0.0.1:9000/inbox' });
+    const made = (await Promise.all([1, 2].map(() => seedDemoOwner(database)))).filter((owner) => owner !== null);
+    expect(made).toHaveLength(1);
+    expect(await seedDemoOwner(database)).toBeNull();
+    const [owner] = made;
+    const user = await createMembers(database).findByEmail(String(owner?.email));
+    expect(user).toMatchObject({ accountId, role: 'owner' });
+    expect(await createPasswords().verify(String(owner?.password), user?.passwordHash)).toBe(true);
+    await database.close();
   });
 });

@@ -44,6 +44,36 @@ export const RedeliverAnswer = z
   })
   .meta({ id: 'RedeliverAnswer' });
 
+const signing = {
+  enabled: z.boolean().describe('Off unless somebody turned it on.'),
+  secrets: z
+    .array(
+      z.object({
+        secret_id: z.string(),
+        created_at: timestamp('When it was made.'),
+        expires_at: timestamp('Of one that was replaced: until when it signs beside its successor.').optional(),
+      }),
+    )
+    .describe('Newest first.'),
+};
+export const WebhookSigning = z.object(signing).meta({ id: 'WebhookSigning' });
+export type WebhookSigning = z.infer<typeof WebhookSigning>;
+
+export const RotatedSigning = z
+  .object({ ...signing, secret: z.string().describe('whsec_…, the new secret. It is shown here and never again.') })
+  .meta({ id: 'RotatedWebhookSigning' });
+
+export const RotateSigningBody = z
+  .object({
+    overlap_hours: z
+      .number('overlap_hours must be a number of hours.')
+      .min(0, 'overlap_hours must be from 0 to 168.')
+      .max(168, 'overlap_hours must be from 0 to 168.')
+      .optional()
+      .meta({ description: 'How long the secret before signs beside the new one; 24 unless said otherwise.' }),
+  })
+  .meta({ id: 'RotateWebhookSigning' });
+
 export const DELIVERY_EXAMPLE: WebhookDelivery = {
   call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
   webhook_id: 'evt_call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN_completed',

@@ -93,18 +93,14 @@ export function createAuthenticator(deps: {
 
     /**
      * The owner of the Bearer key or, without one, the member of the session, whose role must allow the operation.
-     * @throws ServiceError UNAUTHORIZED, FORBIDDEN, RATE_LIMIT_EXCEEDED, MISSING_PARAMS when another mode than the key's is
-     * named
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN also when another mode than the key's is named
      */
     async byKeyOrSession(ctx: ApiContext, route: Route): Promise<Principal> {
       if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) return byMember(ctx, route);
       const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
       const asked = askedMode(ctx);
       if (asked !== undefined && asked !== principal.mode) {
-        throw new ServiceError(
-          'MISSING_PARAMS',
-          `mode must be left out, or ${principal.mode}: that is the key’s mode.`,
-        );
+        throw new ServiceError('FORBIDDEN', `A ${principal.mode} key may not ask about ${asked} mode.`);
       }
       return principal;
     },

@@ -20,11 +20,32 @@ export interface AccountDocument {
   allowedCountryPrefixes?: string[];
   /** Rules for numbers that begin so; one for a high-risk prefix also lifts the service's refusal of it. */
   destinationCaps?: DestinationCap[];
+  /** Newest first; their presence turns signing on. */
+  webhookSecrets?: StoredWebhookSecret[];
   createdAt: Date;
+}
+
+/** A secret that webhooks are signed with, encrypted. */
+export interface StoredWebhookSecret {
+  id: string;
+  sealed: string;
+  createdAt: Date;
+  /** When it was replaced: until when it signs beside its successor. */
+  expiresAt?: Date;
 }
 
 const destinationCapSchema = new Schema<DestinationCap>(
   { prefix: { type: String, required: true }, callsPerHour: Number, callsPerDay: Number, blocked: Boolean },
+  { _id: false },
+);
+
+const webhookSecretSchema = new Schema<StoredWebhookSecret>(
+  {
+    id: { type: String, required: true },
+    sealed: { type: String, required: true },
+    createdAt: { type: Date, required: true },
+    expiresAt: Date,
+  },
   { _id: false },
 );
 
@@ -39,6 +60,7 @@ export const accountSchema = new Schema<AccountDocument>(
     inboundAgentId: String,
     allowedCountryPrefixes: { type: [String], default: undefined },
     destinationCaps: { type: [destinationCapSchema], default: undefined },
+    webhookSecrets: { type: [webhookSecretSchema], default: undefined },
     createdAt: { type: Date, required: true },
   },
   { collection: 'accounts', versionKey: false },

@@ -9,7 +9,7 @@ import type { AuditEntryDocument } from '../../../store/models/audit-entry.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
 import { bodyOf, queryOf } from '../../middleware/input.js';
-import { pageAnswer, positionOf, type Cursors } from './lists.js';
+import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from './lists.js';
 
 export interface AccountRoutesDeps {
   accounts: Accounts;
@@ -49,7 +49,7 @@ export function createAccountRoutes({ accounts, auditLog, cursors }: AccountRout
       const query = queryOf(AuditQuery, ctx);
       const list = `audit ${account._id}`;
       const asked = { accountId: account._id, ...positionOf(cursors, list, query) };
-      ctx.body = pageAnswer(cursors, list, await within(deadlineOf(ctx), auditLog.page(asked)), auditView);
+      ctx.body = pageAnswer(cursors, list, await within(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
     },
   };
 }

@@ -15,7 +15,7 @@ import { deadlineOf, within } from '../../deadline.js';
 import { queryOf } from '../../middleware/input.js';
 import { findCall } from '../call-status.js';
 import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
-import { pageAnswer, positionOf, present, type Cursors } from './lists.js';
+import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from './lists.js';
 
 export interface CallRoutesDeps {
   config: Config;
@@ -64,7 +64,7 @@ export function createCallRoutes(deps: CallRoutesDeps & { readCall: CallReader }
       const narrowed = createHash('sha256').update(JSON.stringify(filter)).digest('base64url');
       const list = `calls ${account._id} ${mode} ${narrowed}`;
       const asked = { accountId: account._id, mode, filter, ...positionOf(cursors, list, query) };
-      ctx.body = pageAnswer(cursors, list, await within(deadlineOf(ctx), queries.page(asked)), callSummary);
+      ctx.body = pageAnswer(cursors, list, await within(listDeadlineOf(ctx), queries.page(asked)), callSummary);
     },
 
     async read(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {

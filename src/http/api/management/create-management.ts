@@ -11,6 +11,7 @@ import type { Recordings } from '../../../store/recordings.js';
 import type { Statements } from '../../../store/statements.js';
 import { createWebhookAttempts } from '../../../store/webhook-attempts.js';
 import { createWebhookDeliveries } from '../../../store/webhook-deliveries.js';
+import { createWebhookSecrets } from '../../../store/webhook-secrets.js';
 import type { Logger } from '../../../telemetry/logger.js';
 import type { RateLimiter } from '../../middleware/rate-limit.js';
 import type { Handlers } from '../../router.js';
@@ -26,6 +27,7 @@ import { createCallReader, createCallRoutes, type CallRoutesDeps } from './calls
 import { createPhoneNumberRoutes } from './phone-numbers.js';
 import { createWatchCall } from './watch-call.js';
 import { createWebhookDeliveryRoutes } from './webhook-deliveries.js';
+import { createWebhookSigningRoutes } from './webhook-signing.js';
 
 export interface ManagementDeps extends PlacingDeps, Omit<CallRoutesDeps, 'attempts' | 'cursors'> {
   config: Config;
@@ -62,6 +64,8 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
   const watchCall = createWatchCall(shared);
   const readRecording = createReadRecording(shared);
   const deliveries = createWebhookDeliveryRoutes(shared);
+  const secrets = createWebhookSecrets({ database, pepper: config.apiKeyPepper });
+  const signing = createWebhookSigningRoutes({ secrets });
   const agents = createAgentRoutes(shared);
   const numbers = createPhoneNumberRoutes(shared);
   const account = createAccountRoutes(shared);
@@ -89,6 +93,9 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     readPhoneNumber: (ctx, principal, params) => numbers.read(ctx, principal, params['phone_number'] ?? ''),
     updatePhoneNumber: (ctx, principal, params) => numbers.update(ctx, principal, params['phone_number'] ?? ''),
     removePhoneNumber: (ctx, principal, params) => numbers.remove(ctx, principal, params['phone_number'] ?? ''),
+    readWebhookSigning: (ctx, principal) => signing.read(ctx, principal),
+    rotateWebhookSigning: (ctx, principal) => signing.rotate(ctx, principal),
+    turnOffWebhookSigning: (ctx, principal) => signing.turnOff(ctx, principal),
     readAccount: (ctx, principal) => account.read(ctx, principal),
     updateAccount: (ctx, principal) => account.update(ctx, principal),
     listApiKeys: (ctx, principal) => keys.list(ctx, principal),

@@ -1,8 +1,20 @@
 import { pageSize } from '../../../contract/statements.js';
 import type { Page, PagePosition } from '../../../store/pages.js';
+import type { ApiContext } from '../../context.js';
 import type { createCursors } from '../cursor.js';
 
 export type Cursors = ReturnType<typeof createCursors>;
+
+/**
+ * The embedded server of development reads every call to find a page of them. A real one walks the index, and is far from
+ * this at any depth.
+ */
+const LIST_WITHIN_MS = 10_000;
+
+/** When the answer to a request for a list is due, ms since the epoch. */
+export function listDeadlineOf(ctx: ApiContext): number {
+  return ctx.state.arrivedAt + LIST_WITHIN_MS;
+}
 
 /** What a query says of the page it asks for. */
 export interface PageQuery {

@@ -15,7 +15,7 @@ import { deadlineOf, within } from '../../deadline.js';
 import { queryOf } from '../../middleware/input.js';
 import type { RateLimiter } from '../../middleware/rate-limit.js';
 import { attemptView } from './call-views.js';
-import { pageAnswer, positionOf, type Cursors } from './lists.js';
+import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from './lists.js';
 
 export interface WebhookDeliveryRoutesDeps {
   gateway: CallGateway;
@@ -53,8 +53,8 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
         ...(state === undefined ? {} : { state }),
         ...positionOf(cursors, list, query),
       };
-      const page = await within(deadlineOf(ctx), deliveries.page(asked));
-      const counts = await within(deadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
+      const page = await within(listDeadlineOf(ctx), deliveries.page(asked));
+      const counts = await within(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
       ctx.body = pageAnswer(cursors, list, page, (delivery) =>
         deliveryView(delivery, counts.get(delivery.callId) ?? 0),
       );

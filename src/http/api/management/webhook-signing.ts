@@ -1,0 +1,48 @@
+import { RotateSigningBody, type WebhookSigning } from '../../../contract/management/webhooks.js';
+import type { StoredWebhookSecret } from '../../../store/models/account.js';
+import type { WebhookSecrets } from '../../../store/webhook-secrets.js';
+import type { ApiContext, Principal } from '../../context.js';
+import { deadlineOf, within } from '../../deadline.js';
+import { bodyOf } from '../../middleware/input.js';
+import { refuseTestKey } from './account.js';
+
+const DEFAULT_OVERLAP_HOURS = 24;
+const MS_PER_HOUR = 3_600_000;
+
+/** Whether and by which secrets the account's webhooks are signed. */
+export function createWebhookSigningRoutes({ secrets }: { secrets: WebhookSecrets }) {
+  const viewOf = async (ctx: ApiContext, accountId: string) =>
+    signingView(await within(deadlineOf(ctx), secrets.list(accountId)));
+
+  return {
+    async read(ctx: ApiContext, { account }: Principal): Promise<void> {
+      ctx.body = await viewOf(ctx, account._id);
+    },
+
+    async rotate(ctx: ApiContext, principal: Principal): Promise<void> {
+      refuseTestKey(principal);
+      const accountId = principal.account._id;
+      const { overlap_hours: hours = DEFAULT_OVERLAP_HOURS } = await bodyOf(RotateSigningBody, ctx);
+      const { secret, stored } = await within(deadlineOf(ctx), secrets.rotate(accountId, hours * MS_PER_HOUR));
+      ctx.state.target = stored.id;
+      ctx.body = { ...(await viewOf(ctx, accountId)), secret };
+    },
+
+    async turnOff(ctx: ApiContext, principal: Principal): Promise<void> {
+      refuseTestKey(principal);
+      await within(deadlineOf(ctx), secrets.remove(principal.account._id));
+      ctx.body = await viewOf(ctx, principal.account._id);
+    },
+  };
+}
+
+function signingView(secrets: readonly StoredWebhookSecret[]): WebhookSigning {
+  return {
+    enabled: secrets.length > 0,
+    secrets: secrets.map(({ id, createdAt, expiresAt }) => ({
+      secret_id: id,
+      created_at: createdAt.toISOString(),
+      ...(expiresAt ? { expires_at: expiresAt.toISOString() } : {}),
+    })),
+  };
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Call } from '../../src/contract/management/calls.js';
+import type { Runtime } from '../../src/launch/runtime-file.js';
+import { launch, type Launched } from '../support/dev-stack.js';
+
+jest.setTimeout(300_000);
+
+const WITHIN_MS = 90_000;
+const TALKS = '+12025550100';
+const NEVER_ANSWERS = '+12025550102';
+const NEVER_STOPS_TALKING = '+12025550108';
+
+describe('the management interface on a whole stack', () => {
+  let stack: Launched;
+  let runtime: Runtime;
+  let cookie = '';
+
+  beforeAll(async () => {
+    stack = await launch({ env: { LOG_LEVEL: 'warn' } });
+    runtime = await stack.runtime();
+  });
+  afterAll(() => stack?.destroy());
+
+  async function send(method: string, path: string, body?: object) {
+    const response = await fetch(`${runtime.base_url}${path}${path.includes('?') ? '&' : '?'}mode=test`, {
+      method,
+      headers: {
+        ...(method === 'GET' ? {} : { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }),
+        ...(cookie === '' ? {} : { cookie }),
+      },
+      ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+      signal: AbortSignal.timeout(40_000),
+    });
+    const [set] = response.headers.getSetCookie();
+    if (set !== undefined) cookie = set.split(';')[0] ?? '';
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** A call to a scripted callee; a machine that is busy may answer 503. */
+  async function place(to: string): Promise<string> {
+    for (let tries = 1; ; tries++) {
+      const { status, json } = await send('POST', '/calls', { to_phone_number: to, agent_id: runtime.agent_id });
+      if (status === 200) return String(json['call_id']);
+      if (status !== 503 || tries === 10) throw new Error(`The call was answered with ${status}.`);
+      await sleep(500);
+    }
+  }
+
+  async function until(callId: string, holds: (call: Call) => boolean): Promise<Call> {
+    for (const giveUpAt = Date.now() + WITHIN_MS; ;) {
+      const { json } = await send('GET', `/calls/${callId}`);
+      const call = json as unknown as Call;
+      if (holds(call)) return call;
+      if (Date.now() > giveUpAt) throw new Error(`The call stayed ${call.status}.`);
+      await sleep(200);
+    }
+  }
+
+  it('is logged in to with what the launcher shows at its first start', async () => {
+    const [, password] = /password {7}(\S+) \(shown this once\)/.exec(stack.output()) ?? [];
+    const { status, json } = await send('POST', '/portal/log-in', { email: 'demo@callwright.local', password });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ member: { role: 'owner' } });
+  });
+
+  it('cancels a call that rings: cancelled, and it costs nothing', async () => {
+    const callId = await place(NEVER_ANSWERS);
+    await until(callId, (call) => call.carrier_sid !== undefined || call.status !== 'IDLE');
+    const { status, json } = await send('POST', `/calls/${callId}/cancel`);
+    expect([status, json]).toEqual([
+      200,
+      { call_id: callId, result: 'cancelled', status: 'CANCELLED', end_reason: 'api_hangup' },
+    ]);
+    const call = await until(callId, () => true);
+    expect(call).toMatchObject({ status: 'CANCELLED', cost_micros: 0 });
+    expect(await send('POST', `/calls/${callId}/cancel`)).toMatchObject({
+      status: 409,
+      json: { error_code: 'CALL_ENDED', status: 'CANCELLED', end_reason: 'api_hangup' },
+    });
+  });
+
+  it('hangs up a call that was answered: hung up, COMPLETED and billed', async () => {
+    const callId = await place(NEVER_STOPS_TALKING);
+    await until(callId, (call) => call.status === 'IN_PROGRESS');
+    const answers = await Promise.all([1, 2].map(() => send('POST', `/calls/${callId}/cancel`)));
+    for (const { status, json } of answers) {
+      expect([status, json['result'], json['status']]).toEqual([200, 'hung_up', 'COMPLETED']);
+    }
+    const call = await until(callId, () => true);
+    expect(call).toMatchObject({ status: 'COMPLETED', end_reason: 'api_hangup' });
+    expect(call.cost_micros).toBe((call.duration_seconds ?? 0) * 2_500);
+  });
+
+  it('tells the whole story of a call, and erases it', async () => {
+    const callId = await place(TALKS);
+    const call = await until(callId, ({ webhook_attempts: attempts }) =>
+      attempts.some(({ outcome }) => outcome === 'delivered'),
+    );
+    expect(call).toMatchObject({
+      status: 'COMPLETED',
+      has_recording: true,
+      cost_windows: [{ window: 0, held_seconds: 60 }],
+    });
+    const told = (source: string) => call.timeline.filter((event) => event.source === source).map(({ event }) => event);
+    expect(told('call')).toEqual(expect.arrayContaining(['requested', 'RINGING', 'IN_PROGRESS', 'COMPLETED']));
+    expect(told('carrier')).toEqual(expect.arrayContaining(['initiated', 'in-progress', 'completed']));
+    expect(told('media')).toEqual(['stream_started', 'stream_ended']);
+    expect(told('money')).toEqual(['hold', 'settlement']);
+    expect(told('webhook')).toEqual(['attempt']);
+    const billed = call.cost_windows.reduce((sum, window) => sum + (window.billed_micros ?? 0), 0);
+    expect(billed).toBe(call.cost_micros);
+    const transcript = await send('GET', `/calls/${callId}/transcript`);
+    expect((transcript.json['turns'] as object[]).length).toBeGreaterThan(1);
+
+    expect((await send('POST', `/calls/${callId}/erase`)).status).toBe(200);
+    const erased = await until(callId, () => true);
+    expect(erased).toMatchObject({ to_phone_number: '', has_recording: false, cost_micros: call.cost_micros });
+    expect((await send('GET', `/calls/${callId}/transcript`)).json).toMatchObject({ turns: [], text: '' });
+    expect((await send('POST', `/webhook_deliveries/${callId}/redeliver`)).status).toBe(409);
+  });
+});
