@@ -1,19 +1,15 @@
 import { useState } from 'preact/hooks';
+import type { WebhookSigning } from '../../../contract/management/webhooks.js';
 import { usePortal } from '../session';
 import { useData } from '../use-data';
 import { Failure, Loaded } from './feedback';
 import { Secret, Time } from './values';
 
-interface SigningState {
-  enabled: boolean;
-  /** A secret that is still valid beside the present one. */
-  previous_valid_until?: string;
-}
-
 /** Signing of webhooks by the Standard Webhooks scheme: off until somebody turns it on. */
 export function Signing() {
-  const { api } = usePortal();
-  const signing = useData('signing', (signal) => api.get<SigningState>('/webhook_signing', {}, signal));
+  const { api, session } = usePortal();
+  const isOwner = session?.member.role === 'owner';
+  const signing = useData('signing', (signal) => api.get<WebhookSigning>('/webhook_signing', {}, signal));
   const [secret, setSecret] = useState<string>();
   const [failure, setFailure] = useState<string>();
 
@@ -38,29 +34,38 @@ export function Signing() {
         {(state) =>
           state.enabled ? (
             <>
-              <p>
-                Webhooks are signed by the Standard Webhooks scheme.{' '}
-                {state.previous_valid_until === undefined ? null : (
-                  <>
-                    The secret before is used beside the new one until <Time at={state.previous_valid_until} />.
-                  </>
-                )}
-              </p>
-              <div class="actions">
-                <button type="button" class="button" onClick={() => act(api.post('/webhook_signing/rotate'))}>
-                  New secret
-                </button>
-                <button type="button" class="button" onClick={() => act(api.delete('/webhook_signing'))}>
-                  Turn signing off
-                </button>
-              </div>
+              <p>Webhooks are signed by the Standard Webhooks scheme, with each of these secrets:</p>
+              <ul>
+                {state.secrets.map((secret) => (
+                  <li key={secret.created_at}>
+                    made <Time at={secret.created_at} />
+                    {secret.expires_at === undefined ? null : (
+                      <>
+                        , in force until <Time at={secret.expires_at} />
+                      </>
+                    )}
+                  </li>
+                ))}
+              </ul>
+              {isOwner ? (
+                <div class="actions">
+                  <button type="button" class="button" onClick={() => act(api.post('/webhook_signing/rotate'))}>
+                    New secret
+                  </button>
+                  <button type="button" class="button" onClick={() => act(api.delete('/webhook_signing'))}>
+                    Turn signing off
+                  </button>
+                </div>
+              ) : null}
             </>
           ) : (
             <>
               <p>Webhooks are not signed. With signing, your server can tell that they come from here.</p>
-              <button type="button" class="button" onClick={() => act(api.post('/webhook_signing'))}>
-                Turn signing on
-              </button>
+              {isOwner ? (
+                <button type="button" class="button" onClick={() => act(api.post('/webhook_signing/rotate'))}>
+                  Turn signing on
+                </button>
+              ) : null}
             </>
           )
         }
