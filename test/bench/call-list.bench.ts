@@ -6,7 +6,7 @@ import { percentile, report } from './figures.js';
 const CALLS = 100_000;
 const AT_ONCE = 2_000;
 const PAGE = 50;
-const ROUNDS = 15;
+const ROUNDS = 11;
 /** Deep pages may take this many times the first one's time. */
 const MOST = 1.2;
 
@@ -42,10 +42,12 @@ beforeAll(async () => {
     }));
     await service.database.calls.collection.insertMany(documents);
   }
-}, 600_000);
+}, 900_000);
 afterAll(() => service.close());
 
 it(`pages through ${CALLS} calls as fast at any depth as at the beginning`, async () => {
+  // The first scans of a server that was just started are no measure.
+  for (let tries = 0; tries < 10; tries++) await service.request('/calls?limit=1', { key: customer.liveKey });
   const narrowed = await cursorsOf(service, customer);
   const depths = { 'first page': 0, '10 %': 0.1, '50 %': 0.5, '99 %': 0.99 };
   const times: Record<string, number[]> = {};
@@ -65,7 +67,7 @@ it(`pages through ${CALLS} calls as fast at any depth as at the beginning`, asyn
   const first = median['first page'] ?? Number.NaN;
   report(`a page of ${PAGE} of ${CALLS} calls, ms, median of ${ROUNDS}`, median);
   for (const name of Object.keys(depths)) expect((median[name] ?? Number.NaN) / first).toBeLessThanOrEqual(MOST);
-}, 300_000);
+}, 600_000);
 
 /** Cursors at any time of the list, as the service itself would give them. */
 async function cursorsOf({ config, request }: Service, { account, liveKey }: Customer) {

@@ -55,6 +55,20 @@ describe('the list of calls', () => {
     expect(second.data.map((call) => call['call_id'])).toEqual(seen.slice(2, 4));
   });
 
+  it('pages through many calls of the very same time', async () => {
+    const busy = await service.customer(0);
+    const createdAt = new Date('2026-11-03T10:00:00Z');
+    const ids = await Promise.all(Array.from({ length: 25 }, () => ask.endedCall(busy, { createdAt })));
+    const seen: unknown[] = [];
+    for (let cursor = ''; ;) {
+      const page = listOf(await ask.get(`/calls?limit=2${cursor}`, busy.liveKey));
+      seen.push(...page.data.map((call) => call['call_id']));
+      if (page.next_cursor === undefined) break;
+      cursor = `&cursor=${page.next_cursor}`;
+    }
+    expect(seen).toEqual(ids.toSorted());
+  });
+
   it('is narrowed by status, direction, agent, own identifier and time', async () => {
     const ids = async (query: string) =>
       listOf(await ask.get(`/calls?limit=100&to=2026-11-02${query}`, owner.liveKey)).data.map(({ call_id: id }) => id);

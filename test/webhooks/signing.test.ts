@@ -82,7 +82,7 @@ describe('Standard Webhooks signing', () => {
     await rotate();
     const secrets = await Promise.all([rotate({ overlap_hours: 1 }), rotate({ overlap_hours: 1 })]);
     const { body, headers } = await deliver();
-    for (const secret of secrets) new Webhook(secret).verify(body, headers);
+    for (const secret of secrets) expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
   });
 
   it('is turned off', async () => {
