@@ -5,6 +5,7 @@ import { MAX_CALL_SECONDS } from './domain/hold-windows.js';
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
+const socketUrl = z.url({ protocol: /^wss?$/ });
 const seconds = z.coerce.number().int().positive();
 /** Calls a carrier account takes per second. */
 const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
@@ -90,6 +91,21 @@ const environment = z.object({
   OPENAI_TURN_DETECTION: z.enum(['server_vad', 'semantic_vad']).default('server_vad'),
   OPENAI_VAD_SILENCE_MS: z.coerce.number().int().min(200).max(3_000).default(500),
   OPENAI_VAD_EAGERNESS: z.enum(['low', 'medium', 'high', 'auto']).default('auto'),
+  DEEPGRAM_API_KEY: z.string().min(1).optional(),
+  STT_BASE_URL: socketUrl.default('wss://api.deepgram.com'),
+  STT_MODEL: z.string().min(1).default('nova-3'),
+  LLM_API_KEY: z.string().min(1).optional(),
+  LLM_BASE_URL: url.default('https://api.openai.com/v1'),
+  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini'),
+  TTS_PROVIDER: z.enum(['elevenlabs', 'openai']).default('elevenlabs'),
+  ELEVENLABS_API_KEY: z.string().min(1).optional(),
+  TTS_API_KEY: z.string().min(1).optional(),
+  TTS_BASE_URL: url.optional(),
+  TTS_MODEL: z.string().min(1).optional(),
+  TTS_VOICES: z
+    .string()
+    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be voices like amber=21m00Tcm4TlvDq8ikWAM, with commas between')
+    .default(''),
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),
 });
@@ -195,11 +211,13 @@ function engineSettings(values: Environment) {
   if (values.ENGINE === 'openai-realtime' && openaiRealtime === undefined) {
     throw new Error('ENGINE=openai-realtime needs OPENAI_API_KEY.');
   }
+  const pipeline = pipelineSettings(values);
   return {
     byDefault: values.ENGINE,
     /** Micro-USD by unit of usage. */
     prices: Object.fromEntries(list(values.ENGINE_PRICES).map((item) => pairOf(item))),
     ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
+    ...(pipeline === undefined ? {} : { pipeline }),
   };
 }
 
@@ -218,10 +236,76 @@ function openAiRealtimeSettings(values: Environment): OpenAiRealtimeSettings | u
   };
 }
 
+/** What the `pipeline` engine needs of its three providers. */
+export interface PipelineSettings {
+  recogniser: { baseUrl: string; apiKey: string; model: string };
+  model: { baseUrl: string; apiKey: string; model: string };
+  voice: {
+    provider: 'elevenlabs' | 'openai';
+    baseUrl: string;
+    apiKey: string;
+    model: string;
+    /** The provider's id of each voice of ours. */
+    voices: Record<string, string>;
+    /** The id that speaks for a voice without one. */
+    defaultVoice: string;
+  };
+}
+
+const VOICE_PROVIDERS = {
+  elevenlabs: {
+    key: 'ELEVENLABS_API_KEY',
+    baseUrl: 'wss://api.elevenlabs.io',
+    model: 'eleven_flash_v2_5',
+    defaultVoice: '21m00Tcm4TlvDq8ikWAM',
+    voices: { cobalt: 'pNInz6obpgDQGcFmaJgB', slate: 'JBFqnCBsd6RMkjVDRZzb' },
+  },
+  openai: {
+    key: 'TTS_API_KEY',
+    baseUrl: 'https://api.openai.com/v1',
+    model: 'gpt-4o-mini-tts',
+    defaultVoice: 'coral',
+    voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
+  },
+} as const;
+
+/** @throws Error when some of its keys are there and others are not, or it is the default engine and none is */
+function pipelineSettings(values: Environment): PipelineSettings | undefined {
+  const provider = VOICE_PROVIDERS[values.TTS_PROVIDER];
+  const { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: voiceKey } = values;
+  if (DEEPGRAM_API_KEY === undefined || LLM_API_KEY === undefined || voiceKey === undefined) {
+    const keys = { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: voiceKey };
+    const missing = Object.entries(keys).flatMap(([name, value]) => (value === undefined ? [name] : []));
+    if (missing.length === 3 && values.ENGINE !== 'pipeline') return undefined;
+    const who = values.ENGINE === 'pipeline' ? 'ENGINE=pipeline' : 'The pipeline engine';
+    throw new Error(`${who} needs ${missing.join(' and ')} with TTS_PROVIDER=${values.TTS_PROVIDER}.`);
+  }
+  const baseUrl = values.TTS_BASE_URL ?? provider.baseUrl;
+  if (values.TTS_PROVIDER === 'elevenlabs' && !/^wss?:/.test(baseUrl)) {
+    throw new Error('TTS_BASE_URL must be a websocket address (wss://…) with TTS_PROVIDER=elevenlabs.');
+  }
+  return {
+    recogniser: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },
+    model: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL },
+    voice: {
+      provider: values.TTS_PROVIDER,
+      baseUrl: bare(baseUrl),
+      apiKey: voiceKey,
+      model: values.TTS_MODEL ?? provider.model,
+      voices: { ...provider.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
+      defaultVoice: provider.defaultVoice,
+    },
+  };
+}
+
 /** The engines that live calls can be conducted by with this configuration. */
 export function configuredEngineNames(config: Pick<Config, 'engines'>): EngineName[] {
-  const { openaiRealtime } = config.engines;
-  return ['offline-demo', ...(openaiRealtime === undefined ? [] : ['openai-realtime' as const])];
+  const { openaiRealtime, pipeline } = config.engines;
+  return [
+    'offline-demo',
+    ...(openaiRealtime === undefined ? [] : ['openai-realtime' as const]),
+    ...(pipeline === undefined ? [] : ['pipeline' as const]),
+  ];
 }
 
 function liveCarrier(values: Environment, production: boolean): CarrierAccount {
@@ -269,8 +353,17 @@ function pace(rate: Environment['CARRIER_CALLS_PER_SECOND']): Pick<CarrierAccoun
 }
 
 function pairOf(item: string): [name: string, value: number] {
-  const [name = '', value] = item.split('=');
+  const [name, value] = textPairOf(item);
   return [name, Number(value)];
+}
+
+function textPairOf(item: string): [name: string, value: string] {
+  const [name = '', value = ''] = item.split('=');
+  return [name, value];
+}
+
+function bare(address: string): string {
+  return address.replace(/\/+$/, '');
 }
 
 function list(text: string): string[] {

@@ -1,10 +1,16 @@
 import type { Config } from '../../config.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { createEngines, type Engines } from '../engines.js';
+import type { EngineFactory } from '../port.js';
 import { createOfflineEngine } from './offline/index.js';
+import { createPipelineEngine } from './pipeline/index.js';
 
 /** The engines that the configuration names; test calls always have the offline one. */
-export function createConfiguredEngines(_deps: { config: Config; logger: Logger }): Engines {
+export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
+  const { byDefault, prices, pipeline } = config.engines;
   const offline = createOfflineEngine();
-  return createEngines({ byDefault: offline, forTests: offline });
+  const more: EngineFactory[] = [];
+  if (pipeline !== undefined) more.push(createPipelineEngine({ settings: pipeline, prices, logger }));
+  const chosen = more.find(({ name }) => name === byDefault) ?? offline;
+  return createEngines({ byDefault: chosen, forTests: offline, more });
 }

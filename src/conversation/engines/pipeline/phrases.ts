@@ -1,3 +1,5 @@
+import { ONE_MOMENT, SILENT_GOODBYE, SORRY } from '../../local-lines.js';
+
 /** What the agent says of its own accord, without a model. */
 export interface Phrases {
   /** An answer takes long. */
@@ -8,10 +10,10 @@ export interface Phrases {
 }
 
 const ENGLISH: Phrases = {
-  oneMoment: 'One moment.',
+  oneMoment: ONE_MOMENT,
   areYouThere: 'Are you still there?',
-  silentGoodbye: 'I cannot hear you, so I will hang up now. Goodbye.',
-  sorry: 'I am sorry, there is a technical problem and I have to end this call. Goodbye.',
+  silentGoodbye: SILENT_GOODBYE,
+  sorry: SORRY,
 };
 
 const BY_LANGUAGE: Record<string, Phrases> = {
@@ -35,6 +37,11 @@ const BY_LANGUAGE: Record<string, Phrases> = {
     sorry: 'Je suis désolé, il y a un problème technique et je dois terminer cet appel. Au revoir.',
   },
 };
+
+/** Whether a language's phrases are its own. */
+export function speaksEnglish(language: string): boolean {
+  return phrasesOf(language) === ENGLISH;
+}
 
 /** The phrases of a language, by its first part; English where there are none. */
 export function phrasesOf(language: string): Phrases {

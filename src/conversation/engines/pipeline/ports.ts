@@ -66,7 +66,9 @@ export interface ChatTool {
 }
 
 export interface ModelUsage {
+  /** Cached ones left out. */
   inputTokens: number;
+  cachedInputTokens: number;
   outputTokens: number;
 }
 
@@ -86,17 +88,6 @@ export interface ChatModel {
     tools: readonly ChatTool[];
     signal: AbortSignal;
   }): AsyncIterable<ChatDelta>;
-  /**
-   * One answer in JSON.
-   * @param p.schema JSON Schema, in the strict subset: every property required, no others
-   * @throws ProviderError also when the answer is not JSON
-   */
-  json(p: {
-    messages: readonly ChatMessage[];
-    name: string;
-    schema: Record<string, unknown>;
-    signal: AbortSignal;
-  }): Promise<{ value: unknown; usage?: ModelUsage }>;
 }
 
 /** Text to speech. */

@@ -20,12 +20,14 @@ export interface ReplyTimes {
 export interface ReplyDeps {
   model: ChatModel;
   tools: readonly ChatTool[];
-  /** The talk before this reply. */
-  messages: readonly ChatMessage[];
+  /** The talk before this reply, read when it begins. */
+  messages(): readonly ChatMessage[];
+  /** What it waits for: a tool that an earlier reply called. */
+  after: Promise<unknown>;
   /** What the model is told is only held back while the caller may still be speaking. */
   confirmed: boolean;
   now: () => number;
-  openUtterance(p: { held: boolean; onFirstAudio(): void; onFailed(error: ProviderError): void }): Utterance;
+  openUtterance(p: { held: boolean; onAudio(): void; onFailed(error: ProviderError): void }): Utterance;
   callTool(request: ToolRequest): Promise<ToolAnswer>;
   /** Tools that end the talk are called when all was handed to the line before them. */
   isLast(tool: string): boolean;
@@ -61,11 +63,16 @@ export function startReply(deps: ReplyDeps) {
   let confirmed = deps.confirmed;
   let state: 'running' | 'done' | 'failed' | 'cancelled' = 'running';
   let announced = false;
+  let before: readonly ChatMessage[] = [];
+  let toolsCalled: Promise<unknown> = Promise.resolve();
   let confirmNow: () => void = () => undefined;
   const confirmation = new Promise<void>((resolve) => (confirmNow = resolve));
   if (confirmed) confirmNow();
 
   async function run(): Promise<void> {
+    await deps.after;
+    if (state !== 'running') return;
+    before = deps.messages();
     for (let count = 0; count < MAX_ROUNDS; count += 1) {
       const round: Round = { text: '', answered: [] };
       rounds.push(round);
@@ -96,7 +103,7 @@ export function startReply(deps: ReplyDeps) {
   async function streamRound(round: Round): Promise<ToolRequest[]> {
     const requests: ToolRequest[] = [];
     const sentences = createSentenceCutter();
-    const messages = [...deps.messages, ...spokenMessages()];
+    const messages = [...before, ...spokenMessages()];
     if (round.text !== '') messages.push({ role: 'user', content: GO_ON });
     for await (const delta of deps.model.stream({ messages, tools: deps.tools, signal: controller.signal })) {
       if (delta.kind === 'text') say(round, sentences.push(delta.text));
@@ -111,7 +118,7 @@ export function startReply(deps: ReplyDeps) {
     for (const sentence of sentences) {
       if (state !== 'running') return;
       times.firstSentenceMs ??= now();
-      round.utterance ??= deps.openUtterance({ held: !confirmed, onFirstAudio, onFailed: fail });
+      round.utterance ??= deps.openUtterance({ held: !confirmed, onAudio, onFailed: fail });
       round.text += round.text === '' ? sentence : ` ${sentence}`;
       round.utterance.say(sentence);
     }
@@ -124,14 +131,16 @@ export function startReply(deps: ReplyDeps) {
       const isLast = deps.isLast(request.name);
       if (isLast) await Promise.all(rounds.map(({ utterance }) => utterance?.queued));
       if (state !== 'running') return true;
-      const answer = await deps.callTool(request);
+      const calling = deps.callTool(request);
+      toolsCalled = calling;
+      const answer = await calling;
       round.answered.push({ request, answer: JSON.stringify(answer.ok ? answer.result : { error: answer.error }) });
       if (isLast && answer.ok) isEnd = true;
     }
     return isEnd || state !== 'running';
   }
 
-  function onFirstAudio(): void {
+  function onAudio(): void {
     times.firstAudioMs ??= now();
     announce();
   }
@@ -184,6 +193,8 @@ export function startReply(deps: ReplyDeps) {
       confirmNow();
       announce();
     },
+    /** No tool is being called any more. */
+    toolsCalled: () => toolsCalled,
     isConfirmed: () => confirmed,
     isRunning: () => state === 'running',
     hasAudio: () => times.firstAudioMs !== undefined,

@@ -18,7 +18,8 @@ export interface Ended {
 }
 
 export interface UtteranceEvents {
-  onFirstAudio?(): void;
+  /** Told with each piece of audio. */
+  onAudio?(): void;
   /** Not to be spoken, not even at the second attempt. */
   onFailed(error: ProviderError): void;
   /** It was heard to its end, or cut off. Told once. */
@@ -64,7 +65,7 @@ export function openUtterance(p: {
         text.audio(mulaw.length / BYTES_PER_MS);
         if (held === undefined) queue(mulaw);
         else held.push(mulaw);
-        if (queuedMs > 0 || held !== undefined) events.onFirstAudio?.();
+        events.onAudio?.();
       },
       onSpoken: (words) => text.spoken(words),
       onDone() {
@@ -86,7 +87,7 @@ export function openUtterance(p: {
     stream = undefined;
     if (held !== undefined || over) return;
     if (queuedMs > 0) sink.endOfItem(itemId);
-    else over = true;
+    else end(false);
     settle();
   }
 

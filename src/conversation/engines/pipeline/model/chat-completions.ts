@@ -1,15 +1,9 @@
 import { fetch, type Dispatcher, type Response } from 'undici';
 import { z } from 'zod';
+import type { ChatSettings } from '../../../models/chat-client.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
 import { eventData } from './server-sent-events.js';
-
-export interface ChatAccount {
-  /** Up to and with the version, as in `https://api.openai.com/v1`. */
-  baseUrl: string;
-  apiKey: string;
-  model: string;
-}
 
 /** A model that sends nothing for so long is taken for dead. */
 export const MODEL_SILENT_MS = 6_000;
@@ -17,8 +11,19 @@ const MAX_RETRY_AFTER_MS = 2_000;
 const MAX_TEXT_CHARACTERS = 20_000;
 
 const usage = z
-  .object({ prompt_tokens: z.number(), completion_tokens: z.number() })
-  .transform((counts): ModelUsage => ({ inputTokens: counts.prompt_tokens, outputTokens: counts.completion_tokens }));
+  .object({
+    prompt_tokens: z.number(),
+    completion_tokens: z.number(),
+    prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
+  })
+  .transform((counts): ModelUsage => {
+    const cached = Math.min(counts.prompt_tokens, counts.prompt_tokens_details?.cached_tokens ?? 0);
+    return {
+      inputTokens: counts.prompt_tokens - cached,
+      cachedInputTokens: cached,
+      outputTokens: counts.completion_tokens,
+    };
+  });
 
 const chunk = z.object({
   choices: z.array(
@@ -43,14 +48,9 @@ const chunk = z.object({
   usage: usage.nullish().catch(undefined),
 });
 
-const completion = z.object({
-  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
-  usage: usage.optional().catch(undefined),
-});
-
 /** A chat model behind an OpenAI-compatible `/chat/completions`. */
 export function createChatModel(
-  account: ChatAccount,
+  account: ChatSettings,
   deps: { dispatcher: Dispatcher; silentMs?: number },
 ): ChatModel {
   const silentMs = deps.silentMs ?? MODEL_SILENT_MS;
@@ -114,23 +114,6 @@ export function createChatModel(
       }
       if (!finished) throw new ProviderError('model', 'broke off');
       for (const request of requests) if (request.name !== '') yield { kind: 'tool', request };
-    },
-
-    async json({ messages, name, schema, signal }) {
-      try {
-        const response = await post(
-          {
-            messages: messages.map(wireMessage),
-            response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } },
-          },
-          signal,
-        );
-        const answer = readJson(completion, await response.text());
-        const value: unknown = JSON.parse(answer.choices[0]?.message.content ?? '');
-        return { value, ...(answer.usage === undefined ? {} : { usage: answer.usage }) };
-      } catch (error) {
-        throw asProviderError(error, signal);
-      }
     },
   };
 }
