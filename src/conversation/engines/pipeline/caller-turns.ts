@@ -8,6 +8,7 @@ const HURRY_MS = 1_200;
 const GIVE_UP_MS = 2_000;
 /** A recogniser that answers nothing at all to a caller who spoke. */
 const STALLED_MS = 3_500;
+const FRAME_MS = 20;
 /** Shorter voice need not hold words. */
 const VOICE_WITH_WORDS_MS = 400;
 
@@ -54,7 +55,8 @@ export function createCallerTurns(p: {
   let mayEndText: string | undefined;
   /** Voice that belongs to no turn yet. */
   let voice: { startMs: number; endMs: number; ended: boolean; answered: boolean; hurried: boolean } | undefined;
-  let lastTurnEndMs = 0;
+  /** Voice before this belongs to a turn that is over. */
+  let turnsOverMs = 0;
 
   const stream = openSteadyRecogniser({
     recogniser: p.recogniser,
@@ -105,18 +107,21 @@ export function createCallerTurns(p: {
     words = '';
     mayEndText = undefined;
     voice = undefined;
-    lastTurnEndMs = endMs;
+    turnsOverMs = at;
     stream.forget();
     events.onTurn({ text, startMs: Math.max(0, Math.round(startMs)), endMs: Math.round(endMs) });
   }
 
-  function noteVoice(): void {
+  /** An open turn is silent, too, while its end is waited for: only what it grew by is voice. */
+  function noteVoice(frameEndMs: number): void {
     const open = turnTaking.openTurn();
-    if (open === undefined) return;
-    const startMs = Math.max(open.startMs, lastTurnEndMs);
+    if (open === undefined || open.endMs < frameEndMs) return;
+    const startMs = Math.max(open.startMs, turnsOverMs);
+    if (open.endMs <= startMs) return;
     voice ??= { startMs, endMs: open.endMs, ended: false, answered: false, hurried: false };
     voice.endMs = open.endMs;
     voice.ended = false;
+    events.onVoice(voice.endMs - voice.startMs);
   }
 
   /** The caller is silent: what becomes of the voice there was. */
@@ -150,9 +155,8 @@ export function createCallerTurns(p: {
     /** @param frame 20 ms of 8 kHz mu-law */
     push(frame: Uint8Array, timestampMs: number): void {
       stream.push(frame);
-      const { voiceMs, ended } = turnTaking.push(frame, timestampMs);
-      noteVoice();
-      if (voiceMs > 0) events.onVoice(voiceMs);
+      const { ended } = turnTaking.push(frame, timestampMs);
+      noteVoice(timestampMs + FRAME_MS);
       if (ended !== undefined && voice !== undefined) {
         voice.ended = true;
         if (!p.recogniser.decidesTurns && mayEndText !== undefined) endTurn(mayEndText);

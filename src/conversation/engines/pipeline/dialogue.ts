@@ -291,11 +291,16 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   /** Only in a talk that has begun: nobody pays for a call in which nothing but this was heard. */
   function fill(): void {
     clearTimeout(filler);
-    if (stopped || leaving || !conversed() || speech.isSpeaking() || reply?.hasAudio() === true) return;
+    const isNeeded = () => !stopped && !leaving && conversed() && !speech.isSpeaking() && !answerIsHere();
+    if (!isNeeded()) return;
     void deps.prepared.audioOf('oneMoment', call.voice, call.language).then((audio) => {
-      if (audio === undefined || stopped || leaving || speech.isSpeaking() || reply?.hasAudio() === true) return;
+      if (audio === undefined || !isNeeded()) return;
       speech.sayPrepared(phrases.oneMoment, audio);
     });
+  }
+
+  function answerIsHere(): boolean {
+    return reply?.isRunning() === true && reply.hasAudio();
   }
 
   function conversed(): boolean {
