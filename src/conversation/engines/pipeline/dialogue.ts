@@ -1,13 +1,5 @@
 import { filled, promptFor } from '../../prompt.js';
-import type {
-  AnsweredBy,
-  Engine,
-  EngineCall,
-  EngineResult,
-  EngineSink,
-  ToolAnswer,
-  TranscriptTurn,
-} from '../../port.js';
+import type { AnsweredBy, EngineCall, EngineResult, EngineSink, ToolAnswer, TranscriptTurn } from '../../port.js';
 import { watchSilence, type SilencePatience } from '../../silence-watch.js';
 import type { TurnTaking } from '../../turn-taking.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../../engine-usage.js';
@@ -21,7 +13,7 @@ import type { ChatModel, ProviderError, Recogniser, ToolRequest, Voice } from '.
 import type { PreparedLines } from './prepared-lines.js';
 import { startReply, type Reply } from './reply.js';
 import { createSpeech, meteredVoice } from './speech.js';
-import { createTalk } from './talk.js';
+import { callerMessage, createTalk } from './talk.js';
 import { ANSWERING_MACHINE, argumentsOf, isLastTool, toolsFor } from './tools.js';
 import { latencyOf, type Waiting } from './waiting.js';
 
@@ -33,8 +25,6 @@ const TICK_MS = 200;
 const FRAME_SECONDS = 0.02;
 
 export interface DialogueDeps {
-  name: string;
-  languages: readonly string[];
   recogniser: Recogniser;
   model: ChatModel;
   voice: Voice;
@@ -47,30 +37,8 @@ export interface DialogueDeps {
   log(callId: string, message: string, error?: Error): void;
 }
 
-/** One call of the pipeline engine: what is heard becomes turns, turns become replies, replies become speech. */
-export function createDialogue(deps: DialogueDeps): Engine {
-  let talking: ReturnType<typeof startDialogue> | undefined;
-  return {
-    name: deps.name,
-    capabilities: { freeForm: true, dtmf: true, languages: deps.languages },
-    start(call, sink) {
-      talking = startDialogue(deps, call, sink);
-      return Promise.resolve();
-    },
-    onCallerAudio: (frame, timestampMs) => talking?.hear(frame, timestampMs),
-    onDtmf: (digit) => talking?.key(digit),
-    onPlayed: (itemId, playedMs, complete) => talking?.played(itemId, playedMs, complete),
-    onEndingSoon: (secondsLeft) => talking?.endingSoon(secondsLeft),
-    onAnsweredBy: (who) => talking?.answeredBy(who),
-    stop() {
-      if (talking !== undefined) return talking.stop();
-      deps.turnTaking.free();
-      return Promise.resolve({ summary: 'The call was over before it began.', outputParameters: {} });
-    },
-  };
-}
-
-function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
+/** One call of the pipeline engine, once its line is open: what is heard becomes turns, turns become replies, replies become speech. */
+export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const phrases = phrasesOf(call.language);
@@ -80,6 +48,8 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   let reply: Reply | undefined;
   /** The words that a reply was begun for before they were known to be all. */
   let unconfirmedText: string | undefined;
+  /** What an earlier reply asked of tools is waited for: the next one must know of it. */
+  let toolsCalled: Promise<unknown> = Promise.resolve();
   let waiting: Waiting | undefined;
   let filler: NodeJS.Timeout | undefined;
   /** The talk is being ended: nothing that is heard changes that. */
@@ -206,7 +176,6 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   }
 
   function beginReply(p: { confirmed: boolean; heard?: string; onDone?: () => void }): void {
-    const before = reply?.toolsCalled() ?? Promise.resolve();
     if (p.confirmed) {
       stopReply(true);
       wrapUpDue = false;
@@ -215,10 +184,11 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
     const begun: Reply = startReply({
       model: deps.model,
       tools: toolsFor(call),
-      after: before,
+      after: toolsCalled,
       messages: () => {
         const messages = talk.messages();
-        return p.heard === undefined ? messages : [...messages, { role: 'user', content: p.heard }];
+        if (p.heard === undefined || begun.isConfirmed()) return messages;
+        return [...messages, callerMessage(p.heard)];
       },
       confirmed: p.confirmed,
       now,
@@ -270,6 +240,7 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
     clearTimeout(filler);
     const keepsFiller = anAnswerFollows && speech.isOnlyFilling();
     if (!keepsFiller && speech.isSpeaking()) sink.clear();
+    toolsCalled = reply?.toolsCalled() ?? toolsCalled;
     reply?.cancel();
     speech.cut({ fillerToo: !keepsFiller });
     reply = undefined;

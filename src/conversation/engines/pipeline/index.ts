@@ -7,7 +7,7 @@ import type { EngineFactory } from '../../port.js';
 import type { SilencePatience } from '../../silence-watch.js';
 import { createTurnTaking } from '../../turn-taking.js';
 import { loadVoiceActivity } from '../../voice-activity.js';
-import { createDialogue } from './dialogue.js';
+import { createCallEngine } from './call-engine.js';
 import { createChatModel } from './model/chat-completions.js';
 import type { Voice } from './ports.js';
 import { createPreparedLines } from './prepared-lines.js';
@@ -66,7 +66,7 @@ export function createPipelineEngine(p: {
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      return createDialogue({
+      return createCallEngine({
         name: PIPELINE_ENGINE,
         languages: languagesOf(settings.recogniser.model),
         recogniser,
