@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { ENGINE_NAMES, type EngineName } from './domain/engines.js';
 import { MAX_CALL_SECONDS } from './domain/hold-windows.js';
+import { VOICES, voiceFault } from './domain/voices.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -75,6 +77,16 @@ const environment = z.object({
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),
+  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo'),
+  ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: flag.default(false),
+  VOICEMAIL_DETECTION: z.enum(['on', 'off']).default('on'),
+  ELEVENLABS_VOICES: z
+    .string()
+    .refine(
+      (text) => pairs(text).every(([name, id]) => isVoice(name) && id !== ''),
+      `must be pairs like amber=<voice id> with commas between, of ${VOICES.map(({ name }) => name).join(', ')}`,
+    )
+    .default(''),
 });
 
 /** The pepper of development set-ups; production must bring its own. */
@@ -98,13 +110,19 @@ const TWILIO_CALLS_PER_SECOND = 1;
 /** The number that test mode calls from; a carrier's test credentials accept it. */
 export const TEST_FROM_NUMBER = '+15005550006';
 
-export type Config = ReturnType<typeof parseConfig>;
+export type Config = ReturnType<typeof settingsOf>;
 
 /**
  * Parses the environment once, at start-up.
  * @throws Error that names every variable at fault in one sentence each
  */
-export function parseConfig(env: NodeJS.ProcessEnv) {
+export function parseConfig(env: NodeJS.ProcessEnv): Config {
+  const config = settingsOf(env);
+  refuseUnfitEngine(config);
+  return config;
+}
+
+function settingsOf(env: NodeJS.ProcessEnv) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
@@ -154,7 +172,45 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
     },
     webhooks: { allowCidrs: list(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
+    engines: {
+      byDefault: values.ENGINE,
+      demoOnLiveCalls: values.ALLOW_DEMO_ENGINE_ON_LIVE_CALLS,
+      /** ElevenLabs' ids of our voices. */
+      elevenLabsVoices: new Map(pairs(values.ELEVENLABS_VOICES)),
+    },
+    voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
   };
+}
+
+/** Engines that calls can be conducted by: all that they need is configured. */
+export function configuredEngineNames(_config: Pick<Config, 'engines'>): EngineName[] {
+  return ['offline-demo'];
+}
+
+/** Engines that an agent may name: configured, and fit for the carrier of live calls. */
+export function offeredEngineNames(config: Pick<Config, 'engines' | 'carriers'>): EngineName[] {
+  return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
+}
+
+/** The demo engine follows no instruction: nobody is to be called for real by it unless the operator says so. */
+function isDemoAllowed({ carriers, engines }: Pick<Config, 'engines' | 'carriers'>): boolean {
+  return carriers.live.kind === 'simulator' || engines.demoOnLiveCalls;
+}
+
+function refuseUnfitEngine(config: Config): void {
+  const { byDefault } = config.engines;
+  if (byDefault === 'offline-demo' && !isDemoAllowed(config)) {
+    throw new Error(
+      'CARRIER=twilio needs an ENGINE that follows instructions: offline-demo is a demonstration with fixed lines. ' +
+        'Set ALLOW_DEMO_ENGINE_ON_LIVE_CALLS=true to call real people with it all the same.',
+    );
+  }
+  if (!configuredEngineNames(config).includes(byDefault)) {
+    throw new Error(`ENGINE=${byDefault} is not configured.`);
+  }
+  const { defaultVoice: voice, defaultLanguage: language } = config.calls;
+  const fault = voiceFault({ voice, language }, [byDefault]);
+  if (fault !== undefined) throw new Error(`DEFAULT_VOICE and DEFAULT_LANGUAGE do not fit ENGINE. ${fault}.`);
 }
 
 type Environment = z.output<typeof environment>;
@@ -208,4 +264,16 @@ function list(text: string): string[] {
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean);
+}
+
+/** `a=1,b=2` */
+function pairs(text: string): [string, string][] {
+  return list(text).map((item) => {
+    const [name = '', ...value] = item.split('=');
+    return [name.trim(), value.join('=').trim()];
+  });
+}
+
+function isVoice(name: string): boolean {
+  return VOICES.some((voice) => voice.name === name);
 }

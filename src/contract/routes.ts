@@ -3,6 +3,7 @@ import { CallResponse, OutboundCallBody, OutboundCallParameters } from './calls.
 import { CarrierRequestForm, InboundCallForm, InboundCallQuery, StatusCallbackForm } from './inbound.js';
 import { moneyRoutes } from './money-routes.js';
 import { rateLimitHeaders, type Route } from './route.js';
+import { voiceRoutes } from './voices.js';
 
 const FORM = 'application/x-www-form-urlencoded';
 const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
@@ -165,6 +166,7 @@ export const routes = {
     },
     errors: ['CALL_NOT_FOUND', 'NOT_FOUND'],
   },
+  ...voiceRoutes,
   ...moneyRoutes,
   answerOutboundCall: {
     method: 'post',
