@@ -22,6 +22,7 @@ import { createOutboundCall } from './api/outbound-call.js';
 import { createReadRecording } from './api/recording.js';
 import { createStatementRoutes } from './api/statements.js';
 import { createVoiceRoutes } from './api/voices.js';
+import { createNoteAnsweredBy } from './carrier/answered-by.js';
 import { createContinueAfterStream } from './carrier/after-stream.js';
 import { createCarrierStatus } from './carrier/status.js';
 import { createAnswerOutboundCall } from './carrier/twiml.js';
@@ -86,6 +87,7 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
   const status = createCarrierStatus(shared);
   const answerOutboundCall = createAnswerOutboundCall(shared);
   const continueAfterStream = createContinueAfterStream(shared);
+  const noteAnsweredBy = createNoteAnsweredBy(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
   const statements = createStatementRoutes(shared);
@@ -106,6 +108,7 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
       reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
+      reportAnsweredBy: (ctx, params) => noteAnsweredBy(ctx, params['call_id'] ?? ''),
       reportInboundStatus: (ctx) => status.inbound(ctx),
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },

@@ -180,11 +180,10 @@ describe('callwright', () => {
       const parameters = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
       const tool = { name: 'look_up', description: 'Looks up.', method: 'GET', url: 'https://example.com/orders' };
       await writeFile(file, JSON.stringify([{ ...tool, parameters }]));
-      const created = await json(
-        ...['agents', 'create', id, '--name', 'A', '--instruction', 'B', '--engine', 'offline-demo'],
-        ...['--no-ai-disclosure', '--voicemail', 'leave_message', '--voicemail-message', 'Call us.'],
-        ...['--transfer-number', '+12025550141', '+12025550142', '--tools-file', file],
-      );
+      const brief = ['--name', 'A', '--instruction', 'B', '--engine', 'offline-demo', '--no-ai-disclosure'];
+      const voicemail = ['--voicemail', 'leave_message', '--voicemail-message', 'Call us.'];
+      const abilities = ['--transfer-number', '+12025550141', '+12025550142', '--tools-file', file];
+      const created = await json('agents', 'create', id, ...brief, ...voicemail, ...abilities);
       const stored = { ...tool, parameters: JSON.stringify(parameters) };
       expect(created).toMatchObject({
         engine: 'offline-demo',
