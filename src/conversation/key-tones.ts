@@ -37,7 +37,7 @@ export function createKeyTones(playback: Pick<Playback, 'enqueue' | 'endItem' | 
     },
 
     dropped() {
-      for (const itemId of [...waiting.keys()]) settle(itemId, false);
+      for (const itemId of waiting.keys()) settle(itemId, false);
     },
   };
 }

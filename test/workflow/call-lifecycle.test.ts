@@ -17,7 +17,6 @@ beforeEach(() => {
 const RECORDED: Record<string, string> = {
   'of 10 s is COMPLETED, billed 10 s, and its webhook arrives once': 'completed-10-seconds',
   'of 4 hours ends at 14,400 s, billed to the second': 'completed-4-hours',
-  'that is transferred goes on without us, window after window, and is billed to its end': 'transferred',
   'with money for 100 s is hung up there and bills exactly that': 'balance-exhausted',
   'whose callbacks never come is IN_PROGRESS by its stream and ended by asking the carrier': 'no-callbacks',
   'that the carrier never speaks of again is final within five minutes, with an estimate': 'carrier-lost',
@@ -140,34 +139,6 @@ describe('a call that is answered', () => {
       expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: reason, billedSeconds: 8 });
     },
   );
-
-  it('that is transferred goes on without us, window after window, and is billed to its end', async () => {
-    const { call } = await placeCall(harness);
-    await call.answer();
-    await call.startStream();
-    await call.sleep(20_000);
-    await call.endStream('transferred');
-    await call.sleep(280_000);
-    expect(await call.stored()).toMatchObject({ status: 'IN_PROGRESS' });
-    expect(harness.carrier.hungUp).toEqual([]);
-    expect(harness.carrier.limits).toEqual([240, 600]);
-    await call.end('completed', { durationSeconds: 300 });
-    expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', billedSeconds: 300 });
-    expect(await call.stored()).toMatchObject({ durationSeconds: 300, summary: 'They spoke.' });
-  });
-
-  it('that is transferred still ends at its maximum duration', async () => {
-    const { call } = await placeCall(harness, { maxDurationSeconds: 120 });
-    await call.answer();
-    await call.startStream();
-    await call.sleep(20_000);
-    await call.endStream('transferred');
-    harness.carrier.onHangUp = async () => {
-      harness.carrier.onHangUp = undefined;
-      await call.end('completed', { durationSeconds: 120 });
-    };
-    expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'max_duration', billedSeconds: 120 });
-  });
 
   it('is FAILED / media_failed and free when our audio broke before the agent was heard', async () => {
     const { call } = await placeCall(harness);
