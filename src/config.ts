@@ -75,6 +75,22 @@ const environment = z.object({
     .default(''),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
+  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo'),
+  ENGINE_PRICES: z
+    .string()
+    .regex(
+      /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
+      'must be prices like realtime_output_audio_tokens=64, with commas between',
+    )
+    .default(''),
+  OPENAI_API_KEY: z.string().min(1).optional(),
+  OPENAI_BASE_URL: url.default('https://api.openai.com/v1'),
+  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime'),
+  OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-4o-mini-transcribe'),
+  OPENAI_CONCLUSION_MODEL: z.string().min(1).default('gpt-4.1-mini'),
+  OPENAI_TURN_DETECTION: z.enum(['server_vad', 'semantic_vad']).default('server_vad'),
+  OPENAI_VAD_SILENCE_MS: z.coerce.number().int().min(200).max(3_000).default(500),
+  OPENAI_VAD_EAGERNESS: z.enum(['low', 'medium', 'high', 'auto']).default('auto'),
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),
   ENGINE: z.enum(ENGINE_NAMES).default('offline-demo'),
@@ -170,6 +186,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       defaultLanguage: values.DEFAULT_LANGUAGE,
       allowedCountryPrefixes: list(values.ALLOWED_COUNTRY_PREFIXES),
     },
+    engines: engineSettings(values),
     webhooks: { allowCidrs: list(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
     engines: {
@@ -215,6 +232,53 @@ function refuseUnfitEngine(config: Config): void {
 
 type Environment = z.output<typeof environment>;
 
+/** What the `openai-realtime` engine needs of its provider. */
+export interface OpenAiRealtimeSettings {
+  apiKey: string;
+  /** Of its HTTP interface; the socket's address is made from it. */
+  baseUrl: string;
+  model: string;
+  transcriptionModel: string;
+  /** Chat model that summarises a call and extracts its values. */
+  conclusionModel: string;
+  turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
+}
+
+/** @throws Error when the default engine is not configured: nobody shall learn that from the first call */
+function engineSettings(values: Environment) {
+  const openaiRealtime = openAiRealtimeSettings(values);
+  if (values.ENGINE === 'openai-realtime' && openaiRealtime === undefined) {
+    throw new Error('ENGINE=openai-realtime needs OPENAI_API_KEY.');
+  }
+  return {
+    byDefault: values.ENGINE,
+    /** Micro-USD by unit of usage. */
+    prices: Object.fromEntries(list(values.ENGINE_PRICES).map((item) => pairOf(item))),
+    ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
+  };
+}
+
+function openAiRealtimeSettings(values: Environment): OpenAiRealtimeSettings | undefined {
+  if (values.OPENAI_API_KEY === undefined) return undefined;
+  return {
+    apiKey: values.OPENAI_API_KEY,
+    baseUrl: values.OPENAI_BASE_URL.replace(/\/+$/, ''),
+    model: values.OPENAI_REALTIME_MODEL,
+    transcriptionModel: values.OPENAI_TRANSCRIPTION_MODEL,
+    conclusionModel: values.OPENAI_CONCLUSION_MODEL,
+    turnDetection:
+      values.OPENAI_TURN_DETECTION === 'server_vad'
+        ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
+        : { type: 'semantic_vad', eagerness: values.OPENAI_VAD_EAGERNESS },
+  };
+}
+
+/** The engines that live calls can be conducted by with this configuration. */
+export function configuredEngineNames(config: Pick<Config, 'engines'>): EngineName[] {
+  const { openaiRealtime } = config.engines;
+  return ['offline-demo', ...(openaiRealtime === undefined ? [] : ['openai-realtime' as const])];
+}
+
 function liveCarrier(values: Environment, production: boolean): CarrierAccount {
   if (production && values.CARRIER === undefined) {
     throw new Error('CARRIER must be named in production: twilio, or simulator if no real call shall ever be placed.');
@@ -257,6 +321,11 @@ function testCarrier(values: Environment): CarrierAccount {
 
 function pace(rate: Environment['CARRIER_CALLS_PER_SECOND']): Pick<CarrierAccount, 'callsPerSecond'> {
   return rate === undefined || rate === 'unlimited' ? {} : { callsPerSecond: rate };
+}
+
+function pairOf(item: string): [name: string, value: number] {
+  const [name = '', value] = item.split('=');
+  return [name, Number(value)];
 }
 
 function list(text: string): string[] {
