@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { ENGINE_NAMES, type EngineName } from './domain/engines.js';
+import { engineSettings, engineVariables, refuseUnfitEngine } from './config/engines.js';
 import { MAX_CALL_SECONDS } from './domain/hold-windows.js';
-import { VOICES, voiceFault } from './domain/voices.js';
+
+export { configuredEngineNames, offeredEngineNames } from './config/engines.js';
+export type { OpenAiRealtimeSettings, PipelineSettings } from './config/engines.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -75,34 +77,10 @@ const environment = z.object({
     .default(''),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
-  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo'),
-  ENGINE_PRICES: z
-    .string()
-    .regex(
-      /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
-      'must be prices like realtime_output_audio_tokens=64, with commas between',
-    )
-    .default(''),
-  OPENAI_API_KEY: z.string().min(1).optional(),
-  OPENAI_BASE_URL: url.default('https://api.openai.com/v1'),
-  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime'),
-  OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-4o-mini-transcribe'),
-  OPENAI_CONCLUSION_MODEL: z.string().min(1).default('gpt-4.1-mini'),
-  OPENAI_TURN_DETECTION: z.enum(['server_vad', 'semantic_vad']).default('server_vad'),
-  OPENAI_VAD_SILENCE_MS: z.coerce.number().int().min(200).max(3_000).default(500),
-  OPENAI_VAD_EAGERNESS: z.enum(['low', 'medium', 'high', 'auto']).default('auto'),
+  ...engineVariables,
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),
-  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo'),
-  ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: flag.default(false),
   VOICEMAIL_DETECTION: z.enum(['on', 'off']).default('on'),
-  ELEVENLABS_VOICES: z
-    .string()
-    .refine(
-      (text) => pairs(text).every(([name, id]) => isVoice(name) && id !== ''),
-      `must be pairs like amber=<voice id> with commas between, of ${VOICES.map(({ name }) => name).join(', ')}`,
-    )
-    .default(''),
 });
 
 /** The pepper of development set-ups; production must bring its own. */
@@ -189,95 +167,11 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     engines: engineSettings(values),
     webhooks: { allowCidrs: list(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
-    engines: {
-      byDefault: values.ENGINE,
-      demoOnLiveCalls: values.ALLOW_DEMO_ENGINE_ON_LIVE_CALLS,
-      /** ElevenLabs' ids of our voices. */
-      elevenLabsVoices: new Map(pairs(values.ELEVENLABS_VOICES)),
-    },
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
   };
 }
 
-/** Engines that calls can be conducted by: all that they need is configured. */
-export function configuredEngineNames(_config: Pick<Config, 'engines'>): EngineName[] {
-  return ['offline-demo'];
-}
-
-/** Engines that an agent may name: configured, and fit for the carrier of live calls. */
-export function offeredEngineNames(config: Pick<Config, 'engines' | 'carriers'>): EngineName[] {
-  return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
-}
-
-/** The demo engine follows no instruction: nobody is to be called for real by it unless the operator says so. */
-function isDemoAllowed({ carriers, engines }: Pick<Config, 'engines' | 'carriers'>): boolean {
-  return carriers.live.kind === 'simulator' || engines.demoOnLiveCalls;
-}
-
-function refuseUnfitEngine(config: Config): void {
-  const { byDefault } = config.engines;
-  if (byDefault === 'offline-demo' && !isDemoAllowed(config)) {
-    throw new Error(
-      'CARRIER=twilio needs an ENGINE that follows instructions: offline-demo is a demonstration with fixed lines. ' +
-        'Set ALLOW_DEMO_ENGINE_ON_LIVE_CALLS=true to call real people with it all the same.',
-    );
-  }
-  if (!configuredEngineNames(config).includes(byDefault)) {
-    throw new Error(`ENGINE=${byDefault} is not configured.`);
-  }
-  const { defaultVoice: voice, defaultLanguage: language } = config.calls;
-  const fault = voiceFault({ voice, language }, [byDefault]);
-  if (fault !== undefined) throw new Error(`DEFAULT_VOICE and DEFAULT_LANGUAGE do not fit ENGINE. ${fault}.`);
-}
-
 type Environment = z.output<typeof environment>;
-
-/** What the `openai-realtime` engine needs of its provider. */
-export interface OpenAiRealtimeSettings {
-  apiKey: string;
-  /** Of its HTTP interface; the socket's address is made from it. */
-  baseUrl: string;
-  model: string;
-  transcriptionModel: string;
-  /** Chat model that summarises a call and extracts its values. */
-  conclusionModel: string;
-  turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
-}
-
-/** @throws Error when the default engine is not configured: nobody shall learn that from the first call */
-function engineSettings(values: Environment) {
-  const openaiRealtime = openAiRealtimeSettings(values);
-  if (values.ENGINE === 'openai-realtime' && openaiRealtime === undefined) {
-    throw new Error('ENGINE=openai-realtime needs OPENAI_API_KEY.');
-  }
-  return {
-    byDefault: values.ENGINE,
-    /** Micro-USD by unit of usage. */
-    prices: Object.fromEntries(list(values.ENGINE_PRICES).map((item) => pairOf(item))),
-    ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
-  };
-}
-
-function openAiRealtimeSettings(values: Environment): OpenAiRealtimeSettings | undefined {
-  if (values.OPENAI_API_KEY === undefined) return undefined;
-  return {
-    apiKey: values.OPENAI_API_KEY,
-    baseUrl: values.OPENAI_BASE_URL.replace(/\/+$/, ''),
-    model: values.OPENAI_REALTIME_MODEL,
-    transcriptionModel: values.OPENAI_TRANSCRIPTION_MODEL,
-    conclusionModel: values.OPENAI_CONCLUSION_MODEL,
-    turnDetection:
-      values.OPENAI_TURN_DETECTION === 'server_vad'
-        ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
-        : { type: 'semantic_vad', eagerness: values.OPENAI_VAD_EAGERNESS },
-  };
-}
-
-/** The engines that live calls can be conducted by with this configuration. */
-export function configuredEngineNames(config: Pick<Config, 'engines'>): EngineName[] {
-  const { openaiRealtime } = config.engines;
-  return ['offline-demo', ...(openaiRealtime === undefined ? [] : ['openai-realtime' as const])];
-}
 
 function liveCarrier(values: Environment, production: boolean): CarrierAccount {
   if (production && values.CARRIER === undefined) {
@@ -323,26 +217,9 @@ function pace(rate: Environment['CARRIER_CALLS_PER_SECOND']): Pick<CarrierAccoun
   return rate === undefined || rate === 'unlimited' ? {} : { callsPerSecond: rate };
 }
 
-function pairOf(item: string): [name: string, value: number] {
-  const [name = '', value] = item.split('=');
-  return [name, Number(value)];
-}
-
 function list(text: string): string[] {
   return text
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean);
-}
-
-/** `a=1,b=2` */
-function pairs(text: string): [string, string][] {
-  return list(text).map((item) => {
-    const [name = '', ...value] = item.split('=');
-    return [name.trim(), value.join('=').trim()];
-  });
-}
-
-function isVoice(name: string): boolean {
-  return VOICES.some((voice) => voice.name === name);
 }

@@ -4,22 +4,22 @@ import type { FliteVoice } from '../audio/flite.js';
 export interface SpokenVoice {
   name: string;
   flite: FliteVoice;
-  /** OpenAI's voice, in its realtime and its speech interface. ElevenLabs' voices come from the configuration. */
+  /** OpenAI's realtime voice. Those of the pipeline engine come from its settings. */
   openai: string;
 }
 
-const SPOKEN: readonly SpokenVoice[] = [
-  { name: 'amber', flite: 'slt', openai: 'coral' },
-  { name: 'cobalt', flite: 'rms', openai: 'ash' },
+export const VOICES: readonly SpokenVoice[] = [
+  { name: 'amber', flite: 'slt', openai: 'marin' },
+  { name: 'cobalt', flite: 'rms', openai: 'cedar' },
   { name: 'slate', flite: 'awb', openai: 'ballad' },
   { name: 'copper', flite: 'kal', openai: 'echo' },
 ];
 
-const DEFAULT_VOICE: SpokenVoice = SPOKEN[0] ?? fail('no voices');
+const DEFAULT_VOICE: SpokenVoice = VOICES[0] ?? fail('no voices');
 
 /** The voice of that name, or the default one: a call must not fail because a voice was renamed. */
 export function voiceNamed(name: string): SpokenVoice {
-  return SPOKEN.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
+  return VOICES.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
 }
 
 function fail(reason: string): never {

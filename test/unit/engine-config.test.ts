@@ -24,32 +24,23 @@ describe('the engine of live calls', () => {
   });
 
   it('is not among what agents on Twilio may name, else', () => {
-    const allowed = parseConfig({ ...TWILIO, ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: 'true' });
-    const config = { ...allowed, engines: { ...allowed.engines, demoOnLiveCalls: false } };
-    expect(offeredEngineNames(config)).not.toContain('offline-demo');
+    const config = parseConfig({ ...TWILIO, ENGINE: 'openai-realtime', OPENAI_API_KEY: 'k' });
+    expect(offeredEngineNames(config)).toEqual(['openai-realtime']);
   });
 
   it('must be one that exists, and be configured', () => {
     expect(() => parseConfig({ ENGINE: 'magic' })).toThrow(/ENGINE/);
-    expect(() => parseConfig({ ENGINE: 'openai-realtime' })).toThrow(/ENGINE|OPENAI_API_KEY/);
+    expect(() => parseConfig({ ENGINE: 'openai-realtime' })).toThrow(/OPENAI_API_KEY/);
+    expect(() => parseConfig({ ENGINE: 'pipeline' })).toThrow(/DEEPGRAM_API_KEY/);
+  });
+
+  it('brings its own languages', () => {
+    const german = { ENGINE: 'openai-realtime', OPENAI_API_KEY: 'k', DEFAULT_LANGUAGE: 'de-DE' };
+    expect(parseConfig(german).calls.defaultLanguage).toBe('de-DE');
   });
 
   it('must have the default voice and speak the default language with it', () => {
     expect(() => parseConfig({ DEFAULT_VOICE: 'jade' })).toThrow(/DEFAULT_VOICE.*no voice jade/);
     expect(() => parseConfig({ DEFAULT_LANGUAGE: 'de-DE' })).toThrow(/DEFAULT_LANGUAGE.*does not speak de-DE/);
-  });
-});
-
-describe('ELEVENLABS_VOICES', () => {
-  it('maps our voices to the ids of theirs', () => {
-    const { elevenLabsVoices } = parseConfig({ ELEVENLABS_VOICES: 'amber=abc123, cobalt = x=y' }).engines;
-    expect([...elevenLabsVoices]).toEqual([
-      ['amber', 'abc123'],
-      ['cobalt', 'x=y'],
-    ]);
-  });
-
-  it.each(['jade=abc', 'amber', 'amber='])('is refused as %s', (text) => {
-    expect(() => parseConfig({ ELEVENLABS_VOICES: text })).toThrow(/ELEVENLABS_VOICES/);
   });
 });

@@ -2,6 +2,7 @@ import type { OpenAiRealtimeSettings } from '../../../config.js';
 import type { EngineCall, TranscriptTurn } from '../../port.js';
 import { nothingSaid } from '../../extraction.js';
 import { promptFor } from '../../prompt.js';
+import { voiceNamed } from '../../voices.js';
 
 /** The tool by which the model tells that it hears a machine; the engine's own, never handed on. */
 export const ANSWERING_MACHINE = 'answering_machine';
@@ -10,14 +11,6 @@ export const ANSWERING_MACHINE = 'answering_machine';
 export const PREFIX_MS = 300;
 
 const TELEPHONE = { type: 'audio/pcmu' };
-
-const OPENAI_VOICES: Readonly<Record<string, string>> = {
-  amber: 'marin',
-  cobalt: 'cedar',
-  slate: 'ash',
-  copper: 'echo',
-};
-const DEFAULT_VOICE = 'marin';
 
 /** The address of the provider's socket, from that of its HTTP interface. */
 export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
@@ -46,7 +39,7 @@ export function sessionFor(
         transcription: { model: settings.transcriptionModel, language: call.language.split('-')[0] },
         turn_detection: turnDetection(settings, true),
       },
-      output: { format: TELEPHONE, voice: OPENAI_VOICES[call.voice] ?? DEFAULT_VOICE },
+      output: { format: TELEPHONE, voice: voiceNamed(call.voice).openai },
     },
   };
 }
