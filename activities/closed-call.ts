@@ -103,7 +103,7 @@ function stateOf({ request, call, result }: Facts): CallState {
     endedAt === undefined || reason === undefined
       ? {}
       : { mediaEnd: { reason, at: endedAt.getTime(), agentAudioPlayed } };
-  const talkedOut = reason !== undefined && reason !== 'carrier_stop';
+  const talkedOut = reason !== undefined && reason !== 'carrier_stop' && reason !== 'transferred';
   return {
     ...newCall(request?.direction ?? call?.direction ?? 'outbound'),
     ...(call?.startTime === undefined ? {} : { answeredAt: call.startTime.getTime() }),

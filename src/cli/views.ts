@@ -65,6 +65,12 @@ export function agentView(agent: AgentDocument) {
     ring_timeout_seconds: agent.ringTimeoutSeconds,
     webhook_url: agent.webhookUrl,
     phone_number: agent.phoneNumber,
+    engine: agent.engine,
+    ai_disclosure: agent.aiDisclosure ?? true,
+    voicemail_action: agent.voicemailAction ?? 'hang_up',
+    voicemail_message: agent.voicemailMessage,
+    transfer_numbers: agent.transferNumbers,
+    tools: agent.tools,
     created_at: agent.createdAt.toISOString(),
     updated_at: agent.updatedAt.toISOString(),
   });

@@ -1,5 +1,5 @@
 import type { CallGateway } from '../calls/gateway.js';
-import type { MediaEndReason } from '../domain/call-state.js';
+import type { AnsweredBy, MediaEndReason } from '../domain/call-state.js';
 import type { ConversationEnding, ConversationResults } from '../store/conversation-results.js';
 import type { CallRequestDocument } from '../store/models/call-request.js';
 import type { StoredTurn } from '../store/models/conversation-result.js';
@@ -7,11 +7,13 @@ import type { Recordings } from '../store/recordings.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { CarrierStream } from './carrier-stream.js';
 import { framesOf } from './caller-frames.js';
+import { createKeyTones } from './key-tones.js';
 import { createMediaReports } from './media-reports.js';
 import { createPlayback } from './playback.js';
-import type { Engine, EngineEnd, EngineResult, EngineSink } from './port.js';
+import type { Engine, EngineResult, EngineSink } from './port.js';
 import { engineCallOf } from './engine-call.js';
 import { keepResult } from './result-keeper.js';
+import { createToolHost, type ToolHostDeps } from './tools/tool-host.js';
 import { createTwoTrackRecorder } from './two-track-recorder.js';
 import { within } from './within.js';
 
@@ -36,6 +38,7 @@ export interface ConversationDeps {
   results: ConversationResults;
   recordings: Recordings;
   gateway: CallGateway;
+  tools: ToolHostDeps;
   logger: Logger;
 }
 
@@ -45,6 +48,8 @@ export interface Conversation {
   onMark(name: string): void;
   /** The second of the stream at which the call will be ended; undefined: none is known any more. */
   endsAfter(seconds: number | undefined): void;
+  /** The carrier's detection heard who answered. */
+  onAnsweredBy(who: AnsweredBy): void;
   /** Ends the conversation for this reason, unless it is over already; resolves as `over` does. */
   end(reason: MediaEndReason): Promise<void>;
   /** The line is closed, and the result stored and the workflow told, or both given up after a bounded time. */
@@ -60,7 +65,9 @@ export function startConversation(deps: ConversationDeps): Conversation {
   const now = () => performance.now() - origin;
   const turns: StoredTurn[] = [];
   let agentAudioPlayed = false;
-  let goodbye: { reason: EngineEnd; giveUpAtMs: number } | undefined;
+  let goodbye: { reason: MediaEndReason; giveUpAtMs: number } | undefined;
+  let transferTo: string | undefined;
+  let detected: AnsweredBy | undefined;
   let ended = false;
   let endsAtMs: number | undefined;
   let toldOfEnd = false;
@@ -81,13 +88,27 @@ export function startConversation(deps: ConversationDeps): Conversation {
   const playback = createPlayback({
     line: stream,
     now,
-    onPlayed: (itemId, playedMs, complete) => guard(() => engine.onPlayed(itemId, playedMs, complete)),
+    onPlayed(itemId, playedMs, complete) {
+      if (!keyTones.onPlayed(itemId, complete)) guard(() => engine.onPlayed(itemId, playedMs, complete));
+    },
     onFramePlayed(frame, atMs) {
       recorder.put('agent', frame, atMs);
       if (agentAudioPlayed) return;
       agentAudioPlayed = true;
       keeper.checkpoint({ agentAudioPlayed, turns });
     },
+  });
+
+  const keyTones = createKeyTones(playback);
+  const tools = createToolHost(deps.tools, request, {
+    end: () => leaveAfterLastWord('agent_hangup'),
+    transfer(to) {
+      if (ended || goodbye !== undefined) return false;
+      transferTo = to;
+      leaveAfterLastWord('transferred');
+      return true;
+    },
+    playTones: (mulaw) => (ended || goodbye !== undefined ? Promise.resolve(false) : keyTones.play(mulaw)),
   });
 
   const sink: EngineSink = {
@@ -97,22 +118,28 @@ export function startConversation(deps: ConversationDeps): Conversation {
       playback.pump();
     },
     endOfItem: (itemId) => playback.endItem(itemId),
-    clear: () => playback.clear(),
+    clear() {
+      playback.clear();
+      keyTones.dropped();
+    },
     transcript(turn) {
       turns.push(turn);
       if (!ended) keeper.checkpoint({ agentAudioPlayed, turns: [...turns] });
     },
     values: () => undefined,
     latency: ({ totalMs, parts }) => logger.debug({ callId, totalMs, parts }, 'reply'),
-    tool: ({ name }) => Promise.resolve({ ok: false, error: `there is no tool ${name}` }),
-    end(reason) {
-      goodbye ??= { reason, giveUpAtMs: now() + playback.remainingMs() + GOODBYE_GRACE_MS };
-    },
+    tool: (call) => tools.run(call),
+    end: (reason) => leaveAfterLastWord(reason),
     fail(error) {
       logger.error({ callId, engine: engine.name, err: error }, 'the engine failed');
       void end('media_failed');
     },
   };
+
+  /** Ends the talk for this reason when what is queued was heard. */
+  function leaveAfterLastWord(reason: MediaEndReason): void {
+    goodbye ??= { reason, giveUpAtMs: now() + playback.remainingMs() + GOODBYE_GRACE_MS };
+  }
 
   function tick(): void {
     playback.pump();
@@ -172,7 +199,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
       summary: result.summary,
       outputParameters: JSON.stringify(result.outputParameters),
       hasRecording: inTime ?? false,
-      ...(result.answeredBy === undefined ? {} : { answeredBy: result.answeredBy }),
+      ...(reason === 'transferred' && transferTo !== undefined ? { transferTo } : {}),
+      ...answeredBy(result.answeredBy ?? detected),
     };
     const stored = keeper.finish(ending);
     const resultStored =
@@ -238,7 +266,19 @@ export function startConversation(deps: ConversationDeps): Conversation {
     endsAfter(seconds) {
       endsAtMs = seconds === undefined ? undefined : seconds * 1_000;
     },
+    onAnsweredBy(who) {
+      if (ended || detected !== undefined) return;
+      detected = who;
+      guard(() => engine.onAnsweredBy?.(who));
+      if (who !== 'voicemail' || (request.agent.voicemailAction ?? 'hang_up') !== 'hang_up') return;
+      playback.clear();
+      void end('voicemail');
+    },
     end,
     over,
   };
+}
+
+function answeredBy(who: AnsweredBy | undefined): { answeredBy?: AnsweredBy } {
+  return who === undefined ? {} : { answeredBy: who };
 }

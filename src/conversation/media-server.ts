@@ -6,7 +6,11 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../config.js';
+import { machineDetectionFor } from '../domain/voicemail.js';
+import { createEgressClient } from '../egress/client.js';
+import { createAccounts } from '../store/accounts.js';
 import { createCallQueries } from '../store/call-queries.js';
+import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import { createRecordings } from '../store/recordings.js';
@@ -15,6 +19,7 @@ import { callIdOfPath, createAdmission } from './admission.js';
 import type { Admission } from './admission.js';
 import { STREAM_TIMINGS } from './carrier-stream.js';
 import type { StreamTimings } from './carrier-stream.js';
+import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
 import type { Engines } from './engines.js';
 import { openStreamSession } from './stream-session.js';
@@ -66,6 +71,9 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const calls = createCallQueries(database);
   const { endingsEveryMs: readEveryMs } = timings;
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
+
+  const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
+  const tools = { config, accounts: createAccounts(database), egress: createEgressClient({ config }), logger };
 
   const server = createServer(
     {
@@ -131,11 +139,19 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       results,
       recordings,
       gateway,
+      tools,
       logger,
       timings,
     });
     sessions.set(callId, session);
-    void session.over.finally(() => sessions.delete(callId));
+    if (config.voicemailDetection && request.direction === 'outbound') {
+      const { voicemailAction } = request.agent;
+      if (machineDetectionFor(voicemailAction) !== undefined) detections.watch(callId, session);
+    }
+    void session.over.finally(() => {
+      sessions.delete(callId);
+      detections.forget(callId);
+    });
   }
 
   server.on('upgrade', (request, socket, head) => {
@@ -165,6 +181,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       await within(timings.shutdownMs, allOver(sessions));
       for (const callId of sessions.keys()) logger.error({ callId }, 'a call was left before its end could be told');
       endings.close();
+      detections.close();
       for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
       await stopped;

@@ -175,5 +175,5 @@ function plain(text: string, maxCharacters = MAX_VALUE_CHARACTERS): string {
     .replace(/\s+/g, ' ')
     .trim();
   // By characters, not by halves of them.
-  return [...line].slice(0, maxCharacters).join('');
+  return Array.from(line).slice(0, maxCharacters).join('');
 }

@@ -29,11 +29,11 @@ export interface SilenceWatch {
 export function watchSilence(deps: {
   patience?: Partial<SilencePatience>;
   /** Somebody speaks, or an answer is being made: read every 200 ms. */
-  isBusy(): boolean;
+  isBusy: () => boolean;
   /** To ask into the silence; told once in a silence. */
-  onPrompt(): void;
+  onPrompt: () => void;
   /** To say goodbye and end the call; told once in a call. */
-  onEnd(): void;
+  onEnd: () => void;
   /** Ms from a clock that never steps. */
   now?: () => number;
 }): SilenceWatch {

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import type { MediaEndReason } from '../domain/call-state.js';
+import type { AnsweredBy, MediaEndReason } from '../domain/call-state.js';
 import type { StreamEnd, StreamTimings } from './carrier-stream.js';
 import { openCarrierStream } from './carrier-stream.js';
 import { startConversation } from './conversation.js';
@@ -10,6 +10,8 @@ export interface StreamSession {
   abort(): void;
   /** The second of the stream at which the call will be ended; undefined: none is known any more. */
   endsAfter(seconds: number | undefined): void;
+  /** The carrier's detection heard who answered. */
+  onAnsweredBy(who: AnsweredBy): void;
   /** Socket closed, result stored, workflow told; or a bounded time has passed. */
   readonly over: Promise<void>;
 }
@@ -33,6 +35,8 @@ export function openStreamSession(
   const { carrierSid, logger } = deps;
   const callId = deps.request._id;
   let conversation: Conversation | undefined;
+  /** Told before the stream had begun. */
+  let answeredBy: AnsweredBy | undefined;
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
@@ -44,6 +48,7 @@ export function openStreamSession(
         if (!start.isTelephoneAudio) return 'audio must be 8 kHz mu-law, one channel';
         conversation = startConversation({ ...conversationDeps, stream, streamSid: start.streamSid });
         void conversation.over.then(settle);
+        if (answeredBy !== undefined) conversation.onAnsweredBy(answeredBy);
         return undefined;
       },
       onAudio: (mulaw, timestampMs) => conversation?.hear(mulaw, timestampMs),
@@ -67,6 +72,10 @@ export function openStreamSession(
       }
     },
     endsAfter: (seconds) => conversation?.endsAfter(seconds),
+    onAnsweredBy(who) {
+      answeredBy = who;
+      conversation?.onAnsweredBy(who);
+    },
     over,
   };
 }

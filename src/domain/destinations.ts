@@ -1,3 +1,5 @@
+import { isEmergencyNumber } from './phone-number.js';
+
 /** What an account may do with numbers that begin so. The prefix is E.164, with its plus. */
 export interface DestinationCap {
   prefix: string;
@@ -79,6 +81,23 @@ export function isBlockedDestination(to: string, caps: readonly DestinationCap[]
   const risk = HIGH_RISK_PREFIXES.find((prefix) => to.startsWith(prefix));
   if (risk !== undefined && risk.length > (rule?.prefix.length ?? 0)) return true;
   return rule?.blocked === true;
+}
+
+/** What decides where an account may call. */
+export interface DestinationRules {
+  caps: readonly DestinationCap[];
+  /** Lists of E.164 prefixes, with or without the plus; a number must be on each list that says anything at all. */
+  prefixLists: readonly (readonly string[])[];
+}
+
+/** Why a number may not be called, in a sentence for the client; undefined when it may. */
+export function destinationFault(to: string, { caps, prefixLists }: DestinationRules): string | undefined {
+  if (isEmergencyNumber(to)) return 'Emergency numbers are never called.';
+  const allowed = prefixLists.every(
+    (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
+  );
+  if (!allowed) return 'This account may not call numbers of this country.';
+  return isBlockedDestination(to, caps) ? 'This account may not call numbers of this range.' : undefined;
 }
 
 function longest(caps: readonly DestinationCap[]): DestinationCap | undefined {

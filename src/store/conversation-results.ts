@@ -25,7 +25,7 @@ export type ConversationEnding = ConversationBeginning &
   Required<
     Pick<ConversationResultDocument, 'endedAt' | 'endReason' | 'summary' | 'outputParameters' | 'hasRecording'>
   > &
-  Pick<ConversationResultDocument, 'answeredBy'>;
+  Pick<ConversationResultDocument, 'answeredBy' | 'transferTo'>;
 
 export type ConversationResults = ReturnType<typeof createConversationResults>;
 

@@ -89,12 +89,15 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
     }
 
     afterEach(async () => {
-      await Promise.all(lines.map((line) => line.hangUp()));
-      const late = lines.flatMap((line) => line.afterStop);
+      const dialed = lines;
       lines = [];
-      await harness.factory.close();
-      await harness.close();
-      expect(late).toEqual([]);
+      try {
+        await Promise.all(dialed.map((line) => line.hangUp()));
+        expect(dialed.flatMap((line) => line.afterStop)).toEqual([]);
+      } finally {
+        await harness.factory.close();
+        await harness.close();
+      }
     });
 
     /** The agent has said something more, and was heard to its end. */

@@ -9,7 +9,7 @@ import { createActivities } from '../../activities/create-activities.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
 import type { Carrier, CarrierCall, DialOutcome } from '../../src/carrier/port.js';
 import { parseConfig } from '../../src/config.js';
-import type { Direction } from '../../src/domain/call-state.js';
+import type { Direction, MediaEndReason } from '../../src/domain/call-state.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
 import type { CallInput, CallResult } from '../../src/domain/signals.js';
@@ -135,7 +135,7 @@ export interface TestCall {
   answer(): Promise<void>;
   startStream(): Promise<void>;
   endStream(
-    reason?: 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed',
+    reason?: MediaEndReason,
     played?: boolean,
   ): Promise<void>;
   end(

@@ -22,6 +22,7 @@ export type Conclusion = Pick<EngineResult, 'summary' | 'outputParameters'>;
 /**
  * Summary and values of a call by one question to a chat model, asked once more when that fails in a way that may pass.
  * Never rejects: without an answer in time, the values are those known so far, else null.
+ * @param p.turns in the order of the talk, with those from before a resume
  * @param p.withinMs all of it, waiting included
  */
 export async function concludeCall(p: {
@@ -38,7 +39,7 @@ export async function concludeCall(p: {
     const summary = turns.length === 0 ? 'Nothing was said in the call.' : 'The agent spoke, and nobody answered.';
     return { summary, outputParameters: known };
   }
-  const signal = AbortSignal.timeout(p.withinMs);
+  const signal = AbortSignal.timeout(Math.max(0, Math.round(p.withinMs)));
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await ask(p, signal);
@@ -79,9 +80,7 @@ async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): 
 }
 
 function transcriptOf(turns: readonly TranscriptTurn[]): string {
-  const lines = turns
-    .toSorted((a, b) => a.startMs - b.startMs)
-    .map(({ speaker, text }) => `${speaker}: ${text.replace(/\s+/g, ' ')}`);
+  const lines = turns.map(({ speaker, text }) => `${speaker}: ${text.replace(/\s+/g, ' ')}`);
   return lines.join('\n').slice(-MAX_TRANSCRIPT_CHARACTERS);
 }
 

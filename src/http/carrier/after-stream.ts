@@ -9,6 +9,7 @@ import type { ApiContext } from '../context.js';
 import { within } from '../deadline.js';
 import { hangUpTwiml, sendTwiml } from '../twiml.js';
 import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
+import { transferTwiml } from './transfer.js';
 
 /** A media server that closes its socket has stored its result just before, or does so in these moments. */
 const RESULT_CHECKS_MS = [0, 300, 700];
@@ -29,15 +30,16 @@ export interface AfterStreamDeps {
 export function createContinueAfterStream(deps: AfterStreamDeps) {
   const { config, gateway, requests, bindings, results, logger } = deps;
 
-  async function reportIfBroken(callId: string, { mode, carrierSid }: Callback): Promise<void> {
+  /** @returns what the carrier is to do instead of hanging up */
+  async function reportIfBroken(callId: string, { mode, carrierSid, form }: Callback): Promise<string | undefined> {
     const request = await calledRequest(requests, callId, mode);
     const binding = request && (await bindings.find(callId));
-    if (binding?.carrierSid !== carrierSid) return;
+    if (request === undefined || binding?.carrierSid !== carrierSid) return undefined;
     let result = null;
     for (const pauseMs of RESULT_CHECKS_MS) {
       await sleep(pauseMs);
       result = await results.find(callId);
-      if (result?.endedAt !== undefined) return;
+      if (result?.endedAt !== undefined) return transferTwiml(config, request, result, form, Date.now());
     }
     await gateway.signalMedia(
       callId,
@@ -50,16 +52,18 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
       },
       `${callId}:${result?.streamSid ?? 'no-stream'}:ended`,
     );
+    return undefined;
   }
 
   return async function continueAfterStream(ctx: ApiContext, callId: string): Promise<void> {
     const callback = await verifiedCallback(ctx, config);
+    let twiml: string | undefined;
     try {
-      await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, reportIfBroken(callId, callback));
+      twiml = await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, reportIfBroken(callId, callback));
     } catch (error) {
       // The call ends either way; its workflow reads the stored result when the carrier says so.
       logger.error({ callId, requestId: ctx.state.requestId, err: error }, 'the end of a stream could not be told');
     }
-    sendTwiml(ctx, hangUpTwiml());
+    sendTwiml(ctx, twiml ?? hangUpTwiml());
   };
 }

@@ -20,6 +20,8 @@ export interface ConversationResultDocument {
   engine: string;
   endedAt?: Date;
   endReason?: MediaEndReason;
+  /** The number the call was put through to. */
+  transferTo?: string;
   answeredBy?: AnsweredBy;
   summary?: string;
   /** JSON object in a string. */
@@ -43,6 +45,7 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
     engine: { type: String, required: true },
     endedAt: Date,
     endReason: String,
+    transferTo: String,
     answeredBy: String,
     summary: String,
     outputParameters: String,

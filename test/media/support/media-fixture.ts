@@ -7,10 +7,12 @@ import type { MediaServerDeps } from '../../../src/conversation/media-server.js'
 import type { DialogueTiming } from '../../../src/conversation/engines/offline/dialogue.js';
 import { createEngines } from '../../../src/conversation/engines.js';
 import { createOfflineEngine } from '../../../src/conversation/engines/offline/index.js';
+import type { EngineFactory } from '../../../src/conversation/port.js';
 import { encodeCrockford } from '../../../src/domain/ids.js';
 import type { MediaSignal } from '../../../src/domain/signals.js';
 import { createCallRequests } from '../../../src/store/call-requests.js';
 import { createCarrierBindings } from '../../../src/store/carrier-bindings.js';
+import type { AgentSnapshot } from '../../../src/store/models/call-request.js';
 import { createConversationResults } from '../../../src/store/conversation-results.js';
 import { createIndexes, openDatabase } from '../../../src/store/database.js';
 import { createRecordings } from '../../../src/store/recordings.js';
@@ -34,6 +36,10 @@ export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 export async function openMediaFixture(
   options: Pick<MediaServerDeps, 'timings'> & {
     dialogue?: Partial<DialogueTiming>;
+    /** In place of the offline one. */
+    engine?: EngineFactory;
+    /** Settings beside those of a test. */
+    env?: Record<string, string>;
     mongodbUri?: string;
     temporalAddress?: string;
   } = {},
@@ -45,13 +51,14 @@ export async function openMediaFixture(
     MEDIA_PORT: '0',
     MONGODB_URI: `${options.mongodbUri ?? process.env['TEST_MONGODB_URI']}/media_${randomUUID()}`,
     TEMPORAL_ADDRESS: options.temporalAddress ?? process.env['TEST_TEMPORAL_ADDRESS'],
+    ...options.env,
   });
   const database = await openDatabase(config.mongodbUri);
   await createIndexes(database);
   const gateway = await createCallGateway({ config });
   const connection = await Connection.connect({ address: process.env['TEST_TEMPORAL_ADDRESS'] ?? '' });
   const client = new Client({ connection });
-  const engine = createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
+  const engine = options.engine ?? createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
   const engines = createEngines({ byDefault: engine, forTests: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings } = options;
@@ -62,12 +69,12 @@ export async function openMediaFixture(
   const running = new Set<string>();
 
   /** A call that was dialed and bound, with its workflow running. */
-  async function placeCall(): Promise<TestCall> {
+  async function placeCall(changes: { accountId?: string; agent?: Partial<AgentSnapshot> } = {}): Promise<TestCall> {
     const callId = `call_${encodeCrockford(randomBytes(16))}`;
     const carrierSid = `CA${randomBytes(16).toString('hex')}`;
     await createCallRequests(database).insert({
       _id: callId,
-      accountId: 'acct_1',
+      accountId: changes.accountId ?? 'acct_1',
       mode: 'live',
       direction: 'outbound',
       fromPhoneNumber: '+12025550199',
@@ -78,6 +85,7 @@ export async function openMediaFixture(
         voice: 'amber',
         language: 'en-US',
         outputParameters: '{"confirmed":false,"note":null}',
+        ...changes.agent,
       },
       inputParameters: '{}',
       externalCallId: '',
