@@ -123,10 +123,10 @@ describe('a call conducted by the pipeline engine', () => {
     await greeted();
     for (const key of '415#') line.engine.onDtmf(key);
     await eventually(() => line.agentTurns().length === 2, ANSWER_MS);
-    expect(line.callerTurns()).toEqual(['(keys 415#)']);
+    expect(line.callerTurns()).toEqual(['(keys: 4 1 5 #)']);
     line.engine.onDtmf('7');
     await eventually(() => line.callerTurns().length === 2, ANSWER_MS);
-    expect(line.callerTurns()[1]).toBe('(keys 7)');
+    expect(line.callerTurns()[1]).toBe('(keys: 7)');
   });
 
   it('a tool whose arguments are no object is not called, and the model is told', async () => {

@@ -102,6 +102,7 @@ describe.each(['elevenlabs', 'openai'] as const)(
       else befalls('first part', { kind: 'status', status: 429, headers: { 'retry-after': '1' } });
       await ask();
       await eventually(() => line.agentTurns().at(-1) === STORY, ANSWER_MS);
+      expect(line.failed).toBeUndefined();
     });
 
     it('garbage, and garbage again: the agent says sorry by offline speech, and the call fails when that was heard', async () => {

@@ -1,5 +1,5 @@
 import { createSynthesizer } from '../../../src/audio/flite.js';
-import type { PipelineSettings } from '../../../src/config.js';
+import type { PipelineSettings } from '../../../src/config/engines.js';
 import { createPipelineEngine, type PipelinePatience } from '../../../src/conversation/engines/pipeline/index.js';
 import type { EngineCall, ToolAnswer, ToolCall } from '../../../src/conversation/port.js';
 import type { SilencePatience } from '../../../src/conversation/silence-watch.js';

@@ -1,3 +1,4 @@
+import { collectKeys } from '../../key-collector.js';
 import { filled, promptFor } from '../../prompt.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, ToolAnswer, TranscriptTurn } from '../../port.js';
 import { watchSilence, type SilencePatience } from '../../silence-watch.js';
@@ -6,7 +7,6 @@ import { createUsageMeter, type EnginePrices, type UsageMeter } from '../../engi
 import type { Conclusion } from '../../models/conclusion.js';
 import { createAnsweringMachine } from './answering-machine.js';
 import { createCallerTurns, type SpokenTurn } from './caller-turns.js';
-import { createKeys } from './keys.js';
 import { createLastWords } from './last-words.js';
 import { phrasesOf } from './phrases.js';
 import type { ChatModel, ProviderError, Recogniser, ToolRequest, Voice } from './ports.js';
@@ -112,16 +112,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     onEnd: () => lastWords.part(() => sink.end('silence')),
   });
 
-  const keys = createKeys({
-    now,
-    onKeys({ keys: pressed, startMs, endMs }) {
-      if (stopped) return;
-      note({ speaker: 'caller', text: `(keys ${pressed})`, startMs, endMs });
-      if (leaving) return;
-      waiting = { sinceMs: now(), knownMs: now() };
-      answer(`The far end pressed these keys: ${pressed.split('').join(' ')}`);
-    },
-  });
+  const keys = collectKeys(onKeys);
 
   const machine = createAnsweringMachine({
     action: call.voicemail.action,
@@ -148,12 +139,23 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   });
 
   function isBusy(): boolean {
-    return leaving || speech.isSpeaking() || reply?.isRunning() === true || hearing.callerSpeaks() || keys.isOpen();
+    return leaving || speech.isSpeaking() || reply?.isRunning() === true || hearing.callerSpeaks();
   }
 
   function note(turn: TranscriptTurn): void {
     turns.push(turn);
     sink.transcript(turn);
+  }
+
+  function onKeys(pressed: string, sinceMs: number): void {
+    if (stopped) return;
+    const spaced = pressed.split('').join(' ');
+    const endMs = Math.round(now());
+    const startMs = Math.max(0, Math.min(endMs - 1, Math.round(endMs - sinceMs)));
+    note({ speaker: 'caller', text: `(keys: ${spaced})`, startMs, endMs });
+    if (leaving) return;
+    waiting = { sinceMs: now(), knownMs: now() };
+    answer(`The far end pressed these keys: ${spaced}`);
   }
 
   function onTurn(turn: SpokenTurn): void {
@@ -319,6 +321,11 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     return void utterance.queued.then(end);
   }
 
+  function whoAnswered(): AnsweredBy {
+    if (machine.wasMet()) return 'voicemail';
+    return carrierHeard === 'human' || turns.some(({ speaker }) => speaker === 'caller') ? 'human' : 'unknown';
+  }
+
   function tick(): void {
     speech.endOverdue();
     machine.tick();
@@ -364,8 +371,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       usage.add('recogniser_seconds', Math.round(frames * FRAME_SECONDS));
       const all = [...(call.resume?.turns ?? []), ...turns];
       const conclusion = await deps.conclude(call, all, usage);
-      const who = machine.wasMet() ? 'voicemail' : carrierHeard;
-      return { ...conclusion, usage: usage.total(), ...(who === undefined ? {} : { answeredBy: who }) };
+      return { ...conclusion, usage: usage.total(), answeredBy: whoAnswered() };
     },
   };
 }
