@@ -89,6 +89,17 @@ describe('the pipeline engine and a language model', () => {
     expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
   });
 
+  it('an empty answer: it is asked again', async () => {
+    pipeline.chat.answers.set('When is it?', { says: '' });
+    await greeted();
+    const before = pipeline.chat.requests.length;
+    await ask();
+    await eventually(() => pipeline.chat.requests.length > before, ANSWER_MS);
+    pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
+    expect((await agentTurns(2)).at(-1)).toBe('At ten.');
+    expect(line.failed).toBeUndefined();
+  });
+
   it('a slow model: one filler, then the answer behind it', async () => {
     pipeline.chat.answers.set('When is it?', { says: 'At ten.', afterMs: 3_000 });
     await greeted();

@@ -6,6 +6,8 @@ import { openSteadyRecogniser } from './recogniser/steady.js';
 const HURRY_MS = 1_200;
 /** What is known so long after the last voice is the turn. */
 const GIVE_UP_MS = 2_000;
+/** A recogniser that decides by meaning has decided by then: it forces an end after 5 s itself. */
+const DECIDES_WITHIN_MS = 7_000;
 /** A recogniser that answers nothing at all to a caller who spoke. */
 const STALLED_MS = 3_500;
 const FRAME_MS = 20;
@@ -128,8 +130,8 @@ export function createCallerTurns(p: {
   function judgeSilence(): void {
     if (voice === undefined || !voice.ended) return;
     const silentMs = now() - voice.endMs;
-    if (p.recogniser.decidesTurns && words !== '') return;
-    if (words !== '' && silentMs >= GIVE_UP_MS) return endTurn(words);
+    if (words !== '' && silentMs >= (p.recogniser.decidesTurns ? DECIDES_WITHIN_MS : GIVE_UP_MS)) return endTurn(words);
+    if (words !== '' && p.recogniser.decidesTurns) return;
     if (silentMs >= HURRY_MS && !voice.hurried) {
       voice.hurried = true;
       stream.hurry();

@@ -85,9 +85,10 @@ export function openProviderSocket(p: {
       if (over) return;
       over = true;
       if (lastWords !== undefined && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(lastWords));
+      if (socket.readyState !== WebSocket.OPEN) return socket.terminate();
       // A provider may finish in its own time; nobody waits for it.
-      if (socket.readyState === WebSocket.OPEN) socket.close(1000);
-      setTimeout(() => socket.terminate(), 1_000).unref();
+      socket.close(1000);
+      return void setTimeout(() => socket.terminate(), 1_000).unref();
     },
   };
 }

@@ -43,7 +43,7 @@ export interface ReplyDeps {
 /** One message of the model's: its words, and the tools it called with them. */
 interface Round {
   text: string;
-  utterance?: Utterance;
+  utterance: Utterance;
   /** What was heard of it, once that is known. */
   heard?: string;
   answered: { request: ToolRequest; answer: string }[];
@@ -74,10 +74,13 @@ export function startReply(deps: ReplyDeps) {
     if (state !== 'running') return;
     before = deps.messages();
     for (let count = 0; count < MAX_ROUNDS; count += 1) {
-      const round: Round = { text: '', answered: [] };
+      // Opened before there is a word to say: the voice connects while the model thinks.
+      const utterance = deps.openUtterance({ held: !confirmed, onAudio, onFailed: fail });
+      const round: Round = { text: '', utterance, answered: [] };
       rounds.push(round);
       const requests = await speakRound(round);
-      round.utterance?.finish();
+      if (round.text === '') utterance.cut();
+      else utterance.finish();
       if (requests.length === 0) break;
       await confirmation;
       if (state !== 'running') return;
@@ -90,7 +93,7 @@ export function startReply(deps: ReplyDeps) {
   }
 
   async function allQueued(): Promise<void> {
-    for (const { utterance } of rounds) await utterance?.queued;
+    for (const { utterance } of rounds) await utterance.queued;
   }
 
   /** @returns the tools that the model wants called */
@@ -115,6 +118,8 @@ export function startReply(deps: ReplyDeps) {
       else deps.onUsage(delta.usage);
     }
     say(round, sentences.flush());
+    const isEmpty = requests.length === 0 && rounds.every(({ text }) => text === '');
+    if (isEmpty) throw new ProviderError('model', 'answered nothing');
     return requests;
   }
 
@@ -122,7 +127,6 @@ export function startReply(deps: ReplyDeps) {
     for (const sentence of sentences) {
       if (state !== 'running') return;
       times.firstSentenceMs ??= now();
-      round.utterance ??= deps.openUtterance({ held: !confirmed, onAudio, onFailed: fail });
       round.text += round.text === '' ? sentence : ` ${sentence}`;
       round.utterance.say(sentence);
     }
@@ -193,7 +197,7 @@ export function startReply(deps: ReplyDeps) {
     confirm(): void {
       if (confirmed) return;
       confirmed = true;
-      for (const { utterance } of rounds) utterance?.release();
+      for (const { utterance } of rounds) utterance.release();
       confirmNow();
       announce();
     },
@@ -207,11 +211,11 @@ export function startReply(deps: ReplyDeps) {
       if (state === 'cancelled') return;
       state = 'cancelled';
       stopWork();
-      for (const { utterance } of rounds) utterance?.cut();
+      for (const { utterance } of rounds) utterance.cut();
     },
     /** An utterance of this reply was cut off after these words. */
     cutAt(itemId: string, heard: string): void {
-      const round = rounds.find(({ utterance }) => utterance?.itemId === itemId);
+      const round = rounds.find(({ utterance }) => utterance.itemId === itemId);
       if (round !== undefined) round.heard = heard;
     },
   };
