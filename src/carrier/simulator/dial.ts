@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isE164 } from '../../domain/phone-number.js';
-import { addLog, type DialLog } from './call-record.js';
+import { addLog, type CallRecord, type DialLog } from './call-record.js';
 import { createFarEnd } from './far-ends/far-end.js';
-import type { CallRecord } from './call-record.js';
 import type { Line } from './line.js';
 import type { Plant } from './live-call.js';
 
@@ -58,7 +57,8 @@ export async function dialNumber(
       if (!parting.signal.aborted || signal.aborted) throw error;
     } finally {
       part();
-      log.seconds = Math.ceil((performance.now() - connectedAt) / 1_000);
+      // The end is the limit, not the moment the timer fires.
+      log.seconds = Math.min(request.limitSeconds, Math.ceil((performance.now() - connectedAt) / 1_000));
     }
   }
 }

@@ -35,7 +35,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     ticker: createTicker(),
     webhooks,
     timeScale,
-    scenarioOf: scenarios.ofNumber,
+    scenarioOf: (number) => scenarios.ofNumber(number),
     newDetector() {
       if (newDetector === undefined) throw new Error('the simulated carrier does not listen yet');
       return newDetector();

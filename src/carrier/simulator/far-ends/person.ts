@@ -25,7 +25,7 @@ type State = 'listening' | 'talking' | 'keying' | 'waiting' | 'leaving' | 'gone'
  */
 export function createPerson(script: PersonScript, deps: FarEndDeps): FarEnd {
   const mouth = createMouth(deps.voices);
-  const ear = createEar(deps.newDetector);
+  const ear = createEar(() => deps.newDetector());
   const lines = [...script.lines];
   let state: State = 'listening';
   let saidGoodbye = false;
@@ -66,7 +66,7 @@ export function createPerson(script: PersonScript, deps: FarEndDeps): FarEnd {
     else if ('keys' in line) {
       state = 'keying';
       deps.note({ did: 'keyed', text: line.keys });
-      keys = [...line.keys];
+      keys = line.keys.split('');
       pauseLeft = 0;
     } else {
       state = 'waiting';
