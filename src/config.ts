@@ -71,6 +71,8 @@ const environment = z.object({
       'must be CIDR ranges with commas between',
     )
     .default(''),
+  RECORDINGS: z.enum(['on', 'off']).default('on'),
+  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
   DEFAULT_VOICE: z.string().default('amber'),
@@ -142,6 +144,7 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
+    recordings: { enabled: values.RECORDINGS === 'on', retentionDays: values.RECORDING_RETENTION_DAYS },
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
     carriers: { live: liveCarrier(values, production), test: testCarrier(values) },
     calls: {

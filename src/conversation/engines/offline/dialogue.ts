@@ -2,7 +2,7 @@ import type { FliteVoice } from '../../../audio/flite.js';
 import type { Engine, EngineCall, EngineEnd, EngineResult, EngineSink } from '../../port.js';
 import type { CallerTurn, TurnTaking } from '../../turn-taking.js';
 import { voiceNamed } from '../../voices.js';
-import { ARE_YOU_THERE, GOODBYE, INTRODUCTION, openingOf, REPLIES, SILENT_GOODBYE } from './lines.js';
+import { ARE_YOU_THERE, BRIDGE, GOODBYE, INTRODUCTION, openingOf, REPLIES, SILENT_GOODBYE } from './lines.js';
 import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './lines.js';
 
 export interface DialogueTiming {
@@ -100,6 +100,15 @@ export function createDialogue(deps: {
     return say(opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening], 'greeting');
   }
 
+  /** Goes on where another process left the dialogue. */
+  function goOn({ turns }: NonNullable<EngineCall['resume']>): Promise<void> {
+    greeted = true;
+    replies = turns.filter(({ speaker, text }) => speaker === 'agent' && REPLIES.includes(text)).length;
+    spoken = turns.filter(({ speaker }) => speaker === 'agent').length;
+    heard = turns.length - spoken;
+    return say([BRIDGE], 'line');
+  }
+
   async function leave(reason: EngineEnd, line: string): Promise<void> {
     if (leaving) return;
     leaving = true;
@@ -170,6 +179,8 @@ export function createDialogue(deps: {
       call = startedCall;
       sink = startedSink;
       ticking = setInterval(tick, TICK_MS);
+      // Who has heard no line to its end is greeted.
+      if (call.resume?.turns.some(({ speaker }) => speaker === 'agent')) return goOn(call.resume);
       await new Promise((resolve) => setTimeout(resolve, timing.greetAfterMs));
       // Who answers with a word gets an answer to it: the greeting comes after their turn.
       if (turnTaking.openTurn() === undefined && greetings === 0) await greet();
