@@ -47,7 +47,11 @@ export function createRecordingActivities({ recordings, projection, logger, rete
     }
     if (deleted > 0) logger.info({ deleted }, 'recordings past their retention were deleted');
     Context.current()
-      .metricMeter.createCounter('callwright_recordings_deleted', 'recording', 'Recordings deleted after their retention')
+      .metricMeter.createCounter(
+        'callwright_recordings_deleted',
+        'recording',
+        'Recordings deleted after their retention',
+      )
       .add(deleted);
     return { deleted, finished };
   }

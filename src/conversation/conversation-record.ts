@@ -37,7 +37,9 @@ export function createConversationRecord(p: {
     const known = knownValues();
     if (result === undefined) return { ...template, ...known };
     const own = Object.entries(result.outputParameters);
-    return Object.fromEntries(own.map(([key, value]) => [key, value === template[key] ? (known[key] ?? value) : value]));
+    return Object.fromEntries(
+      own.map(([key, value]) => [key, value === template[key] ? (known[key] ?? value) : value]),
+    );
   }
 
   return {

@@ -12,6 +12,7 @@ import { parseConfig } from '../../src/config.js';
 import type { Direction } from '../../src/domain/call-state.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
+import type { ReconnectAnswer } from '../../src/domain/resumption.js';
 import type { CallInput, CallResult } from '../../src/domain/signals.js';
 import { createAccounts } from '../../src/store/accounts.js';
 import { createCallRequests } from '../../src/store/call-requests.js';
@@ -138,6 +139,8 @@ export interface TestCall {
     reason?: 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed',
     played?: boolean,
   ): Promise<void>;
+  /** As the route after a stream asks; `after` is the number of the lost stream. */
+  reconnect(after: number, facts?: { startedAt?: number; agentAudioPlayed?: boolean }): Promise<ReconnectAnswer>;
   end(
     status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled',
     more?: { durationSeconds?: number; sipCode?: number },
@@ -252,6 +255,13 @@ export async function placeCall(
       });
       await gateway.signalMedia(callId, { kind: 'ended', at, carrierSid: SID, reason, agentAudioPlayed }, requestId());
     },
+    reconnect: async (after, facts = {}) =>
+      gateway.reconnect(
+        callId,
+        { carrierSid: SID, at: await now(), agentAudioPlayed: true, ...facts },
+        `${SID}:${after}`,
+        Date.now() + 15_000,
+      ),
     end: async (status, more = {}) => {
       const signal = { carrierSid: SID, kind: 'ended' as const, at: await now(), status, ...more };
       await gateway.signalCarrier(callId, signal, requestId());

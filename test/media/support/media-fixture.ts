@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { parseConfig } from '../../../src/config.js';
 import { createMediaServer } from '../../../src/conversation/media-server.js';
-import type { MediaServerDeps } from '../../../src/conversation/media-server.js';
+import type { MediaServer, MediaServerDeps } from '../../../src/conversation/media-server.js';
 import type { DialogueTiming } from '../../../src/conversation/engines/offline/dialogue.js';
 import { createEngines } from '../../../src/conversation/engines.js';
 import { createOfflineEngine } from '../../../src/conversation/engines/offline/index.js';
@@ -34,6 +34,7 @@ export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 export async function openMediaFixture(
   options: Pick<MediaServerDeps, 'timings'> & {
     dialogue?: Partial<DialogueTiming>;
+    env?: NodeJS.ProcessEnv;
     mongodbUri?: string;
     temporalAddress?: string;
   } = {},
@@ -45,6 +46,7 @@ export async function openMediaFixture(
     MEDIA_PORT: '0',
     MONGODB_URI: `${options.mongodbUri ?? process.env['TEST_MONGODB_URI']}/media_${randomUUID()}`,
     TEMPORAL_ADDRESS: options.temporalAddress ?? process.env['TEST_TEMPORAL_ADDRESS'],
+    ...options.env,
   });
   const database = await openDatabase(config.mongodbUri);
   await createIndexes(database);
@@ -55,8 +57,10 @@ export async function openMediaFixture(
   const engines = createEngines({ byDefault: engine, forTests: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings } = options;
-  const server = createMediaServer({ config, database, gateway, engines, logger, ...(timings ? { timings } : {}) });
+  const deps = { config, database, gateway, engines, logger, ...(timings ? { timings } : {}) };
+  const server = createMediaServer(deps);
   const { port } = await server.listen();
+  const others: MediaServer[] = [];
   const results = createConversationResults(database);
   const recordings = createRecordings(database);
   const running = new Set<string>();
@@ -112,6 +116,19 @@ export async function openMediaFixture(
     dialIn: (call: TestCall, changes: Partial<LineOptions> = {}) => dialIn(lineOptions(call, changes)),
     openLine: async (call: TestCall) => openLine(await dialIn(lineOptions(call)), call.carrierSid, call.streamSid),
 
+    /** A later stream of a call, as the carrier opens it when the workflow has granted it. */
+    async resumeLine(call: TestCall, resumption: number, changes: Partial<LineOptions> = {}) {
+      const streamSid = `MZ${randomBytes(16).toString('hex')}`;
+      return openLine(await dialIn(lineOptions(call, changes)), call.carrierSid, streamSid, resumption);
+    },
+
+    /** One more media process on the same servers, but for its memory, which is this process's. */
+    async startAnother(): Promise<{ port: number }> {
+      const another = createMediaServer(deps);
+      others.push(another);
+      return another.listen();
+    },
+
     /** The media signals in the call's history, in order. */
     async signals(callId: string): Promise<MediaSignal[]> {
       const { events } = await client.workflow.getHandle(callId).fetchHistory();
@@ -126,6 +143,7 @@ export async function openMediaFixture(
 
     async close(): Promise<void> {
       await server.close();
+      await Promise.all(others.map((other) => other.close()));
       await Promise.all(Array.from(running, endWorkflow));
       await gateway.close();
       await connection.close();
