@@ -63,6 +63,8 @@ export function createDialogue(deps: {
   let saying: Utterance | undefined;
   let greetings = 0;
   let greeted = false;
+  /** A bridging sentence takes the greeting's place. */
+  let bridges = false;
   let itemCount = 0;
   let replies = 0;
   let spoken = 0;
@@ -96,17 +98,18 @@ export function createDialogue(deps: {
 
   function greet(): Promise<void> {
     greetings += 1;
+    if (bridges) return say([BRIDGE], 'greeting');
     const opening = openingOf(call?.instruction ?? '');
     return say(opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening], 'greeting');
   }
 
-  /** Goes on where another process left the dialogue. */
-  function goOn({ turns }: NonNullable<EngineCall['resume']>): Promise<void> {
-    greeted = true;
-    replies = turns.filter(({ speaker, text }) => speaker === 'agent' && REPLIES.includes(text)).length;
-    spoken = turns.filter(({ speaker }) => speaker === 'agent').length;
+  /** Takes up the dialogue where another process left it. Who has heard no line to its end is greeted. */
+  function takeUp({ turns }: NonNullable<EngineCall['resume']>): void {
+    const lines = turns.filter(({ speaker }) => speaker === 'agent').map(({ text }) => text);
+    bridges = lines.length > 0;
+    replies = lines.filter((text) => REPLIES.includes(text)).length;
+    spoken = lines.length;
     heard = turns.length - spoken;
-    return say([BRIDGE], 'line');
   }
 
   async function leave(reason: EngineEnd, line: string): Promise<void> {
@@ -179,8 +182,7 @@ export function createDialogue(deps: {
       call = startedCall;
       sink = startedSink;
       ticking = setInterval(tick, TICK_MS);
-      // Who has heard no line to its end is greeted.
-      if (call.resume?.turns.some(({ speaker }) => speaker === 'agent')) return goOn(call.resume);
+      if (call.resume !== undefined) takeUp(call.resume);
       await new Promise((resolve) => setTimeout(resolve, timing.greetAfterMs));
       // Who answers with a word gets an answer to it: the greeting comes after their turn.
       if (turnTaking.openTurn() === undefined && greetings === 0) await greet();
