@@ -244,6 +244,13 @@ describe('a media server under other conditions', () => {
     await eventually(async () => (await media.signals(call.callId)).length === 2, 15_000);
     gate.open();
     await eventually(async () => (await media.results.find(call.callId))?.hasRecording === true, 30_000);
+    // The call was told that something is on its way, and now that it is there.
+    await eventually(async () => (await media.signals(call.callId)).length === 3);
+    expect(await media.signals(call.callId)).toMatchObject([
+      { kind: 'started' },
+      { kind: 'ended', resultStored: false },
+      { kind: 'stored' },
+    ]);
     expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'carrier_stop', agentAudioPlayed: true });
     await media.close();
     await gate.close();
