@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { parseConfig } from '../../../src/config.js';
 import { createMediaServer } from '../../../src/conversation/media-server.js';
-import type { MediaServerDeps } from '../../../src/conversation/media-server.js';
+import type { MediaServer, MediaServerDeps } from '../../../src/conversation/media-server.js';
 import type { DialogueTiming } from '../../../src/conversation/engines/offline/dialogue.js';
 import { createEngines } from '../../../src/conversation/engines.js';
 import { createOfflineEngine } from '../../../src/conversation/engines/offline/index.js';
@@ -29,7 +29,7 @@ export async function openMediaFixture(
     /** In place of the offline one. */
     engine?: EngineFactory;
     /** Settings beside those of a test. */
-    env?: Record<string, string>;
+    env?: NodeJS.ProcessEnv;
     mongodbUri?: string;
     temporalAddress?: string;
   } = {},
@@ -52,8 +52,10 @@ export async function openMediaFixture(
   const engines = createEngines({ byDefault: engine, forTests: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings } = options;
-  const server = createMediaServer({ config, database, gateway, engines, logger, ...(timings ? { timings } : {}) });
+  const deps = { config, database, gateway, engines, logger, ...(timings ? { timings } : {}) };
+  const server = createMediaServer(deps);
   const { port } = await server.listen();
+  const others: MediaServer[] = [];
   const results = createConversationResults(database);
   const recordings = createRecordings(database);
   const calls = createTestCalls({ database, client });
@@ -74,6 +76,19 @@ export async function openMediaFixture(
     dialIn: (call: TestCall, changes: Partial<LineOptions> = {}) => dialIn(lineOptions(call, changes)),
     openLine: async (call: TestCall) => openLine(await dialIn(lineOptions(call)), call.carrierSid, call.streamSid),
 
+    /** A later stream of a call, as the carrier opens it when the workflow has granted it. */
+    async resumeLine(call: TestCall, resumption: number, changes: Partial<LineOptions> = {}) {
+      const streamSid = `MZ${randomBytes(16).toString('hex')}`;
+      return openLine(await dialIn(lineOptions(call, changes)), call.carrierSid, streamSid, resumption);
+    },
+
+    /** One more media process on the same servers, but for its memory, which is this process's. */
+    async startAnother(): Promise<{ port: number }> {
+      const another = createMediaServer(deps);
+      others.push(another);
+      return another.listen();
+    },
+
     /** The media signals in the call's history, in order. */
     async signals(callId: string): Promise<MediaSignal[]> {
       const { events } = await client.workflow.getHandle(callId).fetchHistory();
@@ -88,6 +103,7 @@ export async function openMediaFixture(
 
     async close(): Promise<void> {
       await server.close();
+      await Promise.all(others.map((other) => other.close()));
       await calls.endAll();
       await gateway.close();
       await connection.close();

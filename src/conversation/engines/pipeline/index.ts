@@ -6,7 +6,7 @@ import { concludeCall } from '../../models/conclusion.js';
 import type { EngineFactory } from '../../port.js';
 import type { SilencePatience } from '../../silence-watch.js';
 import { createTurnTaking } from '../../turn-taking.js';
-import { loadVoiceActivity } from '../../voice-activity.js';
+import { loadVoiceActivity } from '../../../audio/voice-activity.js';
 import { createDialogue } from './dialogue.js';
 import { createChatModel } from './model/chat-completions.js';
 import type { Voice } from './ports.js';
