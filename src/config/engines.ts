@@ -117,7 +117,7 @@ const VOICE_PROVIDERS = {
     baseUrl: 'wss://api.elevenlabs.io',
     model: 'eleven_flash_v2_5',
     defaultVoice: '21m00Tcm4TlvDq8ikWAM',
-    voices: { cobalt: 'pNInz6obpgDQGcFmaJgB', slate: 'JBFqnCBsd6RMkjVDRZzb' },
+    voices: { cobalt: 'pNInz6obpgDQGcFmaJgB', slate: 'JBFqnCBsd6RMkjVDRZzb', copper: 'ErXwobaYiN019PkySvjV' },
   },
   openai: {
     key: 'TTS_API_KEY',

@@ -25,7 +25,7 @@ async function contractHarness({ silence }: HarnessOptions, options: PipelineOpt
     },
     hang: pipeline.hang,
     kill: pipeline.kill,
-    close: pipeline.close,
+    close: () => pipeline.close(),
   };
 }
 

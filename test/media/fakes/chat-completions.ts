@@ -70,7 +70,9 @@ export async function openFakeChat(): Promise<FakeChat> {
     if (response.destroyed) return;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const send = (delta: object, finish: string | null = null) =>
-      response.write(`data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
+      response.write(
+        `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
+      );
     response.write(': a comment\n\n');
     send({ role: 'assistant', content: '' });
     if (fault?.kind === 'garbage') {
@@ -89,8 +91,18 @@ export async function openFakeChat(): Promise<FakeChat> {
       if (response.destroyed) return;
     }
     if (calls !== undefined) {
-      send({ tool_calls: [{ index: 0, id: `call_${fake.requests.length}`, type: 'function', function: { name: calls.name, arguments: '' } }] });
-      for (const piece of JSON.stringify(calls.arguments).match(/.{1,5}/gs) ?? []) send({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
+      send({
+        tool_calls: [
+          {
+            index: 0,
+            id: `call_${fake.requests.length}`,
+            type: 'function',
+            function: { name: calls.name, arguments: '' },
+          },
+        ],
+      });
+      for (const piece of JSON.stringify(calls.arguments).match(/.{1,5}/gs) ?? [])
+        send({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
     }
     send({}, calls === undefined ? 'stop' : 'tool_calls');
     const usage = { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 40 } };
@@ -108,7 +120,9 @@ export async function openFakeChat(): Promise<FakeChat> {
   }
 
   function conclude(body: Record<string, unknown>, response: ServerResponse): void {
-    const format = body['response_format'] as { json_schema: { schema: { properties: Record<string, { properties?: Record<string, unknown> }> } } };
+    const format = body['response_format'] as {
+      json_schema: { schema: { properties: Record<string, { properties?: Record<string, unknown> }> } };
+    };
     const names = Object.keys(format.json_schema.schema.properties['values']?.properties ?? {});
     const values = Object.fromEntries(names.map((name) => [name, fake.values[name] ?? null]));
     const content = JSON.stringify({ summary: fake.summary, ...(names.length === 0 ? {} : { values }) });

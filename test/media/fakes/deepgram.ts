@@ -61,7 +61,8 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
       socket.close(1011, 'NET-0001');
     }
 
-    if (url.pathname === '/v2/listen' && fault?.kind !== 'stall' && !fake.hanging) send({ type: 'Connected', request_id: 'r', sequence_id: 0 });
+    if (url.pathname === '/v2/listen' && fault?.kind !== 'stall' && !fake.hanging)
+      send({ type: 'Connected', request_id: 'r', sequence_id: 0 });
     socket.on('message', (data: Buffer, isBinary) => {
       idle.refresh();
       if (!isBinary) {
@@ -176,7 +177,8 @@ function novaEar(send: (message: object) => void, next: () => string): Ear {
         utteranceOpen = true;
         openPart = parts.shift() ?? '';
       }
-      if (meter.silentMs === 0 && meter.speechMs % 300 === 0 && openPart) results(guess(openPart, meter.speechMs), false, false);
+      if (meter.silentMs === 0 && meter.speechMs % 300 === 0 && openPart)
+        results(guess(openPart, meter.speechMs), false, false);
       if (meter.silentMs === 300 && openPart !== undefined) endPart(true);
       if (meter.silentMs === 1_000) {
         send({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: (meter.atMs - 1_000) / 1_000 });

@@ -74,7 +74,7 @@ export async function openFakeElevenLabs(): Promise<FakeVoice> {
     const perPiece = PIECE_MS / MS_PER_CHARACTER;
     for (let at = 0, ms = 0; at < text.length; at += perPiece, ms += PIECE_MS) {
       if (fault?.kind === 'cut' && ms >= fault.afterMs) return socket.close(1011, 'internal');
-      const chars = [...text.slice(at, at + perPiece)];
+      const chars = text.slice(at, at + perPiece).split('');
       const audio = Buffer.from(encodeMulaw(tone(chars.length * MS_PER_CHARACTER, 8_000))).toString('base64');
       socket.send(JSON.stringify({ audio, isFinal: null, alignment: fake.alignment ? { chars } : null }));
     }

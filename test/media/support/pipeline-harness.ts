@@ -1,5 +1,5 @@
 import { createSynthesizer } from '../../../src/audio/flite.js';
-import type { PipelineSettings } from '../../../src/config.js';
+import type { PipelineSettings } from '../../../src/config/engines.js';
 import { createPipelineEngine, type PipelinePatience } from '../../../src/conversation/engines/pipeline/index.js';
 import type { EngineCall, ToolAnswer, ToolCall } from '../../../src/conversation/port.js';
 import type { SilencePatience } from '../../../src/conversation/silence-watch.js';
@@ -32,7 +32,11 @@ export async function openPipeline(options: PipelineOptions = {}) {
   chat.answers.set(GREETED_BY, { says: GREETING });
   chat.answers.set('[The line is back. Go on.]', { says: 'Sorry, the line broke for a moment.' });
   const settings: PipelineSettings = {
-    recogniser: { baseUrl: `ws://127.0.0.1:${stt.port}`, apiKey: 'stt-key', model: options.recogniserModel ?? 'nova-3' },
+    recogniser: {
+      baseUrl: `ws://127.0.0.1:${stt.port}`,
+      apiKey: 'stt-key',
+      model: options.recogniserModel ?? 'nova-3',
+    },
     model: { baseUrl: `http://127.0.0.1:${chat.port}/v1`, apiKey: 'llm-key', model: 'test-model' },
     voice: {
       provider,

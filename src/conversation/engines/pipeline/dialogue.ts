@@ -1,26 +1,19 @@
+import { collectKeys } from '../../key-collector.js';
 import { filled, promptFor } from '../../prompt.js';
-import type {
-  AnsweredBy,
-  Engine,
-  EngineCall,
-  EngineResult,
-  EngineSink,
-  ToolAnswer,
-  TranscriptTurn,
-} from '../../port.js';
+import type { AnsweredBy, EngineCall, EngineResult, EngineSink, ToolAnswer, TranscriptTurn } from '../../port.js';
 import { watchSilence, type SilencePatience } from '../../silence-watch.js';
 import type { TurnTaking } from '../../turn-taking.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../../engine-usage.js';
 import type { Conclusion } from '../../models/conclusion.js';
+import { createAnsweringMachine } from './answering-machine.js';
 import { createCallerTurns, type SpokenTurn } from './caller-turns.js';
-import { createKeys } from './keys.js';
 import { createLastWords } from './last-words.js';
 import { phrasesOf } from './phrases.js';
 import type { ChatModel, ProviderError, Recogniser, ToolRequest, Voice } from './ports.js';
 import type { PreparedLines } from './prepared-lines.js';
 import { startReply, type Reply } from './reply.js';
-import { createSpeech } from './speech.js';
-import { createTalk } from './talk.js';
+import { createSpeech, meteredVoice } from './speech.js';
+import { callerMessage, createTalk } from './talk.js';
 import { ANSWERING_MACHINE, argumentsOf, isLastTool, toolsFor } from './tools.js';
 import { latencyOf, type Waiting } from './waiting.js';
 
@@ -29,15 +22,9 @@ const BARGE_IN_MS = 200;
 /** An answer that takes longer is announced. */
 const FILLER_AFTER_MS = 1_500;
 const TICK_MS = 200;
-/** The quiet after an answering machine's greeting or its tone. */
-const TONE_OVER_MS = 1_000;
-/** A machine that does not stop talking is talked over. */
-const TONE_PATIENCE_MS = 40_000;
 const FRAME_SECONDS = 0.02;
 
 export interface DialogueDeps {
-  name: string;
-  languages: readonly string[];
   recogniser: Recogniser;
   model: ChatModel;
   voice: Voice;
@@ -50,30 +37,8 @@ export interface DialogueDeps {
   log(callId: string, message: string, error?: Error): void;
 }
 
-/** One call of the pipeline engine: what is heard becomes turns, turns become replies, replies become speech. */
-export function createDialogue(deps: DialogueDeps): Engine {
-  let talking: ReturnType<typeof startDialogue> | undefined;
-  return {
-    name: deps.name,
-    capabilities: { freeForm: true, dtmf: true, languages: deps.languages },
-    start(call, sink) {
-      talking = startDialogue(deps, call, sink);
-      return Promise.resolve();
-    },
-    onCallerAudio: (frame, timestampMs) => talking?.hear(frame, timestampMs),
-    onDtmf: (digit) => talking?.key(digit),
-    onPlayed: (itemId, playedMs, complete) => talking?.played(itemId, playedMs, complete),
-    onEndingSoon: (secondsLeft) => talking?.endingSoon(secondsLeft),
-    onAnsweredBy: (who) => talking?.answeredBy(who),
-    stop() {
-      if (talking !== undefined) return talking.stop();
-      deps.turnTaking.free();
-      return Promise.resolve({ summary: 'The call was over before it began.', outputParameters: {} });
-    },
-  };
-}
-
-function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
+/** One call of the pipeline engine, once its line is open: what is heard becomes turns, turns become replies, replies become speech. */
+export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const phrases = phrasesOf(call.language);
@@ -83,6 +48,8 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   let reply: Reply | undefined;
   /** The words that a reply was begun for before they were known to be all. */
   let unconfirmedText: string | undefined;
+  /** What an earlier reply asked of tools is waited for: the next one must know of it. */
+  let toolsCalled: Promise<unknown> = Promise.resolve();
   let waiting: Waiting | undefined;
   let filler: NodeJS.Timeout | undefined;
   /** The talk is being ended: nothing that is heard changes that. */
@@ -91,13 +58,10 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   let cutByVoice = false;
   let wrapUpDue = false;
   let frames = 0;
-  let lastVoiceMs = 0;
-  let who: AnsweredBy | undefined;
-  /** A machine has answered, and its tone is waited for. */
-  let machineSinceMs: number | undefined;
+  let carrierHeard: AnsweredBy | undefined;
 
   const speech = createSpeech({
-    voice: metered(deps.voice, usage),
+    voice: meteredVoice(deps.voice, usage),
     voiceName: call.voice,
     language: call.language,
     sink,
@@ -113,7 +77,7 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
     ...(deps.recogniserSilentMs === undefined ? {} : { stalledMs: deps.recogniserSilentMs }),
     events: {
       onVoice(voiceMs) {
-        lastVoiceMs = now();
+        machine.voice();
         silence.callerHeard();
         if (voiceMs >= BARGE_IN_MS) bargeIn();
       },
@@ -143,19 +107,23 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   const silence = watchSilence({
     ...(deps.patience === undefined ? {} : { patience: deps.patience }),
     isBusy,
-    onPrompt: () => void speech.say(phrases.areYouThere, { onFailed: fail, onEnded: () => talk.agent(phrases.areYouThere) }),
+    onPrompt: () =>
+      void speech.say(phrases.areYouThere, { onFailed: fail, onEnded: () => talk.agent(phrases.areYouThere) }),
     onEnd: () => lastWords.part(() => sink.end('silence')),
   });
 
-  const keys = createKeys({
+  const keys = collectKeys(onKeys);
+
+  const machine = createAnsweringMachine({
+    action: call.voicemail.action,
     now,
-    onKeys({ keys: pressed, startMs, endMs }) {
-      if (stopped) return;
-      note({ speaker: 'caller', text: `(keys ${pressed})`, startMs, endMs });
-      if (leaving) return;
-      waiting = { sinceMs: now(), knownMs: now() };
-      answer(`The far end pressed these keys: ${[...pressed].join(' ')}`);
+    farEndSpeaks: () => hearing.callerSpeaks(),
+    onMet() {
+      leaving = true;
+      stopReply();
     },
+    hangUp: () => sink.end('voicemail'),
+    leaveMessage,
   });
 
   const lastWords = createLastWords({
@@ -171,12 +139,23 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   });
 
   function isBusy(): boolean {
-    return leaving || speech.isSpeaking() || reply?.isRunning() === true || hearing.callerSpeaks() || keys.isOpen();
+    return leaving || speech.isSpeaking() || reply?.isRunning() === true || hearing.callerSpeaks();
   }
 
   function note(turn: TranscriptTurn): void {
     turns.push(turn);
     sink.transcript(turn);
+  }
+
+  function onKeys(pressed: string, sinceMs: number): void {
+    if (stopped) return;
+    const spaced = pressed.split('').join(' ');
+    const endMs = Math.round(now());
+    const startMs = Math.max(0, Math.min(endMs - 1, Math.round(endMs - sinceMs)));
+    note({ speaker: 'caller', text: `(keys: ${spaced})`, startMs, endMs });
+    if (leaving) return;
+    waiting = { sinceMs: now(), knownMs: now() };
+    answer(`The far end pressed these keys: ${spaced}`);
   }
 
   function onTurn(turn: SpokenTurn): void {
@@ -199,19 +178,19 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   }
 
   function beginReply(p: { confirmed: boolean; heard?: string; onDone?: () => void }): void {
-    const before = reply?.toolsCalled() ?? Promise.resolve();
     if (p.confirmed) {
-      stopReply();
+      stopReply(true);
       wrapUpDue = false;
     }
     unconfirmedText = p.heard;
     const begun: Reply = startReply({
       model: deps.model,
       tools: toolsFor(call),
-      after: before,
+      after: toolsCalled,
       messages: () => {
         const messages = talk.messages();
-        return p.heard === undefined ? messages : [...messages, { role: 'user', content: p.heard }];
+        if (p.heard === undefined || begun.isConfirmed()) return messages;
+        return [...messages, callerMessage(p.heard)];
       },
       confirmed: p.confirmed,
       now,
@@ -258,12 +237,14 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
     beginReply({ confirmed: true, ...(onDone === undefined ? {} : { onDone }) });
   }
 
-  /** Takes the reply back, and everything on the line with it. */
-  function stopReply(): void {
+  /** Takes the reply back, and everything on the line with it, but a filler where an answer follows. */
+  function stopReply(anAnswerFollows = false): void {
     clearTimeout(filler);
-    if (speech.isSpeaking()) sink.clear();
+    const keepsFiller = anAnswerFollows && speech.isOnlyFilling();
+    if (!keepsFiller && speech.isSpeaking()) sink.clear();
+    toolsCalled = reply?.toolsCalled() ?? toolsCalled;
     reply?.cancel();
-    speech.cut();
+    speech.cut({ fillerToo: !keepsFiller });
     reply = undefined;
     unconfirmedText = undefined;
   }
@@ -295,7 +276,7 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
     if (!isNeeded()) return;
     void deps.prepared.audioOf('oneMoment', call.voice, call.language).then((audio) => {
       if (audio === undefined || !isNeeded()) return;
-      speech.sayPrepared(phrases.oneMoment, audio);
+      speech.fill(phrases.oneMoment, audio);
     });
   }
 
@@ -318,7 +299,7 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
 
   function callTool(request: ToolRequest): Promise<ToolAnswer> {
     if (request.name === ANSWERING_MACHINE) {
-      setImmediate(meetMachine);
+      setImmediate(() => leaving || stopped || machine.meet());
       return Promise.resolve({ ok: true, result: 'noted' });
     }
     const given = argumentsOf(request);
@@ -329,35 +310,25 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
     });
   }
 
-  function meetMachine(): void {
-    if (leaving || stopped || machineSinceMs !== undefined) return;
-    who = 'voicemail';
-    if (call.voicemail.action === 'continue') return;
-    leaving = true;
-    stopReply();
-    if (call.voicemail.action === 'hang_up') sink.end('voicemail');
-    else machineSinceMs = now();
-  }
-
   function leaveMessage(): void {
     const end = () => {
       if (!stopped) sink.end('voicemail');
     };
     const { message } = call.voicemail;
-    if (message === undefined) return answer('The answering machine is recording now. Say in two sentences who calls and why.', end);
+    if (message === undefined)
+      return answer('The answering machine is recording now. Say in two sentences who calls and why.', end);
     const utterance = speech.say(filled(message, call.inputParameters), { onFailed: end });
     return void utterance.queued.then(end);
   }
 
+  function whoAnswered(): AnsweredBy {
+    if (machine.wasMet()) return 'voicemail';
+    return carrierHeard === 'human' || turns.some(({ speaker }) => speaker === 'caller') ? 'human' : 'unknown';
+  }
+
   function tick(): void {
     speech.endOverdue();
-    if (machineSinceMs !== undefined && !hearing.callerSpeaks()) {
-      const isOver = now() - Math.max(lastVoiceMs, machineSinceMs) > TONE_OVER_MS;
-      if (isOver || now() - machineSinceMs > TONE_PATIENCE_MS) {
-        machineSinceMs = undefined;
-        leaveMessage();
-      }
-    }
+    machine.tick();
     if (wrapUpDue && !isBusy()) beginReply({ confirmed: true });
   }
 
@@ -383,8 +354,8 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
       wrapUpDue = true;
     },
     answeredBy(told: AnsweredBy): void {
-      if (told === 'voicemail') meetMachine();
-      else who ??= told;
+      carrierHeard = told;
+      if (told === 'voicemail' && !leaving && !stopped) machine.meet();
     },
     async stop(): Promise<EngineResult> {
       stopped = true;
@@ -396,27 +367,11 @@ function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
       if (unfinished !== undefined) note({ speaker: 'caller', ...unfinished });
       hearing.close();
       reply?.cancel();
-      speech.cut();
+      speech.cut({ fillerToo: true });
       usage.add('recogniser_seconds', Math.round(frames * FRAME_SECONDS));
       const all = [...(call.resume?.turns ?? []), ...turns];
       const conclusion = await deps.conclude(call, all, usage);
-      return { ...conclusion, usage: usage.total(), ...(who === undefined ? {} : { answeredBy: who }) };
-    },
-  };
-}
-
-/** Counts the characters that the voice is given. */
-function metered(voice: Voice, usage: UsageMeter): Voice {
-  return {
-    open(name, language, events) {
-      const stream = voice.open(name, language, events);
-      return {
-        ...stream,
-        say(text) {
-          usage.add('voice_characters', text.length);
-          stream.say(text);
-        },
-      };
+      return { ...conclusion, usage: usage.total(), answeredBy: whoAnswered() };
     },
   };
 }

@@ -1,13 +1,14 @@
 import { Agent } from 'undici';
-import type { PipelineSettings } from '../../../config.js';
+import { loadVoiceActivity } from '../../../audio/voice-activity.js';
+import type { PipelineSettings } from '../../../config/engines.js';
+import { LANGUAGES } from '../../../domain/voices.js';
 import type { Logger } from '../../../telemetry/logger.js';
 import type { EnginePrices } from '../../engine-usage.js';
 import { concludeCall } from '../../models/conclusion.js';
 import type { EngineFactory } from '../../port.js';
 import type { SilencePatience } from '../../silence-watch.js';
 import { createTurnTaking } from '../../turn-taking.js';
-import { loadVoiceActivity } from '../../../audio/voice-activity.js';
-import { createDialogue } from './dialogue.js';
+import { createCallEngine } from './call-engine.js';
 import { createChatModel } from './model/chat-completions.js';
 import type { Voice } from './ports.js';
 import { createPreparedLines } from './prepared-lines.js';
@@ -20,10 +21,6 @@ export const PIPELINE_ENGINE = 'pipeline';
 /** A result is waited for up to 4 s. */
 const CONCLUDE_WITHIN_MS = 3_500;
 const CONNECT_WITHIN_MS = 5_000;
-
-const ENGLISH = ['en-US', 'en-GB'] as const;
-/** Those that the engine has phrases of its own in; the providers know more. */
-const LANGUAGES = [...ENGLISH, 'de-DE', 'es-ES', 'fr-FR'] as const;
 
 /** How long a provider may be silent before it counts as gone, ms. */
 export interface PipelinePatience {
@@ -66,7 +63,7 @@ export function createPipelineEngine(p: {
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      return createDialogue({
+      return createCallEngine({
         name: PIPELINE_ENGINE,
         languages: languagesOf(settings.recogniser.model),
         recogniser,
@@ -93,7 +90,8 @@ export function createPipelineEngine(p: {
 }
 
 function languagesOf(recogniser: string): readonly string[] {
-  return /^flux-.*-en$/.test(recogniser) ? ENGLISH : LANGUAGES;
+  const all = LANGUAGES.map(({ tag }) => tag);
+  return /^flux-.*-en$/.test(recogniser) ? all.filter((tag) => tag.startsWith('en-')) : all;
 }
 
 function silent(ms: number | undefined): { silentMs?: number } {

@@ -36,6 +36,36 @@ const BY_LANGUAGE: Record<string, Phrases> = {
     silentGoodbye: 'Je ne vous entends pas, je vais donc raccrocher. Au revoir.',
     sorry: 'Je suis désolé, il y a un problème technique et je dois terminer cet appel. Au revoir.',
   },
+  hi: {
+    oneMoment: 'एक क्षण रुकिए।',
+    areYouThere: 'क्या आप अभी लाइन पर हैं?',
+    silentGoodbye: 'मुझे आपकी आवाज़ नहीं आ रही है, इसलिए मैं कॉल समाप्त कर रहा हूँ। नमस्ते।',
+    sorry: 'क्षमा कीजिए, एक तकनीकी समस्या है और मुझे यह कॉल समाप्त करनी होगी। नमस्ते।',
+  },
+  it: {
+    oneMoment: 'Un momento, per favore.',
+    areYouThere: 'È ancora in linea?',
+    silentGoodbye: 'Non la sento, quindi ora riaggancio. Arrivederci.',
+    sorry: 'Mi dispiace, c’è un problema tecnico e devo terminare la chiamata. Arrivederci.',
+  },
+  ja: {
+    oneMoment: '少々お待ちください。',
+    areYouThere: 'もしもし、聞こえますか？',
+    silentGoodbye: 'お声が聞こえませんので、お電話を切らせていただきます。失礼いたします。',
+    sorry: '申し訳ございません。技術的な問題のため、お電話を切らせていただきます。失礼いたします。',
+  },
+  nl: {
+    oneMoment: 'Een ogenblik, alstublieft.',
+    areYouThere: 'Bent u er nog?',
+    silentGoodbye: 'Ik kan u niet horen, dus ik hang nu op. Tot ziens.',
+    sorry: 'Het spijt me, er is een technisch probleem en ik moet dit gesprek beëindigen. Tot ziens.',
+  },
+  pt: {
+    oneMoment: 'Um momento, por favor.',
+    areYouThere: 'Você ainda está aí?',
+    silentGoodbye: 'Não consigo ouvir você, então vou desligar. Até logo.',
+    sorry: 'Desculpe, há um problema técnico e preciso encerrar a ligação. Até logo.',
+  },
 };
 
 /** Whether a language's phrases are its own. */

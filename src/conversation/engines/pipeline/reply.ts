@@ -83,10 +83,14 @@ export function startReply(deps: ReplyDeps) {
       if (state !== 'running') return;
       if (await callTools(round, requests)) break;
     }
-    await Promise.all(rounds.map((round) => round.utterance?.queued));
+    await allQueued();
     if (state !== 'running') return;
     state = 'done';
     deps.onDone();
+  }
+
+  async function allQueued(): Promise<void> {
+    for (const { utterance } of rounds) await utterance?.queued;
   }
 
   /** @returns the tools that the model wants called */
@@ -129,7 +133,7 @@ export function startReply(deps: ReplyDeps) {
     let isEnd = false;
     for (const request of requests) {
       const isLast = deps.isLast(request.name);
-      if (isLast) await Promise.all(rounds.map(({ utterance }) => utterance?.queued));
+      if (isLast) await allQueued();
       if (state !== 'running') return true;
       const calling = deps.callTool(request);
       toolsCalled = calling;

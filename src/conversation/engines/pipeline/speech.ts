@@ -1,4 +1,5 @@
 import type { EngineSink, TranscriptTurn } from '../../port.js';
+import type { UsageMeter } from '../../engine-usage.js';
 import type { ProviderError, Voice } from './ports.js';
 import { openUtterance, type Ended, type Utterance } from './utterance.js';
 
@@ -6,9 +7,9 @@ export interface OpenOptions {
   held?: boolean;
   /** Another than the call's voice: prepared audio. */
   voice?: Voice;
-  onAudio?(): void;
-  onFailed(error: ProviderError): void;
-  onEnded?(itemId: string, ended: Ended): void;
+  onAudio?: () => void;
+  onFailed: (error: ProviderError) => void;
+  onEnded?: (itemId: string, ended: Ended) => void;
 }
 
 export type Speech = ReturnType<typeof createSpeech>;
@@ -25,6 +26,8 @@ export function createSpeech(p: {
   const live = new Map<string, Utterance>();
   let items = 0;
   let heardAnything = false;
+  let filler: Utterance | undefined;
+  const audible = () => [...live.values()].filter((utterance) => utterance.isAudible());
 
   function open(options: OpenOptions): Utterance {
     const itemId = `item-${++items}`;
@@ -65,21 +68,28 @@ export function createSpeech(p: {
       utterance.say(text);
       utterance.finish();
     },
+    /** Says one text whose audio is there, while an answer is being made. */
+    fill(text: string, mulaw: Uint8Array): void {
+      filler = open({ voice: preparedVoice(mulaw), onFailed: () => undefined });
+      filler.say(text);
+      filler.finish();
+    },
+    isOnlyFilling: () => audible().length > 0 && audible().every((utterance) => utterance === filler),
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       if (playedMs > 0) heardAnything = true;
       live.get(itemId)?.onPlayed(playedMs, complete);
     },
     /** Something is being heard, or will be at once. */
-    isSpeaking: () => [...live.values()].some((utterance) => utterance.isAudible()),
+    isSpeaking: () => audible().length > 0,
     /** Whether the far end has heard anything of the agent. */
     heardAnything: () => heardAnything,
     /** To be called now and then: an item whose marks do not come must not hold the call up. */
     endOverdue(): void {
-      for (const utterance of [...live.values()]) if (utterance.isOverdue()) utterance.cut();
+      for (const utterance of live.values()) if (utterance.isOverdue()) utterance.cut();
     },
     /** Nothing more of anything; the line was cleared before, or is closed. */
-    cut(): void {
-      for (const utterance of [...live.values()]) utterance.cut();
+    cut({ fillerToo }: { fillerToo: boolean }): void {
+      for (const utterance of live.values()) if (fillerToo || utterance !== filler) utterance.cut();
     },
   };
 }
@@ -99,6 +109,22 @@ function preparedVoice(mulaw: Uint8Array): Voice {
           events.onDone();
         },
         cancel: () => undefined,
+      };
+    },
+  };
+}
+
+/** Counts the characters that a voice is given. */
+export function meteredVoice(voice: Voice, usage: UsageMeter): Voice {
+  return {
+    open(name, language, events) {
+      const stream = voice.open(name, language, events);
+      return {
+        ...stream,
+        say(text) {
+          usage.add('voice_characters', text.length);
+          stream.say(text);
+        },
       };
     },
   };

@@ -49,10 +49,7 @@ const chunk = z.object({
 });
 
 /** A chat model behind an OpenAI-compatible `/chat/completions`. */
-export function createChatModel(
-  account: ChatSettings,
-  deps: { dispatcher: Dispatcher; silentMs?: number },
-): ChatModel {
+export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispatcher; silentMs?: number }): ChatModel {
   const silentMs = deps.silentMs ?? MODEL_SILENT_MS;
 
   async function post(body: object, signal: AbortSignal): Promise<Response> {
@@ -157,9 +154,14 @@ function readJson<T>(schema: z.ZodType<T>, text: string): T {
 /** Tool requests come in pieces: first id and name, then the arguments bit by bit. */
 function addTo(
   requests: ToolRequest[],
-  part: { index: number; id?: string | null | undefined; function?: { name?: string | null | undefined; arguments?: string | null | undefined } | undefined },
+  part: {
+    index: number;
+    id?: string | null | undefined;
+    function?: { name?: string | null | undefined; arguments?: string | null | undefined } | undefined;
+  },
 ): void {
-  for (let index = requests.length; index <= part.index; index++) requests.push({ id: `call_${index}`, name: '', arguments: '' });
+  for (let index = requests.length; index <= part.index; index++)
+    requests.push({ id: `call_${index}`, name: '', arguments: '' });
   const request = requests[part.index];
   if (request === undefined) return;
   if (part.id) request.id = part.id;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MULAW_SILENCE } from '../../../../audio/mulaw.js';
 import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type Recogniser } from '../ports.js';
-import { listenUrl, type DeepgramAccount } from './deepgram.js';
+import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /** The protocol has no message that keeps an idle stream open; a little silence does it. */
 const KEEP_ALIVE_MS = 4_000;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type Recogniser } from '../ports.js';
-import { listenUrl, type DeepgramAccount } from './deepgram.js';
+import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /** The provider closes a stream that is silent for 10 s (NET-0001). */
 const KEEP_ALIVE_MS = 4_000;

@@ -1,23 +1,9 @@
 import type { Recogniser } from '../ports.js';
+import type { DeepgramAccount } from './deepgram-account.js';
 import { createFluxRecogniser } from './deepgram-flux.js';
 import { createNovaRecogniser } from './deepgram-nova.js';
-
-export interface DeepgramAccount {
-  /** `wss://…` of the provider or of a server that speaks its protocol. */
-  baseUrl: string;
-  apiKey: string;
-  /** `flux-…` has turn detection of its own; every other model is taken for one of Nova's kind. */
-  model: string;
-}
 
 /** The recogniser of an account, by the name of its model. */
 export function createDeepgramRecogniser(account: DeepgramAccount): Recogniser {
   return account.model.startsWith('flux') ? createFluxRecogniser(account) : createNovaRecogniser(account);
-}
-
-export function listenUrl(account: DeepgramAccount, path: string, parameters: Record<string, string>): string {
-  const url = new URL(account.baseUrl.replace(/\/+$/, '') + path);
-  const all = { model: account.model, encoding: 'mulaw', sample_rate: '8000', ...parameters };
-  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
-  return url.href;
 }
