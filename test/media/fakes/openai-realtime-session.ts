@@ -78,7 +78,7 @@ export function openSession(p: {
   socket: WebSocket;
   turns: ScriptedTurn[];
   nasty: Nastiness;
-  later(act: () => void, ms: number): void;
+  later: (act: () => void, ms: number) => void;
 }): FakeSession {
   const { socket, turns, nasty, later } = p;
   const events: ClientEvent[] = [];
