@@ -1,6 +1,8 @@
 import { configuredEngineNames, parseConfig } from '../../src/config.js';
+import { createConfiguredEngines } from '../../src/conversation/engines/configured.js';
 import { createUsageMeter } from '../../src/conversation/engine-usage.js';
 import { wordsHeard } from '../../src/conversation/words-heard.js';
+import { createLogger } from '../../src/telemetry/logger.js';
 
 describe('the settings of engines', () => {
   it('refuse at start-up a default engine whose key is missing', () => {
@@ -31,6 +33,34 @@ describe('the settings of engines', () => {
       OPENAI_VAD_EAGERNESS: 'low',
     });
     expect(semantic.engines.openaiRealtime?.turnDetection).toEqual({ type: 'semantic_vad', eagerness: 'low' });
+  });
+});
+
+describe('the engines of a media process', () => {
+  const agent = (engine?: 'openai-realtime' | 'offline-demo') =>
+    ({
+      agentId: 'agent_1',
+      instruction: '',
+      voice: 'amber',
+      language: 'en-US',
+      ...(engine ? { engine } : {}),
+    }) as const;
+
+  it('conduct live calls as the agent or the configuration says, and test calls offline', async () => {
+    const logger = createLogger({ role: 'media', level: 'silent' });
+    const config = parseConfig({ OPENAI_API_KEY: 'sk-1', ENGINE: 'openai-realtime' });
+    const engines = createConfiguredEngines({ config, logger });
+    const nameFor = (mode: 'live' | 'test', engine?: 'openai-realtime' | 'offline-demo') =>
+      engines.of({ mode, agent: agent(engine) }).name;
+    expect(nameFor('live')).toBe('openai-realtime');
+    expect(nameFor('live', 'offline-demo')).toBe('offline-demo');
+    expect(nameFor('test', 'openai-realtime')).toBe('offline-demo');
+    await engines.close();
+
+    const offline = createConfiguredEngines({ config: parseConfig({ OPENAI_API_KEY: 'sk-1' }), logger });
+    expect(offline.of({ mode: 'live', agent: agent() }).name).toBe('offline-demo');
+    expect(offline.of({ mode: 'live', agent: agent('openai-realtime') }).name).toBe('openai-realtime');
+    await offline.close();
   });
 });
 

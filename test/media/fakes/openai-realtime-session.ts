@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import { decodeMulaw, encodeMulaw } from '../../../src/audio/mulaw.js';
 import type { ScriptedTurn } from '../engine-contract';
@@ -98,7 +99,8 @@ export function openSession(p: {
   let toolOutput: string | undefined;
   let lastSystemItem: string | undefined;
 
-  const id = (prefix: string) => `${prefix}_${++count}`;
+  const session = randomBytes(4).toString('hex');
+  const id = (prefix: string) => `${prefix}_${session}${++count}`;
 
   function send(event: object): void {
     if (!nasty.hangs && socket.readyState === socket.OPEN)

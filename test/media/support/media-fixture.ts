@@ -5,6 +5,7 @@ import { parseConfig } from '../../../src/config.js';
 import { createMediaServer } from '../../../src/conversation/media-server.js';
 import type { MediaServerDeps } from '../../../src/conversation/media-server.js';
 import type { DialogueTiming } from '../../../src/conversation/engines/offline/dialogue.js';
+import type { EngineFactory } from '../../../src/conversation/port.js';
 import { createEngines } from '../../../src/conversation/engines.js';
 import { createOfflineEngine } from '../../../src/conversation/engines/offline/index.js';
 import { encodeCrockford } from '../../../src/domain/ids.js';
@@ -34,6 +35,8 @@ export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 export async function openMediaFixture(
   options: Pick<MediaServerDeps, 'timings'> & {
     dialogue?: Partial<DialogueTiming>;
+    /** Conducts live calls instead of the offline one; closed with the server. */
+    engine?: EngineFactory;
     mongodbUri?: string;
     temporalAddress?: string;
   } = {},
@@ -52,7 +55,7 @@ export async function openMediaFixture(
   const connection = await Connection.connect({ address: process.env['TEST_TEMPORAL_ADDRESS'] ?? '' });
   const client = new Client({ connection });
   const engine = createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
-  const engines = createEngines({ byDefault: engine, forTests: engine });
+  const engines = createEngines({ byDefault: options.engine ?? engine, forTests: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings } = options;
   const server = createMediaServer({ config, database, gateway, engines, logger, ...(timings ? { timings } : {}) });
