@@ -1,3 +1,4 @@
+import { chatAnswer } from './fakes/openai-realtime';
 import { GREETING } from './fakes/openai-realtime-session';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture, TestCall } from './support/media-fixture';
@@ -19,24 +20,33 @@ describe('a call on the media stream that the realtime engine conducts', () => {
   const over = (call: TestCall) =>
     eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 30_000);
 
-  it('leaves the transcript of both sides and says goodbye before it hangs up', async () => {
-    harness.script?.(harness.linesToGoodbye);
+  it('leaves the transcript of both sides, result and usage when the callee hangs up', async () => {
+    harness.script?.([{ hears: 'That is all I need.', says: 'Very well.' }]);
+    harness.fake.concludeBy(() => ({
+      status: 200,
+      text: chatAnswer({ summary: 'All was said.', values: { value_1: true, value_2: null } }),
+    }));
     const speech = await harness.speak('That is all I need.');
     const call = await media.placeCall();
     const line = await media.openLine(call);
-    for (const turns of [1, 3]) {
-      await eventually(
+    const said = (turns: number) =>
+      eventually(
         async () => ((await media.results.find(call.callId))?.turns.length ?? 0) >= turns && !line.isPlaying(),
         30_000,
       );
-      line.say(speech);
-    }
+    await said(1);
+    line.say(speech);
+    await said(3);
+    line.hangUp();
     await over(call);
     const result = await media.results.find(call.callId);
-    expect(result).toMatchObject({ engine: 'openai-realtime', endReason: 'agent_hangup', agentAudioPlayed: true });
-    expect(result?.turns.map(({ speaker }) => speaker)).toEqual(['agent', 'caller', 'agent', 'caller', 'agent']);
-    expect(result?.turns.at(-1)?.text).toBe('Thank you, goodbye.');
-    expect(result?.outputParameters).toBe('{"confirmed":null,"note":null}');
+    expect(result).toMatchObject({ engine: 'openai-realtime', agentAudioPlayed: true, summary: 'All was said.' });
+    expect(result?.turns.map(({ speaker, text }) => [speaker, text])).toEqual([
+      ['agent', GREETING],
+      ['caller', 'That is all I need.'],
+      ['agent', 'Very well.'],
+    ]);
+    expect(result?.outputParameters).toBe('{"confirmed":true,"note":null}');
     expect([...line.frameSizes]).toEqual([160]);
   });
 

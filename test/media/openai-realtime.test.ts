@@ -68,6 +68,11 @@ describe('the realtime engine', () => {
     expect(first?.text).toMatch(/^Hello, .* \(interrupted\)$/);
     expect(GREETING.startsWith(first?.text.replace(' (interrupted)', '') ?? '-')).toBe(true);
     expect((first?.endMs ?? 0) - (first?.startMs ?? 0)).toBe(truncate?.audio_end_ms);
+    const clearedMs = line.events.find(({ kind }) => kind === 'clear')?.atMs ?? Infinity;
+    const late = line.events.filter(
+      (event) => event.kind === 'audio' && event.itemId === truncate?.item_id && event.atMs > clearedMs,
+    );
+    expect(late).toEqual([]);
     expect(call.session().errors).toEqual([]);
   });
 
