@@ -5,9 +5,9 @@ import { parseConfig } from '../../../src/config.js';
 import { createMediaServer } from '../../../src/conversation/media-server.js';
 import type { MediaServer, MediaServerDeps } from '../../../src/conversation/media-server.js';
 import type { DialogueTiming } from '../../../src/conversation/engines/offline/dialogue.js';
+import type { EngineFactory } from '../../../src/conversation/port.js';
 import { createEngines } from '../../../src/conversation/engines.js';
 import { createOfflineEngine } from '../../../src/conversation/engines/offline/index.js';
-import type { EngineFactory } from '../../../src/conversation/port.js';
 import type { MediaSignal } from '../../../src/domain/signals.js';
 import { createConversationResults } from '../../../src/store/conversation-results.js';
 import { createIndexes, openDatabase } from '../../../src/store/database.js';
@@ -26,7 +26,7 @@ export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 export async function openMediaFixture(
   options: Pick<MediaServerDeps, 'timings'> & {
     dialogue?: Partial<DialogueTiming>;
-    /** In place of the offline one. */
+    /** Conducts live calls instead of the offline one; closed with the server. */
     engine?: EngineFactory;
     /** Settings beside those of a test. */
     env?: NodeJS.ProcessEnv;
@@ -48,8 +48,8 @@ export async function openMediaFixture(
   const gateway = await createCallGateway({ config });
   const connection = await Connection.connect({ address: process.env['TEST_TEMPORAL_ADDRESS'] ?? '' });
   const client = new Client({ connection });
-  const engine = options.engine ?? createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
-  const engines = createEngines({ byDefault: engine, forTests: engine });
+  const engine = createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
+  const engines = createEngines({ byDefault: options.engine ?? engine, forTests: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings } = options;
   const deps = { config, database, gateway, engines, logger, ...(timings ? { timings } : {}) };
