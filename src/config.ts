@@ -75,6 +75,8 @@ const environment = z.object({
       'must be CIDR ranges with commas between',
     )
     .default(''),
+  RECORDINGS: z.enum(['on', 'off']).default('on'),
+  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
   ...engineVariables,
@@ -154,6 +156,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
+    recordings: { enabled: values.RECORDINGS === 'on', retentionDays: values.RECORDING_RETENTION_DAYS },
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
     carriers: { live: liveCarrier(values, production), test: testCarrier(values) },
     calls: {

@@ -13,6 +13,7 @@ export function describeCall(
     `- answered: ${time(state.answeredAt)}${state.answeredBy ? ` by ${state.answeredBy}` : ''}`,
     `- audio: ${state.mediaStartedAt === undefined ? 'not started' : `since ${time(state.mediaStartedAt)}`}` +
       (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),
+    ...(state.resumptions === undefined ? [] : [`- new streams after a lost one: ${state.resumptions}`]),
     `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
   ];
   if (call.waitingSince !== undefined) {

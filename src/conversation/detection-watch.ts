@@ -15,7 +15,8 @@ export interface Detected {
 export interface DetectionWatch {
   /** Tells the talk who answered, if that is found out in the next 45 s. */
   watch(callId: string, talk: Detected): void;
-  forget(callId: string): void;
+  /** Of a talk that is over; another one of the same call is still told. */
+  forget(callId: string, talk: Detected): void;
   close(): void;
 }
 
@@ -53,7 +54,9 @@ export function watchDetections(deps: {
   const timer = setInterval(() => void read(), deps.readEveryMs ?? READ_EVERY_MS);
   return {
     watch: (callId, talk) => void waiting.set(callId, { talk, until: performance.now() + WATCH_MS }),
-    forget: (callId) => void waiting.delete(callId),
+    forget(callId, talk) {
+      if (waiting.get(callId)?.talk === talk) waiting.delete(callId);
+    },
     close: () => clearInterval(timer),
   };
 }

@@ -1,5 +1,5 @@
 import { decodeMulaw } from '../audio/mulaw.js';
-import type { RecordingWriter } from '../store/recordings.js';
+import type { RecordingWriter } from '../store/recording-writer.js';
 
 const SAMPLES_PER_MS = 8;
 const BYTES_PER_SAMPLE_PAIR = 4;

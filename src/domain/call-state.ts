@@ -80,6 +80,8 @@ export interface CallState {
   readonly answeredBy?: AnsweredBy;
   readonly mediaStartedAt?: number;
   readonly mediaEnd?: MediaEnd;
+  /** New streams the call was granted after it had lost one. */
+  readonly resumptions?: number;
   readonly carrierEnd?: CarrierEnd;
   /** Why we asked the carrier to end the call; the first cause stays. */
   readonly hangUpCause?: EndReason;

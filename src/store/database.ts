@@ -13,6 +13,7 @@ import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/le
 import { paymentSchema } from './models/payment.js';
 import { phoneNumberSchema } from './models/phone-number.js';
 import { rateLimitSchema } from './models/rate-limit.js';
+import { recordingFileSchema } from './models/recording.js';
 import { checkSchema, cursorSchema, findingSchema } from './models/reconciliation.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
 
@@ -83,6 +84,7 @@ function modelsOn(connection: Connection) {
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),
     leases: connection.model('Lease', leaseSchema),
     payments: connection.model('Payment', paymentSchema),
+    recordingFiles: connection.model('RecordingFile', recordingFileSchema),
     rateLimits: connection.model('RateLimit', rateLimitSchema),
     reconciliationChecks: connection.model('ReconciliationCheck', checkSchema),
     reconciliationCursors: connection.model('ReconciliationCursor', cursorSchema),

@@ -27,6 +27,8 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['06', 'COMPLETED', 'callee_hangup'],
   ['07', 'COMPLETED', 'silence'],
   ['08', 'COMPLETED', 'max_duration'],
+  ['09', 'COMPLETED', 'callee_hangup'],
+  ['10', 'COMPLETED', 'callee_hangup'],
   ['20', 'COMPLETED', 'callee_hangup'],
   ['21', 'COMPLETED', 'callee_hangup'],
   ['22', 'COMPLETED', 'callee_hangup'],
@@ -36,6 +38,9 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['31', 'COMPLETED', 'callee_hangup'],
   ['32', 'COMPLETED', 'callee_hangup'],
   ['33', 'FAILED', 'carrier_unreachable'],
+  ['40', 'COMPLETED', 'media_failed'],
+  ['41', 'COMPLETED', 'callee_hangup'],
+  ['42', 'COMPLETED', 'media_failed'],
   ['50', 'COMPLETED', 'callee_hangup'],
   ['51', 'COMPLETED', 'callee_hangup'],
 ];

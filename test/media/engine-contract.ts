@@ -143,9 +143,10 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
     it('stops speaking when the caller talks over it, and says in the transcript only what was heard', async () => {
       await prepare();
       harness.script?.([{ hears: 'Excuse me, who is speaking please?', says: 'It is the clinic.' }]);
+      const speech = await harness.speak('Excuse me, who is speaking please? I did not get your name.');
       const line = dial();
       await eventually(() => line.heard.length > 25, ANSWER_MS);
-      line.say(await harness.speak('Excuse me, who is speaking please? I did not get your name.'));
+      line.say(speech);
       await eventually(() => line.clears() > 0, ANSWER_MS);
       const cleared = line.events.find(({ kind }) => kind === 'clear');
       const itemsBefore = new Set(

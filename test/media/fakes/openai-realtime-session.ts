@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
 import { decodeMulaw, encodeMulaw } from '../../../src/audio/mulaw.js';
 import type { ScriptedTurn } from '../engine-contract';
@@ -78,7 +79,7 @@ export function openSession(p: {
   socket: WebSocket;
   turns: ScriptedTurn[];
   nasty: Nastiness;
-  later(act: () => void, ms: number): void;
+  later: (act: () => void, ms: number) => void;
 }): FakeSession {
   const { socket, turns, nasty, later } = p;
   const events: ClientEvent[] = [];
@@ -98,7 +99,8 @@ export function openSession(p: {
   let toolOutput: string | undefined;
   let lastSystemItem: string | undefined;
 
-  const id = (prefix: string) => `${prefix}_${++count}`;
+  const session = randomBytes(4).toString('hex');
+  const id = (prefix: string) => `${prefix}_${session}${++count}`;
 
   function send(event: object): void {
     if (!nasty.hangs && socket.readyState === socket.OPEN)
@@ -132,6 +134,7 @@ export function openSession(p: {
         return truncate(event);
       case 'response.cancel':
         if (making === undefined) return fail('response_cancel_not_active', 'no active response', event.event_id);
+        sendWhatIsOnItsWay(making);
         return finish(making, 'cancelled');
       case 'response.create':
         if (making !== undefined) {
@@ -156,6 +159,18 @@ export function openSession(p: {
       answers = detection?.['create_response'] !== false;
     }
     send({ type: 'session.updated', session });
+  }
+
+  /** Audio that was made before the cancellation came. */
+  function sendWhatIsOnItsWay({ id: responseId, itemId }: Making): void {
+    const ms = produced.get(itemId);
+    if (ms === undefined) return;
+    produced.set(itemId, ms + 2 * DELTA_MS);
+    const part = { response_id: responseId, item_id: itemId, output_index: 0, content_index: 0 };
+    for (let times = 0; times < 2; times += 1) {
+      send({ type: 'response.output_audio_transcript.delta', ...part, delta: 'late ' });
+      send({ type: 'response.output_audio.delta', ...part, delta: tone(DELTA_MS).toString('base64') });
+    }
   }
 
   function truncate(event: ClientEvent): void {

@@ -1,7 +1,7 @@
 import { createSynthesizer } from '../../../src/audio/flite.js';
 import { parseConfig } from '../../../src/config.js';
 import { createOpenAiRealtimeEngine } from '../../../src/conversation/engines/openai-realtime/index.js';
-import type { TalkTimings } from '../../../src/conversation/engines/openai-realtime/talk.js';
+import type { TalkTimings } from '../../../src/conversation/engines/openai-realtime/talk-settings.js';
 import { createLogger } from '../../../src/telemetry/logger.js';
 import type { EngineHarness, HarnessOptions } from '../engine-contract';
 import { startFakeRealtime } from '../fakes/openai-realtime';

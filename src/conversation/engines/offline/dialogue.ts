@@ -2,7 +2,7 @@ import type { FliteVoice } from '../../../audio/flite.js';
 import type { Engine, EngineCall, EngineEnd, EngineResult, EngineSink } from '../../port.js';
 import type { CallerTurn, TurnTaking } from '../../turn-taking.js';
 import { voiceNamed } from '../../voices.js';
-import { ARE_YOU_THERE, GOODBYE, INTRODUCTION, openingOf, REPLIES, SILENT_GOODBYE } from './lines.js';
+import { ARE_YOU_THERE, BRIDGE, GOODBYE, INTRODUCTION, openingOf, REPLIES, SILENT_GOODBYE } from './lines.js';
 import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './lines.js';
 
 export interface DialogueTiming {
@@ -63,6 +63,8 @@ export function createDialogue(deps: {
   let saying: Utterance | undefined;
   let greetings = 0;
   let greeted = false;
+  /** A bridging sentence takes the greeting's place. */
+  let bridges = false;
   let itemCount = 0;
   let replies = 0;
   let spoken = 0;
@@ -96,8 +98,18 @@ export function createDialogue(deps: {
 
   function greet(): Promise<void> {
     greetings += 1;
+    if (bridges) return say([BRIDGE], 'greeting');
     const opening = openingOf(call?.instruction ?? '');
     return say(opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening], 'greeting');
+  }
+
+  /** Takes up the dialogue where another process left it. Who has heard no line to its end is greeted. */
+  function takeUp({ turns }: NonNullable<EngineCall['resume']>): void {
+    const lines = turns.filter(({ speaker }) => speaker === 'agent').map(({ text }) => text);
+    bridges = lines.length > 0;
+    replies = lines.filter((text) => REPLIES.includes(text)).length;
+    spoken = lines.length;
+    heard = turns.length - spoken;
   }
 
   async function leave(reason: EngineEnd, line: string): Promise<void> {
@@ -170,6 +182,7 @@ export function createDialogue(deps: {
       call = startedCall;
       sink = startedSink;
       ticking = setInterval(tick, TICK_MS);
+      if (call.resume !== undefined) takeUp(call.resume);
       await new Promise((resolve) => setTimeout(resolve, timing.greetAfterMs));
       // Who answers with a word gets an answer to it: the greeting comes after their turn.
       if (turnTaking.openTurn() === undefined && greetings === 0) await greet();

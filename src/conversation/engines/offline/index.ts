@@ -2,11 +2,11 @@ import { createSynthesizer } from '../../../audio/flite.js';
 import type { FliteVoice } from '../../../audio/flite.js';
 import type { EngineFactory } from '../../port.js';
 import { createTurnTaking } from '../../turn-taking.js';
-import { loadVoiceActivity } from '../../voice-activity.js';
+import { loadVoiceActivity } from '../../../audio/voice-activity.js';
 import { voiceNamed } from '../../voices.js';
 import { createDialogue, DIALOGUE_TIMING } from './dialogue.js';
 import type { DialogueTiming } from './dialogue.js';
-import { FIXED_LINES, INTRODUCTION, REPLIES } from './lines.js';
+import { BRIDGE, FIXED_LINES, INTRODUCTION, REPLIES } from './lines.js';
 
 /** Stamped on every result, so that nobody takes it for a conversation with a model. */
 export const OFFLINE_ENGINE = 'offline-demo';
@@ -39,7 +39,7 @@ export function createOfflineEngine(options: { timing?: Partial<DialogueTiming> 
       newDetector ??= await loadVoiceActivity();
       await synthesizer.warm();
       const { flite } = voiceNamed('');
-      await Promise.all([INTRODUCTION, ...REPLIES].map((line) => speak(line, flite)));
+      await Promise.all([INTRODUCTION, BRIDGE, ...REPLIES].map((line) => speak(line, flite)));
     },
 
     create() {

@@ -1,5 +1,6 @@
 /** What the offline engine can say beside its instruction. */
 export const INTRODUCTION = 'Hello. This is an automated assistant.';
+export const BRIDGE = 'Sorry, we were cut off for a moment. Please go on.';
 export const REPLIES: readonly string[] = [
   'Thank you, I have noted that.',
   'I see. Please go on.',
@@ -15,6 +16,7 @@ export const SILENT_GOODBYE = 'I cannot hear you, so I will hang up now. Goodbye
 /** All of them: their audio is worth keeping. */
 export const FIXED_LINES: ReadonlySet<string> = new Set([
   INTRODUCTION,
+  BRIDGE,
   ...REPLIES,
   GOODBYE,
   ARE_YOU_THERE,

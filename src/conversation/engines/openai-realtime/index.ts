@@ -5,21 +5,12 @@ import { nothingSaid } from '../../extraction.js';
 import { createLocalLines } from '../../local-lines.js';
 import type { Engine, EngineFactory } from '../../port.js';
 import type { SilencePatience } from '../../silence-watch.js';
-import { CONNECTION_TIMINGS } from './connection.js';
 import { beginTalk } from './talk.js';
-import type { Talk, TalkDeps, TalkTimings } from './talk.js';
+import type { Talk } from './talk.js';
+import { TALK_TIMINGS } from './talk-settings.js';
+import type { TalkDeps, TalkTimings } from './talk-settings.js';
 
 export const OPENAI_REALTIME = 'openai-realtime';
-
-export const TALK_TIMINGS: TalkTimings = {
-  ...CONNECTION_TIMINGS,
-  retryAfterMs: 300,
-  fillerAfterMs: 2_000,
-  lostAfterMs: 8_000,
-  renewAfterMs: 50 * 60_000,
-  lastWordsMs: 800,
-  stopWithinMs: 3_500,
-};
 
 /** What the provider's models are said to speak well; they take any. */
 const LANGUAGES = ['en-US', 'en-GB', 'de-DE', 'es-ES', 'es-MX', 'fr-FR', 'it-IT', 'ja-JP', 'nl-NL', 'pl-PL', 'pt-BR'];

@@ -57,7 +57,7 @@ export function createProviderLink(p: {
           begun = true;
           handlers.onReady(first ? 'first' : how);
         },
-        onEvent: handlers.onEvent,
+        onEvent: (event) => handlers.onEvent(event),
         onLost: lost,
       },
     });

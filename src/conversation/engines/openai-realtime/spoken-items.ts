@@ -44,6 +44,7 @@ export function createSpokenItems(deps: {
   const { now, onTurn, onOver } = deps;
   const items = new Map<string, Entry>();
   const over = new Set<string>();
+  let lastEndMs = 0;
 
   function itemOf(id: string, kind: SpokenKind): Entry | undefined {
     if (over.has(id)) return undefined;
@@ -79,6 +80,7 @@ export function createSpokenItems(deps: {
   function finish(item: Entry, complete: boolean): void {
     items.delete(item.id);
     over.add(item.id);
+    lastEndMs = Math.max(lastEndMs, item.startMs + item.playedMs);
     if (item.playedMs > 0 && item.text.trim() !== '') onTurn(turnOf(item, complete));
     onOver(item, complete);
   }
@@ -130,7 +132,8 @@ export function createSpokenItems(deps: {
     played(id: string, playedMs: number, complete: boolean): void {
       const item = items.get(id);
       if (item === undefined) return;
-      if (item.playedMs === 0 && playedMs > 0) item.startMs = Math.max(0, now() - playedMs);
+      // Marks come a little late: what is heard next does not begin before it.
+      if (item.playedMs === 0 && playedMs > 0) item.startMs = Math.max(lastEndMs, now() - playedMs);
       item.playedMs = Math.min(item.producedMs, Math.max(item.playedMs, playedMs));
       if (!complete) return;
       item.playedMs = item.producedMs;

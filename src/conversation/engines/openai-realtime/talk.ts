@@ -1,50 +1,23 @@
-import type { OpenAiRealtimeSettings } from '../../../config.js';
-import type { Logger } from '../../../telemetry/logger.js';
 import { createUsageMeter } from '../../engine-usage.js';
-import type { EnginePrices } from '../../engine-usage.js';
 import { collectKeys } from '../../key-collector.js';
 import { ONE_MOMENT } from '../../local-lines.js';
-import type { LocalLines } from '../../local-lines.js';
 import { concludeCall } from '../../models/conclusion.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../../port.js';
 import { watchSilence } from '../../silence-watch.js';
-import type { SilencePatience } from '../../silence-watch.js';
 import { createAgentVoice } from './agent-voice.js';
 import { createCallerTurns } from './caller-turns.js';
 import { createFarewell } from './farewell.js';
 import { textItem } from './protocol.js';
 import type { RealtimeResponse, ServerEvent } from './protocol.js';
 import { createProviderLink } from './provider-link.js';
-import type { LinkTimings } from './provider-link.js';
 import { createResponses } from './responses.js';
 import type { Purpose } from './responses.js';
 import { PREFIX_MS } from './session-settings.js';
 import type { SpokenItem } from './spoken-items.js';
+import type { TalkDeps } from './talk-settings.js';
 import { createToolCalls } from './tool-calls.js';
 import { addResponse, addTranscription } from './usage.js';
 import { createVoicemail } from './voicemail.js';
-
-export interface TalkTimings extends LinkTimings {
-  /** A caller who waits longer than this for an answer is told so, ms. */
-  fillerAfterMs: number;
-  /** A provider that keeps us waiting longer than this counts as gone, ms. */
-  lostAfterMs: number;
-  /** The provider ends a session after an hour; at the first quiet moment from this age on we take a new one, ms. */
-  renewAfterMs: number;
-  /** For the words of the caller's last turn when the call is over, ms. */
-  lastWordsMs: number;
-  /** For those and the model's conclusion, ms: the stream session waits 4 s. */
-  stopWithinMs: number;
-}
-
-export interface TalkDeps {
-  settings: OpenAiRealtimeSettings;
-  prices: EnginePrices;
-  lines: LocalLines;
-  logger: Logger;
-  timings: TalkTimings;
-  patience: Partial<SilencePatience>;
-}
 
 export type Talk = ReturnType<typeof beginTalk>;
 

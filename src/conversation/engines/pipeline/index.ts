@@ -1,4 +1,5 @@
 import { Agent } from 'undici';
+import { loadVoiceActivity } from '../../../audio/voice-activity.js';
 import type { PipelineSettings } from '../../../config/engines.js';
 import { LANGUAGES } from '../../../domain/voices.js';
 import type { Logger } from '../../../telemetry/logger.js';
@@ -7,7 +8,6 @@ import { concludeCall } from '../../models/conclusion.js';
 import type { EngineFactory } from '../../port.js';
 import type { SilencePatience } from '../../silence-watch.js';
 import { createTurnTaking } from '../../turn-taking.js';
-import { loadVoiceActivity } from '../../voice-activity.js';
 import { createCallEngine } from './call-engine.js';
 import { createChatModel } from './model/chat-completions.js';
 import type { Voice } from './ports.js';
