@@ -118,6 +118,22 @@ describe('a call that lost its stream', () => {
     expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
   }, 60_000);
 
+  it('lets go of a line that has fallen silent, and goes on with another', async () => {
+    const call = await media.placeCall();
+    const first = await media.openLine(call);
+    await greeted(first, call);
+    first.fallSilent();
+    // Within 8 s on an idle machine.
+    await eventually(async () => (await resultOf(call))?.summary !== undefined, 50_000);
+    expect((await resultOf(call))?.endedAt).toBeUndefined();
+    const second = await media.resumeLine(call, 1);
+    await eventually(async () => (await textsOf(call)).includes(BRIDGE), 30_000);
+    second.hangUp();
+    first.break();
+    await eventually(async () => (await media.signals(call.callId)).length === 2);
+    expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
+  }, 120_000);
+
   it.each([
     ['without a number', undefined],
     ['with the number it has', 1],
