@@ -7,6 +7,7 @@ import type { Recordings } from '../store/recordings.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { CarrierStream } from './carrier-stream.js';
 import { framesOf } from './caller-frames.js';
+import { startFrameClock } from './frame-clock.js';
 import { createMediaReports } from './media-reports.js';
 import { createPlayback } from './playback.js';
 import type { EngineEnd, EngineFactory, EngineResult, EngineSink } from './port.js';
@@ -15,7 +16,6 @@ import { keepResult } from './result-keeper.js';
 import { createTwoTrackRecorder } from './two-track-recorder.js';
 import { within } from './within.js';
 
-const TICK_MS = 40;
 /** What an engine may take to tell what it made of the call. */
 const ENGINE_STOP_MS = 4_000;
 const RECORDING_WAIT_MS = 2_000;
@@ -113,8 +113,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
     },
   };
 
-  function tick(): void {
-    playback.pump();
+  function tick(dueMs: number): void {
+    playback.pump(dueMs);
     recorder.advance(now());
     tellOfEnd();
     if (goodbye !== undefined && (playback.isIdle() || now() > goodbye.giveUpAtMs)) void end(goodbye.reason);
@@ -142,7 +142,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
   function leave(why: string): void {
     if (ended) return;
     ended = true;
-    clearInterval(ticking);
+    stopTicking();
     logger.warn({ callId, streamSid }, `the stream is closed: ${why}`);
     stream.close(1008, why);
     void engine.stop('taken').catch((error: unknown) => logger.warn({ callId, err: error }, 'the engine did not stop'));
@@ -152,7 +152,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
   function end(reason: MediaEndReason): Promise<void> {
     if (ended) return over;
     ended = true;
-    clearInterval(ticking);
+    stopTicking();
     void wrapUp(reason, now()).finally(settle);
     return over;
   }
@@ -211,7 +211,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     }
   }
 
-  const ticking = setInterval(tick, TICK_MS);
+  const stopTicking = startFrameClock(now, tick);
   logger.info({ callId, streamSid }, 'conversation started');
   void reports.started(startedAt).then((outcome) => {
     if (outcome === 'over' && !ended) {

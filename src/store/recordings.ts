@@ -60,33 +60,38 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
   return {
     /** Begins the recording of a call; bytes are written behind, in order. */
     open(callId: string): RecordingWriter {
-      let waiting: Buffer[] = [];
-      let waitingBytes = 0;
+      /** The chunk that is being filled. */
+      let chunk: Buffer | undefined;
+      let filled = 0;
       let count = 0;
       let length = 0;
       let written: Promise<void> = Promise.resolve();
 
-      function flush(bytes: number): void {
-        const all = Buffer.concat(waiting);
-        const data = new mongoose.mongo.Binary(all.subarray(0, bytes));
-        const chunk = { _id: chunkId(callId, count), files_id: callId, n: count, data };
-        waiting = [all.subarray(bytes)];
-        waitingBytes -= bytes;
+      function flush(): void {
+        if (chunk === undefined) return;
+        const data = new mongoose.mongo.Binary(chunk.subarray(0, filled));
+        const document = { _id: chunkId(callId, count), files_id: callId, n: count, data };
+        chunk = undefined;
+        filled = 0;
         count += 1;
-        written = written.then(() => insertOnce(() => chunks.insertOne(chunk), giveUpAfterMs));
+        written = written.then(() => insertOnce(() => chunks.insertOne(document), giveUpAfterMs));
         // Reported by close; until then a failure must not be an unhandled one.
         written.catch(() => undefined);
       }
 
       return {
         write(pcm) {
-          waiting.push(pcm);
-          waitingBytes += pcm.length;
           length += pcm.length;
-          while (waitingBytes >= CHUNK_BYTES) flush(CHUNK_BYTES);
+          for (let at = 0; at < pcm.length;) {
+            chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+            const copied = pcm.copy(chunk, filled, at);
+            filled += copied;
+            at += copied;
+            if (filled === CHUNK_BYTES) flush();
+          }
         },
         async close() {
-          if (waitingBytes > 0) flush(waitingBytes);
+          flush();
           await written;
           const file: FileDocument = {
             _id: callId,

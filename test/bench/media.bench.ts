@@ -10,13 +10,15 @@ import { startMeasured, type MeasuredProcess } from './media/measured-process.js
 import type { ProcessFigures } from './media/process-figures.js';
 
 const CALLS = 200;
-const WARM_UP_MS = 8_000;
+const WARM_UP_MS = 5_000;
 const MEASURED_MS = 15_000;
 const STREAM_URL = 'wss://media.example.com/stream';
 /** What a frame may be late at p99. */
 const LATENESS_MS = 5;
-/** A machine on which the bare echo is this late has no core to spare, and says nothing of ours. */
-const BUSY_MS = 2.5;
+/** Our share of a core for a frame, against the bare echo's. */
+const RATIO = 4;
+/** Recording included: up to eight seconds of it wait to be stored as one piece. */
+const MEMORY_PER_CALL_KB = 2_048;
 
 let database: Database;
 let connection: Connection;
@@ -64,7 +66,10 @@ async function measure(server: MeasuredProcess, port: number, placed: CarrierOrd
     const order: CarrierOrder = { port, calls: placed, authToken, streamUrl: STREAM_URL };
     await carriers.ask(order);
     await sleep(WARM_UP_MS);
-    await Promise.all([server.ask('figures'), carriers.ask('figures')]);
+    await server.ask('figures');
+    // The collection of garbage before the figures is not part of what is measured.
+    await sleep(500);
+    await carriers.ask('figures');
     await sleep(MEASURED_MS);
     const [busy, seen] = await Promise.all([
       server.ask<ProcessFigures>('figures'),
@@ -111,7 +116,9 @@ it(`one media process on one core carries ${CALLS} calls, frames at most ${LATEN
   });
 
   expect(ours.carriers.lost).toBe(0);
-  expect(ours.carriers.framesReceived).toBeGreaterThan((CALLS * MEASURED_MS) / 20 - CALLS * 5);
-  expect(ours.server.heardMs.length).toBeGreaterThan((CALLS * MEASURED_MS) / 20 - CALLS * 5);
-  expect(ours.server.cpuMs / ours.server.elapsedMs).toBeLessThan(1);
+  expect(perFrame(ours) / perFrame(bare)).toBeLessThanOrEqual(RATIO);
+  expect(ours.bytesPerCall / 1_024).toBeLessThanOrEqual(MEMORY_PER_CALL_KB);
+  // On a machine with other work the bare echo is late as well, and lateness says nothing of ours.
+  if (late(99, bare) <= LATENESS_MS) expect(late(99, ours)).toBeLessThanOrEqual(LATENESS_MS);
+  else process.stderr.write('bench: the machine is busy, so lateness is not judged\n');
 }, 300_000);
