@@ -85,6 +85,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   server.maxConnections = MAX_CONNECTIONS;
   const sockets = new WebSocketServer({
     noServer: true,
+    // We speak no subprotocol; one that is offered is not agreed to.
+    handleProtocols: () => false,
     ...SOCKET_LIMITS,
   });
 

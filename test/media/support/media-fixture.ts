@@ -7,26 +7,17 @@ import type { MediaServer, MediaServerDeps } from '../../../src/conversation/med
 import type { DialogueTiming } from '../../../src/conversation/engines/offline/dialogue.js';
 import { createEngines } from '../../../src/conversation/engines.js';
 import { createOfflineEngine } from '../../../src/conversation/engines/offline/index.js';
-import { encodeCrockford } from '../../../src/domain/ids.js';
 import type { MediaSignal } from '../../../src/domain/signals.js';
-import { createCallRequests } from '../../../src/store/call-requests.js';
-import { createCarrierBindings } from '../../../src/store/carrier-bindings.js';
 import { createConversationResults } from '../../../src/store/conversation-results.js';
 import { createIndexes, openDatabase } from '../../../src/store/database.js';
 import { createRecordings } from '../../../src/store/recordings.js';
 import { createLogger } from '../../../src/telemetry/logger.js';
 import { dialIn, openLine } from './carrier-line';
 import type { LineOptions } from './carrier-line';
+import { createTestCalls, type TestCall } from './test-calls';
 
 export const STREAM_URL = 'wss://media.example.com/stream';
-/** No worker listens here: workflows stay open and collect the signals they get. */
-const TASK_QUEUE = `media-${randomUUID()}`;
-
-export interface TestCall {
-  callId: string;
-  carrierSid: string;
-  streamSid: string;
-}
+export type { TestCall };
 
 export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 
@@ -63,42 +54,7 @@ export async function openMediaFixture(
   const others: MediaServer[] = [];
   const results = createConversationResults(database);
   const recordings = createRecordings(database);
-  const running = new Set<string>();
-
-  /** A call that was dialed and bound, with its workflow running. */
-  async function placeCall(): Promise<TestCall> {
-    const callId = `call_${encodeCrockford(randomBytes(16))}`;
-    const carrierSid = `CA${randomBytes(16).toString('hex')}`;
-    await createCallRequests(database).insert({
-      _id: callId,
-      accountId: 'acct_1',
-      mode: 'live',
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+12025550100',
-      agent: {
-        agentId: 'agent_1',
-        instruction: 'I am calling about your table for two. Please confirm it.',
-        voice: 'amber',
-        language: 'en-US',
-        outputParameters: '{"confirmed":false,"note":null}',
-      },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
-      createdAt: new Date(),
-    });
-    await createCarrierBindings(database).bind(callId, carrierSid);
-    await client.workflow.start('CallWorkflow', { workflowId: callId, taskQueue: TASK_QUEUE, args: [] });
-    running.add(callId);
-    return { callId, carrierSid, streamSid: `MZ${randomBytes(16).toString('hex')}` };
-  }
-
-  async function endWorkflow(callId: string): Promise<void> {
-    running.delete(callId);
-    await client.workflow.getHandle(callId).terminate('the test needs it no more');
-  }
+  const calls = createTestCalls({ database, client });
 
   function lineOptions(call: TestCall, changes: Partial<LineOptions> = {}): LineOptions {
     const { authToken } = config.carriers.live;
@@ -111,7 +67,7 @@ export async function openMediaFixture(
     port,
     results,
     recordings,
-    placeCall,
+    placeCall: calls.place,
     lineOptions,
     dialIn: (call: TestCall, changes: Partial<LineOptions> = {}) => dialIn(lineOptions(call, changes)),
     openLine: async (call: TestCall) => openLine(await dialIn(lineOptions(call)), call.carrierSid, call.streamSid),
@@ -139,12 +95,12 @@ export async function openMediaFixture(
       });
     },
 
-    endWorkflow,
+    endWorkflow: calls.end,
 
     async close(): Promise<void> {
       await server.close();
       await Promise.all(others.map((other) => other.close()));
-      await Promise.all(Array.from(running, endWorkflow));
+      await calls.endAll();
       await gateway.close();
       await connection.close();
       await database.connection.dropDatabase();
