@@ -20,7 +20,7 @@ const DECIDED_WITHIN_MS = 600_000;
 
 /** Scripts by weight: most are short, so that many calls are at a delicate step whenever something dies. */
 const SCRIPTS = ['00', '00', '01', '03', '04', '06', '06', '06', '20', '31', '32'];
-const VICTIMS = ['worker', 'worker', 'worker', 'api', 'mongodb'] as const;
+const VICTIMS = ['worker', 'worker', 'worker', 'media', 'media', 'api', 'mongodb'] as const;
 
 jest.setTimeout(3_600_000);
 
@@ -56,8 +56,9 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
       await sleep(random.between(3_000, 10_000), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
       const role = random.pick(VICTIMS);
-      const [pid] = (await stack.runtime()).pids[role];
-      if (pid === undefined) continue;
+      const pids = (await stack.runtime()).pids[role];
+      if (pids.length === 0) continue;
+      const pid = random.pick(pids);
       try {
         process.kill(pid, 'SIGKILL');
         killed[role] = (killed[role] ?? 0) + 1;
