@@ -37,6 +37,10 @@ export interface ConversationDeps {
   recordings?: Recordings;
   gateway: CallGateway;
   logger: Logger;
+  /** This media server stops. */
+  closing: AbortSignal;
+  /** How long a lost stream may wait for one that follows it; shorter is for tests. */
+  lostForGoodMs?: number;
 }
 
 export interface Conversation {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,7 +29,9 @@ export interface MediaServerDeps {
   engines: Engines;
   logger: Logger;
   /** Shorter ones are for tests. */
-  timings?: Partial<StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number }>;
+  timings?: Partial<
+    StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number; lostForGoodMs: number }
+  >;
 }
 
 export interface MediaServer {
@@ -67,7 +70,10 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const arriving = new Set<string>();
   let closing = false;
   const calls = createCallQueries(database);
-  const { endingsEveryMs: readEveryMs } = timings;
+  const { endingsEveryMs: readEveryMs, lostForGoodMs } = timings;
+  const stopping = new AbortController();
+  // One for each stream that was lost a moment ago.
+  setMaxListeners(0, stopping.signal);
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
 
   const server = createServer(
@@ -144,6 +150,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       ...(recordings === undefined ? {} : { recordings }),
       gateway,
       logger,
+      closing: stopping.signal,
+      ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
       timings,
       onDecided: () => arriving.delete(callId),
       takesPrecedence(resumption) {
@@ -182,6 +190,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
     async close() {
       closing = true;
+      stopping.abort();
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       await within(timings.shutdownGraceMs, allOver(unsettled));

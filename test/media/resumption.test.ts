@@ -178,6 +178,28 @@ describe('a call that lost its stream', () => {
   }, 60_000);
 });
 
+describe('a stream that none follows', () => {
+  it('is told to the call as lost for good, and one that another follows is not', async () => {
+    const media = await openMediaFixture({ timings: { lostForGoodMs: 3_000 } });
+    const [lost, followed] = [await media.placeCall(), await media.placeCall()];
+    for (const call of [lost, followed]) {
+      const line = await media.openLine(call);
+      await eventually(() => line.heard.length > 30, 30_000);
+      line.break();
+    }
+    const second = await media.resumeLine(followed, 1);
+    await eventually(async () => (await media.signals(lost.callId)).length === 2, 30_000);
+    expect(await media.signals(lost.callId)).toMatchObject([
+      { kind: 'started' },
+      { kind: 'ended', reason: 'media_failed', agentAudioPlayed: true },
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await media.signals(followed.callId)).toMatchObject([{ kind: 'started' }]);
+    second.hangUp();
+    await media.close();
+  }, 90_000);
+});
+
 describe('without recordings', () => {
   it('nothing of the audio is stored, and the result says so', async () => {
     const media = await openMediaFixture({ env: { RECORDINGS: 'off' } });
