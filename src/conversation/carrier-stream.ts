@@ -164,6 +164,7 @@ export function openCarrierStream(
   };
 }
 
+/** Text messages come whole, in one buffer: the websocket's binary type is left at its default. */
 function textOf(data: RawData): string {
-  return Array.isArray(data) ? Buffer.concat(data).toString('utf8') : Buffer.from(data as Buffer).toString('utf8');
+  return (data as Buffer).toString('utf8');
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/logger.js';
 import type { CarrierStream } from './carrier-stream.js';
 import { framesOf } from './caller-frames.js';
 import { createConversationRecord, resumeOf } from './conversation-record.js';
+import { startFrameClock } from './frame-clock.js';
 import { createKeyTones } from './key-tones.js';
 import { createMediaReports } from './media-reports.js';
 import { createPlayback } from './playback.js';
@@ -18,7 +19,6 @@ import { createToolHost, type ToolHostDeps } from './tools/tool-host.js';
 import { createTwoTrackRecorder } from './two-track-recorder.js';
 import { createWrapUp } from './wrap-up.js';
 
-const TICK_MS = 40;
 /** An end that is forced is told to the engine this long before. */
 const ENDING_SOON_MS = 20_000;
 /** A goodbye is waited for this much longer than it lasts; marks may be late. */
@@ -40,6 +40,10 @@ export interface ConversationDeps {
   gateway: CallGateway;
   tools: ToolHostDeps;
   logger: Logger;
+  /** This media server stops. */
+  closing: AbortSignal;
+  /** How long a lost stream may wait for one that follows it; shorter is for tests. */
+  lostForGoodMs?: number;
 }
 
 export interface Conversation {
@@ -162,8 +166,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
     if (!ended) keeper.checkpoint(() => record.progress());
   }
 
-  function tick(): void {
-    playback.pump();
+  function tick(dueMs: number): void {
+    playback.pump(dueMs);
     recorder?.advance(now());
     tellOfEnd();
     if (goodbye !== undefined && (playback.isIdle() || now() > goodbye.giveUpAtMs)) void end(goodbye.reason);
@@ -191,7 +195,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
   function leave(why: string): void {
     if (ended) return;
     ended = true;
-    clearInterval(ticking);
+    stopTicking();
     logger.warn({ callId, streamSid }, `the stream is closed: ${why}`);
     stream.close(1008, why);
     void engine.stop('taken').catch((error: unknown) => logger.warn({ callId, err: error }, 'the engine did not stop'));
@@ -202,7 +206,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
   function close(how: (lengthMs: number) => Promise<void>): Promise<void> {
     if (ended) return over;
     ended = true;
-    clearInterval(ticking);
+    stopTicking();
     how(now())
       .catch((error: unknown) => logger.error({ callId, err: error }, 'the end of a conversation was not wrapped up'))
       .finally(settle);
@@ -211,7 +215,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
 
   const end = (reason: MediaEndReason) => close((lengthMs) => wrapUp.end(reason, lengthMs));
 
-  const ticking = setInterval(tick, TICK_MS);
+  const stopTicking = startFrameClock(now, tick);
   logger.info({ callId, streamSid, resumption }, 'conversation started');
   if (earlier === null) {
     void reports.started(startedAt).then((outcome) => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +34,9 @@ export interface MediaServerDeps {
   engines: Engines;
   logger: Logger;
   /** Shorter ones are for tests. */
-  timings?: Partial<StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number }>;
+  timings?: Partial<
+    StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number; lostForGoodMs: number }
+  >;
 }
 
 export interface MediaServer {
@@ -72,7 +75,10 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const arriving = new Set<string>();
   let closing = false;
   const calls = createCallQueries(database);
-  const { endingsEveryMs: readEveryMs } = timings;
+  const { endingsEveryMs: readEveryMs, lostForGoodMs } = timings;
+  const stopping = new AbortController();
+  // One for each stream that was lost a moment ago.
+  setMaxListeners(0, stopping.signal);
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
 
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
@@ -153,6 +159,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       gateway,
       tools,
       logger,
+      closing: stopping.signal,
+      ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
       timings,
       onDecided: () => arriving.delete(callId),
       takesPrecedence(resumption) {
@@ -197,6 +205,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
     async close() {
       closing = true;
+      stopping.abort();
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       await within(timings.shutdownGraceMs, allOver(unsettled));

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaEndReason } from '../domain/call-state.js';
-import type { ConversationBeginning, ConversationEnding } from '../store/conversation-results.js';
+import type { ConversationBeginning, ConversationEnding, ConversationResults } from '../store/conversation-results.js';
 import type { Recordings } from '../store/recordings.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { CarrierStream } from './carrier-stream.js';
@@ -18,6 +19,8 @@ const RESULT_WAIT_MS = 2_000;
 const REPORT_WAIT_MS = 2_000;
 /** A line that is handed over is kept this long for the engine's last word on it. */
 const HAND_OVER_MS = 1_500;
+/** A carrier that wants another stream has long asked for it by then, three times over. */
+const LOST_FOR_GOOD_MS = 60_000;
 /** Close codes of the socket: the talk is over; our own fault; another server goes on with it. */
 const NORMAL = 1000;
 const OUR_FAULT = 1011;
@@ -31,7 +34,11 @@ interface WrapUpDeps {
   keeper: ResultKeeper;
   recorder: TwoTrackRecorder | undefined;
   recordings?: Recordings;
+  results: ConversationResults;
   reports: MediaReports;
+  /** This media server stops. */
+  closing: AbortSignal;
+  lostForGoodMs?: number;
   logger: Logger;
 }
 
@@ -63,6 +70,20 @@ export function createWrapUp(deps: WrapUpDeps) {
       if (!keeper.isTaken()) logger.error({ callId, err: error }, 'the recording could not be stored');
       return false;
     }
+  }
+
+  /** A carrier that never comes back has lost the call, too: its workflow is told, so that it asks. */
+  async function watchLost(at: number): Promise<void> {
+    try {
+      await sleep(deps.lostForGoodMs ?? LOST_FOR_GOOD_MS, undefined, { signal: deps.closing, ref: false });
+      if (!(await deps.results.isOpen(beginning))) return;
+    } catch (error) {
+      if (!deps.closing.aborted) logger.warn({ callId, err: error }, 'nobody knows whether a lost stream was followed');
+      return;
+    }
+    logger.warn({ callId, streamSid }, 'the stream was lost for good');
+    const { agentAudioPlayed } = record;
+    await reports.ended({ reason: 'media_failed', at, agentAudioPlayed, resultStored: true });
   }
 
   return {
@@ -98,6 +119,7 @@ export function createWrapUp(deps: WrapUpDeps) {
 
     /** The call may go on elsewhere: its row stays open, and nobody is told of an end. */
     async suspend(why: string, lengthMs: number): Promise<void> {
+      const at = Date.now();
       logger.warn({ callId, streamSid, why, seconds: Math.round(lengthMs / 1_000) }, 'the stream was lost');
       // What is known already does not wait for the engine: the next stream may be here in a moment.
       const progress = () => record.progress();
@@ -109,6 +131,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       await within(HAND_OVER_MS, kept);
       stream.close(SERVICE_RESTART, why);
       await Promise.all([kept, recorded]);
+      if ((await kept) === 'stored') void watchLost(at);
     },
   };
 }

@@ -88,6 +88,11 @@ export function createConversationResults(database: Database) {
       await conversationResults.updateOne({ _id: callId, streamSid }, { $set: fields }, { upsert: true });
     },
 
+    /** Whether this stream still has the call, and nobody has ended it. */
+    async isOpen({ callId, streamSid }: ConversationKey): Promise<boolean> {
+      return (await conversationResults.exists({ _id: callId, streamSid, endedAt: { $exists: false } })) !== null;
+    },
+
     find(callId: string): Promise<ConversationResultDocument | null> {
       return conversationResults.findById(callId).lean<ConversationResultDocument>().exec();
     },

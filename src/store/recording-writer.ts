@@ -26,8 +26,9 @@ export function writeRecording(deps: {
   offsetMs: number;
 }): RecordingWriter {
   const { files, chunks, giveUpAfterMs, after, id, chunkId, offsetMs } = deps;
-  let waiting: Buffer[] = [];
-  let waitingBytes = 0;
+  /** The chunk that is being filled. */
+  let chunk: Buffer | undefined;
+  let filled = 0;
   let count = 0;
   let length = 0;
   let written: Promise<void> = after.then((isOurs) => {
@@ -41,7 +42,8 @@ export function writeRecording(deps: {
     written.catch(() => undefined);
   }
 
-  function flush(bytes: number): void {
+  function flush(): void {
+    if (chunk === undefined) return;
     if (count === 0) {
       next(() =>
         files.create({
@@ -54,24 +56,27 @@ export function writeRecording(deps: {
         }),
       );
     }
-    const all = Buffer.concat(waiting);
-    const data = new mongoose.mongo.Binary(all.subarray(0, bytes));
-    const chunk = { _id: chunkId(count), files_id: id, n: count, data };
-    waiting = [all.subarray(bytes)];
-    waitingBytes -= bytes;
+    const data = new mongoose.mongo.Binary(chunk.subarray(0, filled));
+    const document = { _id: chunkId(count), files_id: id, n: count, data };
+    chunk = undefined;
+    filled = 0;
     count += 1;
-    next(() => chunks.insertOne(chunk));
+    next(() => chunks.insertOne(document));
   }
 
   return {
     write(pcm) {
-      waiting.push(pcm);
-      waitingBytes += pcm.length;
       length += pcm.length;
-      while (waitingBytes >= CHUNK_BYTES) flush(CHUNK_BYTES);
+      for (let at = 0; at < pcm.length;) {
+        chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+        const copied = pcm.copy(chunk, filled, at);
+        filled += copied;
+        at += copied;
+        if (filled === CHUNK_BYTES) flush();
+      }
     },
     async close() {
-      if (waitingBytes > 0) flush(waitingBytes);
+      flush();
       if (count > 0) next(() => files.updateOne({ _id: id }, { $set: { length }, $unset: { open: '' } }));
       await written;
     },

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BRIDGE, INTRODUCTION } from '../../src/conversation/engines/offline/lines.js';
 import type { EndReason, FinalStatus } from '../../src/domain/call-state.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { priceOfSeconds, usdFromMicros } from '../../src/domain/money.js';
@@ -38,9 +39,9 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['31', 'COMPLETED', 'callee_hangup'],
   ['32', 'COMPLETED', 'callee_hangup'],
   ['33', 'FAILED', 'carrier_unreachable'],
-  ['40', 'COMPLETED', 'media_failed'],
+  ['40', 'COMPLETED', 'callee_hangup'],
   ['41', 'COMPLETED', 'callee_hangup'],
-  ['42', 'COMPLETED', 'media_failed'],
+  ['42', 'COMPLETED', 'callee_hangup'],
   ['50', 'COMPLETED', 'callee_hangup'],
   ['51', 'COMPLETED', 'callee_hangup'],
 ];
@@ -173,6 +174,14 @@ describe('calls on the whole service', () => {
     });
 
     it('leaves the account with exactly what the calls did not cost', () => expectBalanced());
+  });
+
+  it.each(['40', '42'])('%s goes on with a second stream, and nobody is greeted twice', async (script) => {
+    const call = await database.calls.findOne({ accountId, externalCallId: script }).lean<CallDocument>();
+    expect(call).toMatchObject({ resumptions: 1, hasRecording: true });
+    const lines = call?.transcription?.split('\n') ?? [];
+    expect(lines.filter((line) => line.startsWith(`agent: ${INTRODUCTION}`))).toHaveLength(1);
+    expect(lines).toContain(`agent: ${BRIDGE}`);
   });
 
   it('an inbound call is answered, billed and reported like an outbound one', async () => {

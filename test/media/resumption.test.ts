@@ -118,6 +118,22 @@ describe('a call that lost its stream', () => {
     expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
   }, 60_000);
 
+  it('lets go of a line that has fallen silent, and goes on with another', async () => {
+    const call = await media.placeCall();
+    const first = await media.openLine(call);
+    await greeted(first, call);
+    first.fallSilent();
+    // Within 8 s on an idle machine.
+    await eventually(async () => (await resultOf(call))?.summary !== undefined, 50_000);
+    expect((await resultOf(call))?.endedAt).toBeUndefined();
+    const second = await media.resumeLine(call, 1);
+    await eventually(async () => (await textsOf(call)).includes(BRIDGE), 30_000);
+    second.hangUp();
+    first.break();
+    await eventually(async () => (await media.signals(call.callId)).length === 2);
+    expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
+  }, 120_000);
+
   it.each([
     ['without a number', undefined],
     ['with the number it has', 1],
@@ -160,6 +176,28 @@ describe('a call that lost its stream', () => {
     line.hangUp();
     await eventually(async () => (await resultOf(call))?.endedAt !== undefined);
   }, 60_000);
+});
+
+describe('a stream that none follows', () => {
+  it('is told to the call as lost for good, and one that another follows is not', async () => {
+    const media = await openMediaFixture({ timings: { lostForGoodMs: 3_000 } });
+    const [lost, followed] = [await media.placeCall(), await media.placeCall()];
+    for (const call of [lost, followed]) {
+      const line = await media.openLine(call);
+      await eventually(() => line.heard.length > 30, 30_000);
+      line.break();
+    }
+    const second = await media.resumeLine(followed, 1);
+    await eventually(async () => (await media.signals(lost.callId)).length === 2, 30_000);
+    expect(await media.signals(lost.callId)).toMatchObject([
+      { kind: 'started' },
+      { kind: 'ended', reason: 'media_failed', agentAudioPlayed: true },
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(await media.signals(followed.callId)).toMatchObject([{ kind: 'started' }]);
+    second.hangUp();
+    await media.close();
+  }, 90_000);
 });
 
 describe('without recordings', () => {

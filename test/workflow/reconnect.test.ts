@@ -1,3 +1,4 @@
+import { createRecordings } from '../../src/store/recordings.js';
 import { placeCall, SID, startHarness, startReceiver, type Harness } from './harness.js';
 import { recordHistory } from './recorded-histories.js';
 
@@ -118,6 +119,11 @@ describe('a call whose last stream nobody ended', () => {
     const { call } = await placeCall(harness);
     await call.answer();
     await checkpointed(call.callId, await call.now(), true);
+    const recordings = createRecordings(harness.database);
+    // Nobody closes it.
+    recordings
+      .open({ callId: call.callId, stream: 0, offsetMs: 0 }, Promise.resolve(true))
+      .write(Buffer.alloc(200_000));
     await call.sleep(5_000);
     await call.end('completed', { durationSeconds: 5 });
     expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', billedSeconds: 5 });
@@ -126,7 +132,10 @@ describe('a call whose last stream nobody ended', () => {
       outputParameters: '{"name":"Ada"}',
       latencies: [{ atMs: 10, totalMs: 700 }],
       usage: { units: { input_tokens: 7 }, costMicros: 12 },
+      hasRecording: true,
     });
+    // Three chunks of 64,000 bytes were full.
+    expect((await recordings.read(call.callId))?.bytes).toBe(44 + 192_000);
   });
 
   it('is FAILED / media_failed and free when the agent was not heard', async () => {

@@ -90,6 +90,11 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
       socket.close(1000);
     },
     stopFrames: () => clearInterval(ticking),
+    /** Nothing comes from the line any more, and nobody notices: no audio, no answer to a ping. */
+    fallSilent(): void {
+      clearInterval(ticking);
+      socket.pause();
+    },
     /** The line breaks without a word. */
     break(): void {
       clearInterval(ticking);
