@@ -8,7 +8,8 @@ import { FRAME_MS } from './playback.js';
  * @returns a function that stops it
  */
 export function startFrameClock(now: () => number, onBeat: (dueMs: number) => void): () => void {
-  let dueMs = now() + FRAME_MS;
+  // Whole milliseconds, so that sums of them are exact.
+  let dueMs = Math.ceil(now()) + FRAME_MS;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 

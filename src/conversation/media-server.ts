@@ -47,7 +47,7 @@ export interface MediaServer {
 }
 
 /** The longest text a carrier sends is some 400 bytes, in one fragment. */
-const SOCKET_LIMITS = {
+export const SOCKET_LIMITS = {
   perMessageDeflate: false,
   maxPayload: 65_536,
   maxFragments: 64,

@@ -24,6 +24,7 @@ let database: Database;
 let connection: Connection;
 let calls: ReturnType<typeof createTestCalls>;
 let env: NodeJS.ProcessEnv;
+const started: MeasuredProcess[] = [];
 
 beforeAll(async () => {
   env = {
@@ -39,6 +40,7 @@ beforeAll(async () => {
   calls = createTestCalls({ database, client: new Client({ connection }) });
 });
 afterAll(async () => {
+  await Promise.all(started.map((measured) => measured.stop()));
   await calls.endAll();
   await connection.close();
   await database.connection.dropDatabase();
@@ -59,7 +61,7 @@ interface Measurement {
 
 /** Lets all calls talk to a server, and looks at a while of it. */
 async function measure(server: MeasuredProcess, port: number, placed: CarrierOrder['calls']): Promise<Measurement> {
-  const { process: carriers } = await startCarriers();
+  const { process: carriers } = await start('carriers-process.ts', { core: 1 });
   try {
     const idle = await server.ask<ProcessFigures>('figures');
     const { authToken } = parseConfig(env).carriers.live;
@@ -81,17 +83,19 @@ async function measure(server: MeasuredProcess, port: number, placed: CarrierOrd
   }
 }
 
-/** It speaks only when asked, but for a first order without calls. */
-async function startCarriers() {
-  return startMeasured('carriers-process.ts', { core: 1 });
+/** Starts a program of the bench; its first message tells that it is ready. */
+async function start<T>(...how: Parameters<typeof startMeasured>): Promise<{ process: MeasuredProcess; first: T }> {
+  const measured = await startMeasured<T>(...how);
+  started.push(measured.process);
+  return measured;
 }
 
 it(`one media process on one core carries ${CALLS} calls, frames at most ${LATENESS_MS} ms late at p99`, async () => {
-  const echo = await startMeasured<{ port: number }>('echo-process.ts', { core: 0 });
+  const echo = await start<{ port: number }>('echo-process.ts', { core: 0 });
   const bare = await measure(echo.process, echo.first.port, await placeAll());
   await echo.process.stop();
 
-  const media = await startMeasured<{ port: number }>('media-process.ts', { core: 0, env });
+  const media = await start<{ port: number }>('media-process.ts', { core: 0, env });
   const ours = await measure(media.process, media.first.port, await placeAll());
   await media.process.stop();
 

@@ -161,6 +161,24 @@ describe('calls on the whole service', () => {
       await expectExact(call);
     });
 
+    it('lets the scripts of 09, 10 and 40 to 42 really happen on the wire', async () => {
+      const story = async (script: string) => {
+        const response = await fetch(`${runtime.carrier_url}/simulator/calls/${calls.get(script)?.carrierSid}`);
+        return (await response.json()) as {
+          script: { did: string }[];
+          streams: { end: string; clears: number; framesLost: number }[];
+        };
+      };
+      const bargeIn = await story('09');
+      expect(bargeIn.script.map(({ did }) => did)).toEqual(expect.arrayContaining(['interrupted', 'said', 'finished']));
+      expect(bargeIn.streams[0]?.clears).toBeGreaterThan(0);
+      const keys = (await story('10')).script.map(({ did }) => did);
+      expect(keys).toEqual(['keyed', 'keyed', 'keyed', 'finished']);
+      expect((await story('40')).streams[0]?.end).toBe('reset by the carrier');
+      expect((await story('41')).streams[0]?.framesLost).toBeGreaterThan(0);
+      expect((await story('42')).streams[0]?.end).toBe('fell silent');
+    });
+
     it('never dials a number twice, and hangs up the call that was placed too late', async () => {
       const carried = await carrierCalls();
       for (const [script] of ENDS) {
