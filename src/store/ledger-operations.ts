@@ -32,7 +32,7 @@ export interface HoldAnswer {
   heldSeconds: number;
   /** No window may follow. */
   last: boolean;
-  /** Why nothing was granted, where this window was refused. */
+  /** Why nothing, or not the whole window, was granted. */
   refusal?: HoldRefusal;
 }
 

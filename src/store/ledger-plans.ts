@@ -39,6 +39,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Pla
   const isWhole = room >= request.micros;
   const amountMicros = isWhole ? request.micros : priceOfSeconds(secondsCovered(room));
   const isLast = request.last || !isWhole;
+  const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
   const spend = addSpending(account, spending, amountMicros, dailyCap);
   // What made a window partial must still be so: money or room that came meanwhile would make it whole.
   const scarce = !isWhole && available <= unspent ? { below: request.micros } : {};
@@ -49,6 +50,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Pla
       amountMicros,
       spendDay: spending.day,
       ...(isLast ? { last: true } : {}),
+      ...(isWhole ? {} : { refusal: refusedRest }),
     },
     increments: { ...spend.increments, availableMicros: -amountMicros, heldMicros: amountMicros },
     guard: { ...notFrozen, ...spend.guard, availableMicros: { atLeast: amountMicros, ...scarce } },

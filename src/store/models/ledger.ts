@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Micros } from '../../domain/money.js';
 
-/** Why a hold was refused. */
+/** Why a hold was refused, or granted in part only. */
 export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
 
 /** One decided operation, as it stands in the account document until a sweep and in its own row for ever. */
@@ -17,7 +17,7 @@ export interface LedgerMarker {
   /** A hold after which no further window may be held. */
   last?: boolean;
   refused?: boolean;
-  /** With `refused`: why. */
+  /** Why nothing, or less than the whole window, was granted. */
   refusal?: HoldRefusal;
   void?: boolean;
   /** Hold: the UTC day whose spending it counts to. Settlement: the day from whose spending `unspentMicros` went off. */

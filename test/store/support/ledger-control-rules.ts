@@ -142,11 +142,25 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
       expect(answers.filter(({ refusal }) => refusal === 'SPEND_LIMIT_EXCEEDED')).toHaveLength(33);
     });
 
-    it('clips an extension like missing money does, and refuses the next', async () => {
+    it('clips an extension like missing money does, refuses the next, and each says which of the two it was', async () => {
       const id = await accountWith(10_000);
       const callId = newCallId();
       await hold(id, callId, 0, 100);
-      expect(await hold(id, callId, 1, 100)).toEqual({ grantedSeconds: 40, heldSeconds: 100, last: true });
+      expect(await hold(id, callId, 1, 100)).toEqual({
+        grantedSeconds: 40,
+        heldSeconds: 100,
+        last: true,
+        refusal: 'SPEND_LIMIT_EXCEEDED',
+      });
+      const poor = await accountWith(99);
+      const short = newCallId();
+      await hold(poor, short, 0, 100);
+      expect(await hold(poor, short, 1, 100)).toEqual({
+        grantedSeconds: 39,
+        heldSeconds: 99,
+        last: true,
+        refusal: 'INSUFFICIENT_BALANCE',
+      });
       const full = newCallId();
       const next = await accountWith(10_000);
       await hold(next, full, 0, 60);
