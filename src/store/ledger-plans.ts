@@ -108,9 +108,15 @@ export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros):
 }
 
 /** Gives back what a call was billed too much. The day's spending stays as it is: it limits risk and is no bill. */
-export function correctionPlan(callId: string, amountMicros: Micros, reason: string): Plan {
+export function correctionPlan(correction: {
+  callId: string;
+  amountMicros: Micros;
+  reason: string;
+  reference: string | undefined;
+}): Plan {
+  const { callId, amountMicros, reason, reference } = correction;
   return {
-    marker: { type: 'correction', callId, amountMicros, reason },
+    marker: { type: 'correction', callId, amountMicros, reason, ...(reference === undefined ? {} : { reference }) },
     increments: { availableMicros: amountMicros, billedMicros: 0 - amountMicros },
     guard: { billedMicros: { atLeast: amountMicros } },
   };

@@ -25,6 +25,8 @@ export interface LedgerMarker {
   unspentMicros?: Micros;
   /** Correction: what was wrong, for people. */
   reason?: string;
+  /** Correction: the operator's own mark of it, by which a repeat is known. */
+  reference?: string;
   /** Seconds come from our own clocks; the carrier's figure may correct them later. */
   estimated?: boolean;
   epoch: number;
@@ -32,13 +34,7 @@ export interface LedgerMarker {
   at: Date;
 }
 
-/** An account whose figures are in doubt starts no new call; calls that run go on and are billed. */
-export interface LedgerFreeze {
-  reason: string;
-  at: Date;
-}
-
-/** An account whose figures are in doubt starts no new call; calls that run go on and are billed. */
+/** An account whose figures are in doubt, or that an operator stopped, starts no new call; calls that run go on and are billed. */
 export interface LedgerFreeze {
   reason: string;
   at: Date;
@@ -105,6 +101,7 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
     spendDay: Number,
     unspentMicros: Number,
     reason: String,
+    reference: String,
     estimated: Boolean,
     epoch: amount,
     at: { type: Date, required: true },

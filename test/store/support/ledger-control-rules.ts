@@ -63,6 +63,19 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
       await expectUnmoved(id, before);
     });
 
+    it('leave a number to the reference that has it', async () => {
+      const id = await accountWith(100);
+      const callId = await settledCall(id, 30);
+      const correction = { ledgerAccountId: id, callId, number: 1, amountMicros: SECOND, reason: 'x' };
+      const both = await Promise.allSettled(
+        ['a', 'b'].map((reference) => ledger.correct({ ...correction, reference })),
+      );
+      expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      const before = await ledger.balance(id);
+      await expect(ledger.correct(correction)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
+      await expectUnmoved(id, before);
+    });
+
     it.each([0, -1, 0.5, Number.NaN, Infinity, 2 ** 53])('refuse %d micro-USD', async (amountMicros) => {
       const id = await accountWith(100);
       const callId = await settledCall(id, 30);
