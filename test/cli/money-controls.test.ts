@@ -71,7 +71,13 @@ describe('callwright, on money that needs a hand', () => {
 
   describe('correct', () => {
     const correct = (callId: string, usd: string, reference: string, reason = 'the line was dead') => [
-      ...['correct', callId, usd, '--reference', reference, '--reason', reason],
+      'correct',
+      callId,
+      usd,
+      '--reference',
+      reference,
+      '--reason',
+      reason,
     ];
 
     it('gives back once per reference, as an entry with its reason, and the audit stays exact', async () => {
