@@ -44,7 +44,7 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
     endedCalls: followUp?.ended ?? 0,
     correctedBills: followUp?.corrected ?? 0,
     releasedLeases: leases?.released ?? 0,
-    newFindings: (audit?.found ?? 0) + (records?.found ?? 0),
+    newFindings: (audit?.found ?? 0) + (leases?.found ?? 0) + (records?.found ?? 0),
     openFindings: openFindings ?? 0,
     deletedRecordings: recordings?.deleted ?? 0,
   };
@@ -61,7 +61,8 @@ async function notifyLater(callId: string): Promise<void> {
       workflowId: notifyWorkflowId(callId),
       args: [{ callId }],
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      // One that an operator terminated is followed by another; the rows of the attempts tell each what is left.
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;

@@ -129,6 +129,23 @@ function addAccountCommands(program: Command, run: Run): void {
     .command('inbound-agent <account_id> <agent_id>')
     .description('name the agent that takes inbound calls; "none" for nobody')
     .action((id, agent) => run(async () => (await load()).setInboundAgent, id, idOrNone(agent)));
+  addFreezeCommands(accounts, run);
+}
+
+function addFreezeCommands(accounts: Command, run: Run): void {
+  const load = () => import('./commands/freezes.js');
+  const withOptions = (command: Command) =>
+    command
+      .requiredOption('--reason <text>', 'for people; kept')
+      .addOption(new Option('--mode <mode>', 'only this one').choices(MODES));
+  withOptions(
+    accounts.command('freeze <account_id>').description('refuse new calls of an account; calls that run go on'),
+  ).action((id, options) => run(async () => (await load()).freezeAccount, id, options));
+  withOptions(
+    accounts
+      .command('unfreeze <account_id>')
+      .description('end a freeze; open findings keep their account frozen, exit 1 then'),
+  ).action((id, options) => run(async () => (await load()).unfreezeAccount, id, options));
 }
 
 function addKeyCommands(program: Command, run: Run): void {
@@ -237,6 +254,16 @@ function addMoneyCommands(program: Command, run: Run): void {
     .option('--payment-id <id>', 'makes a repeat harmless (default: a new one)')
     .action((id, micros, options) => run(async () => (await load()).topUp, id, micros, options));
   program
+    .command('correct')
+    .description('give back what a call was billed too much; a repeated reference gives back nothing more')
+    .argument('<call_id>')
+    .argument('<usd>', 'like 0.15, at most what the call was billed', usd)
+    .requiredOption('--reason <text>', 'what was wrong; the owner of the account reads it')
+    .requiredOption('--reference <id>', 'makes a repeat harmless, like a ticket number')
+    .action((id, micros, options) =>
+      run(async () => (await import('./commands/corrections.js')).correctCall, id, micros, options),
+    );
+  program
     .command('balance <account_id>')
     .description('what an account has, holds and was billed')
     .addOption(new Option('--mode <mode>', 'only this balance').choices(MODES))
@@ -282,6 +309,7 @@ function addReconciliationCommands(program: Command, run: Run): void {
     .command('resolve <finding_id>')
     .description('close a finding; its account takes calls again when none is open')
     .requiredOption('--reason <text>', 'why it is closed; kept with it')
+    .option('--recount', 'count the places of the account anew, for a finding of miscounted places')
     .option('--credit <usd>', 'give this much back to the account, as a correction for the call of the finding', usd)
     .action((id, options) => run(async () => (await load()).resolveFinding, id, options));
 }

@@ -26,6 +26,11 @@ export function accountView(account: AccountDocument) {
   });
 }
 
+/** A freeze, for people. */
+export function freezeLine(freeze: { mode: string; reason: string; at: string; by: string }): string {
+  return `${freeze.mode}: ${freeze.reason} (${freeze.by}, ${freeze.at})`;
+}
+
 /** A destination's rule as it is written on the command line. */
 function ruleOf({ prefix, callsPerHour, callsPerDay, blocked }: DestinationCap): string {
   const parts = [

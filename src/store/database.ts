@@ -1,4 +1,5 @@
 import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
+import { accountFreezeSchema } from './models/account-freeze.js';
 import { accountSchema } from './models/account.js';
 import { agentSchema } from './models/agent.js';
 import { apiKeySchema } from './models/api-key.js';
@@ -68,6 +69,7 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
 function modelsOn(connection: Connection) {
   return {
     accounts: connection.model('Account', accountSchema),
+    accountFreezes: connection.model('AccountFreeze', accountFreezeSchema),
     agents: connection.model('Agent', agentSchema),
     apiKeys: connection.model('ApiKey', apiKeySchema),
     phoneNumbers: connection.model('PhoneNumber', phoneNumberSchema),
