@@ -80,9 +80,9 @@ async function startApi(deps: RoleDeps): Promise<RunningRole> {
 
 async function startMedia(deps: RoleDeps): Promise<RunningRole> {
   const { createMediaServer } = await import('./conversation/media-server.js');
-  const { createOfflineEngine } = await import('./conversation/engines/offline/index.js');
+  const { createConfiguredEngines } = await import('./conversation/engines/configured.js');
   const { database, gateway } = await openServices(deps);
-  const server = createMediaServer({ ...deps, database, gateway, engine: createOfflineEngine() });
+  const server = createMediaServer({ ...deps, database, gateway, engines: createConfiguredEngines(deps) });
   await server.listen();
   return { close: () => closeAll(server, gateway, database) };
 }

@@ -9,7 +9,7 @@ import type { CarrierStream } from './carrier-stream.js';
 import { framesOf } from './caller-frames.js';
 import { createMediaReports } from './media-reports.js';
 import { createPlayback } from './playback.js';
-import type { EngineEnd, EngineFactory, EngineResult, EngineSink } from './port.js';
+import type { Engine, EngineEnd, EngineResult, EngineSink } from './port.js';
 import { engineCallOf } from './engine-call.js';
 import { keepResult } from './result-keeper.js';
 import { createTwoTrackRecorder } from './two-track-recorder.js';
@@ -32,7 +32,7 @@ export interface ConversationDeps {
   streamSid: string;
   carrierSid: string;
   request: CallRequestDocument;
-  engines: EngineFactory;
+  engine: Engine;
   results: ConversationResults;
   recordings: Recordings;
   gateway: CallGateway;
@@ -53,7 +53,7 @@ export interface Conversation {
 
 /** Conducts one call on its line: engine, playback, recording, result and reports. The audio waits for none of them. */
 export function startConversation(deps: ConversationDeps): Conversation {
-  const { stream, streamSid, carrierSid, request, logger } = deps;
+  const { stream, streamSid, carrierSid, request, engine, logger } = deps;
   const callId = request._id;
   const startedAt = Date.now();
   const origin = performance.now();
@@ -67,7 +67,6 @@ export function startConversation(deps: ConversationDeps): Conversation {
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
-  const engine = deps.engines.create();
   const recorder = createTwoTrackRecorder(deps.recordings.open(callId));
   const beginning = { callId, streamSid, carrierSid, engine: engine.name, startedAt: new Date(startedAt) };
   const keeper = keepResult({
@@ -103,7 +102,9 @@ export function startConversation(deps: ConversationDeps): Conversation {
       turns.push(turn);
       if (!ended) keeper.checkpoint({ agentAudioPlayed, turns: [...turns] });
     },
-    metric: (name, valueMs) => logger.debug({ callId, metric: name, valueMs }, 'conversation metric'),
+    values: () => undefined,
+    latency: ({ totalMs, parts }) => logger.debug({ callId, totalMs, parts }, 'reply'),
+    tool: ({ name }) => Promise.resolve({ ok: false, error: `there is no tool ${name}` }),
     end(reason) {
       goodbye ??= { reason, giveUpAtMs: now() + playback.remainingMs() + GOODBYE_GRACE_MS };
     },

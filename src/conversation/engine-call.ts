@@ -12,6 +12,13 @@ export function engineCallOf(request: CallRequestDocument): EngineCall {
     inputParameters: objectIn(request.inputParameters),
     outputTemplate: scalarsOf(objectIn(agent.outputParameters ?? '{}')),
     direction: request.direction,
+    ...(agent.name === undefined ? {} : { agentName: agent.name }),
+    disclosesAi: agent.aiDisclosure ?? true,
+    voicemail: {
+      action: agent.voicemailAction ?? 'hang_up',
+      ...(agent.voicemailMessage === undefined ? {} : { message: agent.voicemailMessage }),
+    },
+    tools: [],
   };
 }
 

@@ -16,7 +16,7 @@ import type { Admission } from './admission.js';
 import { STREAM_TIMINGS } from './carrier-stream.js';
 import type { StreamTimings } from './carrier-stream.js';
 import { watchEndings } from './ending-watch.js';
-import type { EngineFactory } from './port.js';
+import type { Engines } from './engines.js';
 import { openStreamSession } from './stream-session.js';
 import type { StreamSession } from './stream-session.js';
 import { within } from './within.js';
@@ -25,14 +25,14 @@ export interface MediaServerDeps {
   config: Config;
   database: Database;
   gateway: CallGateway;
-  engine: EngineFactory;
+  engines: Engines;
   logger: Logger;
   /** Shorter ones are for tests. */
   timings?: Partial<StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number }>;
 }
 
 export interface MediaServer {
-  /** Loads the engine, then takes streams. */
+  /** Loads the engines, then takes streams. */
   listen(): Promise<{ port: number }>;
   /** Takes no more streams, lets live calls end for a while, then ends them and tells their workflows. */
   close(): Promise<void>;
@@ -54,7 +54,7 @@ const SHUTDOWN_MS = 3_000;
 
 /** Takes the carrier's media streams at `{streamUrl}/<call_id>` and conducts the calls on them. */
 export function createMediaServer(deps: MediaServerDeps): MediaServer {
-  const { config, database, gateway, engine, logger } = deps;
+  const { config, database, gateway, engines, logger } = deps;
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
   const results = createConversationResults(database);
   const recordings = createRecordings(database);
@@ -127,7 +127,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       socket,
       request,
       carrierSid,
-      engines: engine,
+      engine: engines.of(request).create(),
       results,
       recordings,
       gateway,
@@ -145,7 +145,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
   return {
     async listen() {
-      await engine.warm();
+      await engines.warm();
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(config.media.port, config.media.host, () => {
@@ -168,7 +168,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
       await stopped;
-      await engine.close();
+      await engines.close();
     },
   };
 }

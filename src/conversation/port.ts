@@ -1,15 +1,48 @@
+/** Values to extract from a conversation, by the template's keys. */
+export type ParameterValues = Record<string, string | number | boolean | null>;
+
 /** What an engine needs to know of the call it conducts. */
 export interface EngineCall {
   callId: string;
+  /** As the customer wrote it; `{{name}}` stands for an input parameter. */
   instruction: string;
   voice: string;
   language: string;
   /** Parameters of the request, for the prompt. */
   inputParameters: Record<string, unknown>;
   /** Keys to extract; each value is the default that stands when nothing was said. */
-  outputTemplate: Record<string, string | number | boolean | null>;
+  outputTemplate: ParameterValues;
   direction: 'outbound' | 'inbound';
+  agentName?: string;
+  /** Whether the far end is told at once that it talks with a machine. */
+  disclosesAi: boolean;
+  voicemail: VoicemailPolicy;
+  /** What the engine may call by `sink.tool`, `end_call` and the like included. */
+  tools: readonly ToolDefinition[];
+  /** The call was cut off from its media process and goes on here: no second greeting, one bridging sentence. */
+  resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues };
 }
+
+export interface VoicemailPolicy {
+  action: 'hang_up' | 'leave_message' | 'continue';
+  /** What is said after the tone; `leave_message` only. */
+  message?: string;
+}
+
+export interface ToolDefinition {
+  name: string;
+  description: string;
+  /** JSON Schema of its arguments, an object's. */
+  parameters: Record<string, unknown>;
+}
+
+export interface ToolCall {
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+/** `result` and `error` are for the model to read; neither holds anything that the far end must not hear. */
+export type ToolAnswer = { ok: true; result: unknown } | { ok: false; error: string };
 
 export interface TranscriptTurn {
   speaker: 'agent' | 'caller';
@@ -19,13 +52,33 @@ export interface TranscriptTurn {
   endMs: number;
 }
 
+/** How long the far end waited for an answer: from the end of its words to the first audio of the reply, in ms. */
+export interface TurnLatency {
+  /** When the reply began, from the start of the stream. */
+  atMs: number;
+  totalMs: number;
+  /** Shares of it that are known, by what took them: `recogniser`, `model`, `voice`, `own`. */
+  parts?: Record<string, number>;
+}
+
+/** What the providers behind an engine took for a call. */
+export interface EngineUsage {
+  /** Counts as the providers report them, like `input_tokens`, `speech_seconds`. */
+  units: Record<string, number>;
+  /** What these cost by the configured prices, micro-USD; null when no prices are configured. */
+  costMicros: number | null;
+}
+
 /** Why an engine wants the call to end. */
 export type EngineEnd = 'agent_hangup' | 'silence' | 'voicemail';
 
+export type AnsweredBy = 'human' | 'voicemail' | 'unknown';
+
 export interface EngineResult {
   summary: string;
-  outputParameters: Record<string, string | number | boolean | null>;
-  answeredBy?: 'human' | 'voicemail' | 'unknown';
+  outputParameters: ParameterValues;
+  answeredBy?: AnsweredBy;
+  usage?: EngineUsage;
 }
 
 /**
@@ -49,6 +102,8 @@ export interface Engine {
    * need not do anything.
    */
   onEndingSoon?(secondsLeft: number): void;
+  /** The carrier's own detection heard who answered; the engine may know better by what it hears itself. */
+  onAnsweredBy?(who: AnsweredBy): void;
   /** The call is over; give back what the engine made of it. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;
 }
@@ -62,7 +117,14 @@ export interface EngineSink {
   /** Barge-in: drops everything not yet played. */
   clear(): void;
   transcript(turn: TranscriptTurn): void;
-  metric(name: string, valueMs: number): void;
+  /** What is known so far of the values to extract; kept, so that another media process can go on with it. */
+  values(values: ParameterValues): void;
+  latency(latency: TurnLatency): void;
+  /**
+   * Does what one of the call's tools stands for. Never rejects; takes at most 15 s.
+   * `end_call` lets what is queued be heard first, like `end`.
+   */
+  tool(call: ToolCall): Promise<ToolAnswer>;
   /** Close the line after what is queued has been played. */
   end(reason: EngineEnd): void;
   /** The engine cannot go on: the call ends as media_failed. */

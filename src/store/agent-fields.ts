@@ -1,11 +1,30 @@
 import { z } from 'zod';
 import { ServiceError } from '../domain/errors.js';
+import { ENGINE_NAMES } from '../domain/engines.js';
 import { E164_PATTERN } from '../domain/phone-number.js';
+import { type ConversationSettings, VOICEMAIL_ACTIONS } from './models/agent.js';
 
 const template = z
   .string()
   .max(16_384, 'must have at most 16,384 characters')
   .refine(isTemplate, 'must be a string with a JSON object whose values are null, boolean, number or string');
+
+/** Names that stand for what the service does itself. */
+const OWN_TOOLS = ['end_call', 'send_dtmf', 'transfer_call'];
+
+const httpTool = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'name must be 1 to 64 small letters, digits or _')
+    .refine((name) => !OWN_TOOLS.includes(name), `name must be none of ${OWN_TOOLS.join(', ')}`),
+  description: text(1_000),
+  method: z.enum(['GET', 'POST'], 'method must be GET or POST'),
+  url: z.string().max(2_048).refine(isHttpUrl, 'url must be an http or https URL'),
+  parameters: z
+    .string()
+    .max(8_192)
+    .refine(isObjectSchema, 'parameters must be a JSON Schema of type object, in a string'),
+});
 
 const agentFields = z.object({
   name: text(100),
@@ -21,6 +40,15 @@ const agentFields = z.object({
     .refine(isHttpUrl, 'must be an http or https URL')
     .exactOptional(),
   phoneNumber: z.string().regex(E164_PATTERN, 'must be E.164, like +12025550123').exactOptional(),
+  engine: z.enum(ENGINE_NAMES, `must be one of ${ENGINE_NAMES.join(', ')}`).exactOptional(),
+  aiDisclosure: z.boolean('must be true or false').exactOptional(),
+  voicemailAction: z.enum(VOICEMAIL_ACTIONS, `must be one of ${VOICEMAIL_ACTIONS.join(', ')}`).exactOptional(),
+  voicemailMessage: text(1_000).exactOptional(),
+  transferNumbers: z
+    .array(z.string().regex(E164_PATTERN, 'must hold numbers in E.164, like +12025550123'))
+    .max(20, 'must have at most 20 numbers')
+    .exactOptional(),
+  tools: z.array(httpTool).max(16, 'must have at most 16 tools').exactOptional(),
 });
 
 /** What a customer may say of an agent. */
@@ -32,6 +60,10 @@ const PUBLIC_NAMES: Partial<Record<string, string>> = {
   ringTimeoutSeconds: 'ring_timeout_seconds',
   webhookUrl: 'webhook_url',
   phoneNumber: 'phone_number',
+  aiDisclosure: 'ai_disclosure',
+  voicemailAction: 'voicemail_action',
+  voicemailMessage: 'voicemail_message',
+  transferNumbers: 'transfer_numbers',
 };
 
 /**
@@ -46,6 +78,13 @@ export function checkAgentFields(fields: unknown): AgentFields {
     return `${PUBLIC_NAMES[name] ?? name}: ${message}`;
   });
   throw new ServiceError('MISSING_PARAMS', faults.join('; '));
+}
+
+/** How an agent conducts its conversations; what is not set stays absent. */
+export function conversationSettingsOf(agent: ConversationSettings): ConversationSettings {
+  const { engine, aiDisclosure, voicemailAction, voicemailMessage, transferNumbers, tools } = agent;
+  const settings = { engine, aiDisclosure, voicemailAction, voicemailMessage, transferNumbers, tools };
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }
 
 function text(maxLength: number) {
@@ -63,6 +102,15 @@ function isTemplate(text: string): boolean {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
     return Object.values(value).every((item) => item === null || ['boolean', 'number', 'string'].includes(typeof item));
+  } catch {
+    return false;
+  }
+}
+
+function isObjectSchema(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && 'type' in value && value.type === 'object';
   } catch {
     return false;
   }

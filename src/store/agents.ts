@@ -4,7 +4,7 @@ import { AGENT_ID_PATTERN } from '../domain/ids.js';
 import { updateOf } from './accounts.js';
 import { checkAgentFields, type AgentFields } from './agent-fields.js';
 import type { Database } from './database.js';
-import type { AgentDocument } from './models/agent.js';
+import type { AgentDocument, ConversationSettings } from './models/agent.js';
 
 const DEFAULT_MAX_DURATION_SECONDS = 600;
 const DEFAULT_RING_TIMEOUT_SECONDS = 30;
@@ -13,10 +13,10 @@ const DEFAULT_RING_TIMEOUT_SECONDS = 30;
 export type NewAgent = Pick<AgentFields, 'name' | 'instruction' | 'voice' | 'language'> &
   Partial<AgentFields> & { accountId: string; agentId?: string };
 
-type Optional = 'outputParameters' | 'webhookUrl' | 'phoneNumber';
+type Optional = 'outputParameters' | 'webhookUrl' | 'phoneNumber' | keyof ConversationSettings;
 
 /** Changes of an agent; null removes an optional field, an absent field stays as it is. */
-export type AgentChanges = Partial<Omit<AgentFields, Optional>> & { [name in Optional]?: string | null };
+export type AgentChanges = Partial<Omit<AgentFields, Optional>> & { [name in Optional]?: AgentFields[name] | null };
 
 export type Agents = ReturnType<typeof createAgents>;
 

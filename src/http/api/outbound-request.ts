@@ -8,6 +8,7 @@ import type { Agents } from '../../store/agents.js';
 import type { AgentDocument } from '../../store/models/agent.js';
 import type { AgentSnapshot, CallRequestDocument } from '../../store/models/call-request.js';
 import type { PhoneNumbers } from '../../store/phone-numbers.js';
+import { conversationSettingsOf } from '../../store/agent-fields.js';
 import { checkWebhookUrl } from '../../webhooks/guard.js';
 import type { Principal } from '../context.js';
 
@@ -80,6 +81,7 @@ export async function agentOf(agents: Agents, accountId: string, agentId: string
 export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
   const { _id: agentId, name, instruction, voice, language, outputParameters } = agent;
   return {
+    ...conversationSettingsOf(agent),
     agentId,
     name,
     instruction,

@@ -1,6 +1,33 @@
 import { Schema } from 'mongoose';
 
-export interface AgentDocument {
+/** A request that an agent may make during a call, to a server of the customer's. */
+export interface HttpTool {
+  name: string;
+  description: string;
+  method: 'GET' | 'POST';
+  url: string;
+  /** JSON Schema of the arguments, an object's, in a string. */
+  parameters: string;
+}
+
+export const VOICEMAIL_ACTIONS = ['hang_up', 'leave_message', 'continue'] as const;
+
+/**
+ * How an agent conducts a conversation, beside what it says. Absent: the engine the service is configured with, AI
+ * disclosed, voicemails hung up on, no transfers, no tools.
+ */
+export interface ConversationSettings {
+  engine?: string;
+  aiDisclosure?: boolean;
+  voicemailAction?: (typeof VOICEMAIL_ACTIONS)[number];
+  /** Said after the tone. */
+  voicemailMessage?: string;
+  /** The only numbers that the agent may transfer a call to. */
+  transferNumbers?: string[];
+  tools?: HttpTool[];
+}
+
+export interface AgentDocument extends ConversationSettings {
   _id: string;
   accountId: string;
   name: string;
@@ -19,6 +46,11 @@ export interface AgentDocument {
   archivedAt?: Date;
 }
 
+export const httpToolSchema = new Schema<HttpTool>(
+  { name: String, description: String, method: String, url: String, parameters: String },
+  { _id: false },
+);
+
 export const agentSchema = new Schema<AgentDocument>(
   {
     _id: String,
@@ -32,6 +64,12 @@ export const agentSchema = new Schema<AgentDocument>(
     ringTimeoutSeconds: { type: Number, required: true },
     webhookUrl: String,
     phoneNumber: String,
+    engine: String,
+    aiDisclosure: Boolean,
+    voicemailAction: String,
+    voicemailMessage: String,
+    transferNumbers: { type: [String], default: undefined },
+    tools: { type: [httpToolSchema], default: undefined },
     createdAt: { type: Date, required: true },
     updatedAt: { type: Date, required: true },
     archivedAt: Date,

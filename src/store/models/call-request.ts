@@ -1,9 +1,10 @@
 import { Schema } from 'mongoose';
 import type { Direction } from '../../domain/call-state.js';
 import type { Mode } from '../../domain/ids.js';
+import { httpToolSchema, type ConversationSettings } from './agent.js';
 
 /** The agent as it was when the call was asked for; later edits do not reach a running call. */
-export interface AgentSnapshot {
+export interface AgentSnapshot extends ConversationSettings {
   agentId: string;
   /** Absent for a temporary agent. */
   name?: string;
@@ -45,6 +46,12 @@ const agentSnapshotSchema = new Schema<AgentSnapshot>(
     voice: { type: String, required: true },
     language: { type: String, required: true },
     outputParameters: String,
+    engine: String,
+    aiDisclosure: Boolean,
+    voicemailAction: String,
+    voicemailMessage: String,
+    transferNumbers: { type: [String], default: undefined },
+    tools: { type: [httpToolSchema], default: undefined },
   },
   { _id: false },
 );

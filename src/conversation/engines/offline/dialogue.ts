@@ -130,7 +130,6 @@ export function createDialogue(deps: {
     quietSinceMs = now();
     sink?.transcript({ speaker: 'caller', text: CALLER_TEXT, ...turn });
     if (stopped || leaving || saying !== undefined) return;
-    sink?.metric('end_of_turn', now() - turn.endMs);
     if (!greeted && greetings < 2) return void greet();
     const reply = REPLIES[replies];
     replies += 1;

@@ -1,0 +1,10 @@
+import type { Config } from '../../config.js';
+import type { Logger } from '../../telemetry/logger.js';
+import { createEngines, type Engines } from '../engines.js';
+import { createOfflineEngine } from './offline/index.js';
+
+/** The engines that the configuration names; test calls always have the offline one. */
+export function createConfiguredEngines(_deps: { config: Config; logger: Logger }): Engines {
+  const offline = createOfflineEngine();
+  return createEngines({ byDefault: offline, forTests: offline });
+}
