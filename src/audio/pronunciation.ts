@@ -105,7 +105,7 @@ const LETTER_NAMES: Readonly<Record<string, string>> = {
  */
 export function pronounce(word: string): string {
   const letters = word.replace(/[^a-z]/g, '');
-  if (!/[aeiouy]/.test(letters)) return [...letters].map((letter) => LETTER_NAMES[letter] ?? '').join(' ');
+  if (!/[aeiouy]/.test(letters)) return Array.from(letters, (letter) => LETTER_NAMES[letter] ?? '').join(' ');
   const sounds: string[] = [];
   for (let at = 0; at < letters.length;) {
     const known = SPELLINGS.find(([pattern]) => {

@@ -18,7 +18,7 @@ const command = (word: 'repeat' | 'operator' | 'hello' | 'goodbye') => understoo
 const unclear: Heard = { outcome: 'not understood' };
 
 const hear = (script: Script, ...turns: Heard[]) => turns.map((turn) => script.onHeard(turn).parts.join(' ')).at(-1);
-const press = (script: Script, keys: string) => [...keys].map((key) => script.onKey(key)?.parts.join(' ')).at(-1);
+const press = (script: Script, keys: string) => Array.from(keys, (key) => script.onKey(key)?.parts.join(' ')).at(-1);
 
 describe('questions', () => {
   it('are asked in the words of the keys, by what the default is', () => {
@@ -123,7 +123,7 @@ describe('an interview', () => {
 
   it('goes on with the first question that is not answered', () => {
     const script = interview(TEMPLATE, { is_confirmed: true, orderNumber: '7', size: null });
-    expect(script.again()).toEqual(['Which size: small, medium or large?']);
+    expect(script.bridge()).toEqual(['Sorry, the line broke for a moment.', 'Which size: small, medium or large?']);
     expect(script.values()).toEqual({ is_confirmed: true, orderNumber: '7' });
   });
 

@@ -106,7 +106,7 @@ describe('the offline engine', () => {
   it.concurrent('goes on after a broken line with one sentence and the first open question', async () => {
     const line = connect(await newEngine(), {
       outputTemplate: { agreed: false, size: 'small|large' },
-      resume: { turns: [], values: { agreed: true } },
+      resume: { turns: [{ speaker: 'agent', text: 'Agreed?', startMs: 0, endMs: 900 }], values: { agreed: true } },
     });
     expect(await line.agentTurn()).toBe('Sorry, the line broke for a moment. Which size: small or large?');
     line.say(await speak('Small.'));

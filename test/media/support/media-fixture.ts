@@ -62,7 +62,7 @@ export async function openMediaFixture(
   const running = new Set<string>();
 
   /** A call that was dialed and bound, with its workflow running. */
-  async function placeCall(): Promise<TestCall> {
+  async function placeCall(agent: { outputParameters?: string } = {}): Promise<TestCall> {
     const callId = `call_${encodeCrockford(randomBytes(16))}`;
     const carrierSid = `CA${randomBytes(16).toString('hex')}`;
     await createCallRequests(database).insert({
@@ -77,7 +77,7 @@ export async function openMediaFixture(
         instruction: 'I am calling about your table for two. Please confirm it.',
         voice: 'amber',
         language: 'en-US',
-        outputParameters: '{"confirmed":false,"note":null}',
+        ...agent,
       },
       inputParameters: '{}',
       externalCallId: '',

@@ -1,6 +1,14 @@
 import type { Recogniser } from '../../../audio/recogniser.js';
 import type { FliteVoice } from '../../../audio/flite.js';
-import type { AnsweredBy, Engine, EngineCall, EngineEnd, EngineResult, EngineSink } from '../../port.js';
+import type {
+  AnsweredBy,
+  Engine,
+  EngineCall,
+  EngineEnd,
+  EngineResult,
+  EngineSink,
+  TranscriptTurn,
+} from '../../port.js';
 import { filled } from '../../prompt.js';
 import type { TurnTaking } from '../../turn-taking.js';
 import { voiceNamed } from '../../voices.js';
@@ -17,7 +25,7 @@ import type { Question } from './questions.js';
 import type { Heard, Reply, Script } from './script.js';
 import { createSmallTalk } from './small-talk.js';
 import { summaryOf } from './summary.js';
-import { ARE_YOU_THERE, GREETING_WITHOUT_DISCLOSURE, INTRODUCTION, LINE_BROKE, openingOf } from './lines.js';
+import { ARE_YOU_THERE, GREETING_WITHOUT_DISCLOSURE, INTRODUCTION, openingOf } from './lines.js';
 import { FEW_SECONDS_LEFT, SILENT_GOODBYE, TWENTY_SECONDS_LEFT } from './lines.js';
 
 export interface DialogueTiming {
@@ -115,6 +123,14 @@ export function createDialogue(deps: {
     return say([...introductionOf(call), ...script.opening()], 'greeting', occasion);
   }
 
+  /** Goes on where another process left the talk. */
+  function goOn(turns: readonly TranscriptTurn[]): Promise<void> {
+    greeted = true;
+    spoken = turns.filter(({ speaker }) => speaker === 'agent').length;
+    heard = turns.length - spoken;
+    return say(script.bridge(), 'line');
+  }
+
   async function leave(reason: EngineEnd, parts: readonly string[], occasion?: Occasion): Promise<void> {
     if (leaving) return;
     leaving = true;
@@ -152,10 +168,10 @@ export function createDialogue(deps: {
   }
 
   async function understand(mulaw: Uint8Array): Promise<Heard> {
-    const grammar = greeted || call?.resume !== undefined ? script.grammar() : { kind: 'commands' as const };
-    if (script.grammar() === undefined || grammar === undefined) return { outcome: 'not listened' };
+    const asked = script.grammar();
+    if (asked === undefined) return { outcome: 'not listened' };
     try {
-      return await recogniser.recognise(mulaw, grammar);
+      return await recogniser.recognise(mulaw, greeted ? asked : { kind: 'commands' });
     } catch (error) {
       deps.report(asError(error));
       return { outcome: 'overloaded' };
@@ -260,13 +276,12 @@ export function createDialogue(deps: {
       const voice = voiceNamed(call.voice).flite;
       mouth = createMouth({ speak: (text) => deps.speak(text, voice), sink, now, onFinished: onSaid });
       questions = questionsOf(call.outputTemplate);
-      if (questions.length > 0) script = createInterview(questions, call.resume?.values);
+      const { resume } = call;
+      script = questions.length > 0 ? createInterview(questions, resume?.values) : createSmallTalk(resume?.turns);
       ticking = setInterval(tick, TICK_MS);
       pauseForAnswer();
-      if (call.resume !== undefined) {
-        greeted = true;
-        return reply({ parts: [LINE_BROKE, ...script.again()] });
-      }
+      // Who has heard no line of ours is greeted.
+      if (resume?.turns.some(({ speaker }) => speaker === 'agent')) return goOn(resume.turns);
       if (call.direction === 'outbound') machineEar = createMachineEar();
       await new Promise((resolve) => setTimeout(resolve, timing.greetAfterMs));
       // Who answers with a word gets an answer to it: the greeting comes after their turn.

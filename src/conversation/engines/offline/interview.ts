@@ -8,6 +8,7 @@ import {
   IS_THAT_RIGHT,
   LEFT_OPEN,
   LET_US_TRY_AGAIN,
+  LINE_BROKE,
   NO_OPERATOR,
   NOT_UNDERSTOOD,
   THANKS,
@@ -64,10 +65,15 @@ export function createInterview(questions: readonly Question[], known: Parameter
   }
 
   function readBack(value: Value): readonly string[] {
-    return [I_HEARD, `${[...String(value)].join(', ')}.`, IS_THAT_RIGHT];
+    return [I_HEARD, `${String(value).split('').join(', ')}.`, IS_THAT_RIGHT];
   }
 
   const currentWords = (question: Question) => (unconfirmed === undefined ? question.ask : readBack(unconfirmed));
+
+  function again(): readonly string[] {
+    const question = current();
+    return question === undefined ? [] : currentWords(question);
+  }
 
   function obey(question: Question, command: Extract<Meaning, { kind: 'command' }>['command']): Reply {
     if (command === 'goodbye') return { parts: [GOODBYE], over: 'politely' };
@@ -104,10 +110,8 @@ export function createInterview(questions: readonly Question[], known: Parameter
   return {
     grammar: () => (unconfirmed === undefined ? current()?.grammar : CONFIRMING),
     opening: () => current()?.ask ?? [],
-    again() {
-      const question = current();
-      return question === undefined ? [] : currentWords(question);
-    },
+    again,
+    bridge: () => [LINE_BROKE, ...again()],
 
     onHeard(heard) {
       const question = current();

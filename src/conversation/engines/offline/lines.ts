@@ -13,7 +13,8 @@ export const TWENTY_SECONDS_LEFT = 'We have about twenty seconds left.';
 export const FEW_SECONDS_LEFT = 'We have only a few seconds left.';
 export const SILENT_GOODBYE = 'I cannot hear you, so I will hang up now. Goodbye.';
 export const LINE_BROKE = 'Sorry, the line broke for a moment.';
-export const GO_ON = 'Please go on.';
+/** The same to someone who was not asked anything. */
+export const BRIDGE = `${LINE_BROKE} Please go on.`;
 
 export const THANKS = 'Thank you.';
 export const ALL_ANSWERED = 'Thank you. That is all I need to know. Goodbye.';
@@ -41,7 +42,7 @@ export const FIXED_LINES: ReadonlySet<string> = new Set([
   FEW_SECONDS_LEFT,
   SILENT_GOODBYE,
   LINE_BROKE,
-  GO_ON,
+  BRIDGE,
   THANKS,
   ALL_ANSWERED,
   NOT_UNDERSTOOD,
@@ -59,7 +60,15 @@ export const FIXED_LINES: ReadonlySet<string> = new Set([
 ]);
 
 /** What an answer may begin with: spoken ahead, so that nobody waits for a voice. */
-export const FIRST_LINES: readonly string[] = [INTRODUCTION, THANKS, I_HEARD, NOT_UNDERSTOOD, ...REPLIES];
+export const FIRST_LINES: readonly string[] = [
+  INTRODUCTION,
+  THANKS,
+  I_HEARD,
+  NOT_UNDERSTOOD,
+  LINE_BROKE,
+  BRIDGE,
+  ...REPLIES,
+];
 
 const MAX_OPENING_CHARACTERS = 300;
 

@@ -19,8 +19,10 @@ export interface Script {
   grammar(): Grammar | undefined;
   /** What is said at the beginning, after the greeting. */
   opening(): readonly string[];
-  /** What is said again to someone who is silent, or after the line broke. */
+  /** What is said again to someone who is silent. */
   again(): readonly string[];
+  /** What is said when the line broke and is back. */
+  bridge(): readonly string[];
   onHeard(heard: Heard): Reply;
   /** @returns undefined when more keys are to come */
   onKey(key: string): Reply | undefined;
