@@ -35,7 +35,8 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   let queue: { itemId: string; mulaw: Uint8Array }[] = [];
   let itemsEnded = new Set<string>();
   const playedMs = new Map<string, number>();
-  let speech: Uint8Array[] = [];
+  const speech: Uint8Array[] = [];
+  let isNewSpeech = false;
   let frames = 0;
   let end: (reason: EngineEnd) => void = () => undefined;
 
@@ -47,11 +48,14 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
     /** When each item's first audio was played, and when each clear came. */
     itemsAt: [] as number[],
     clearedAt: [] as number[],
+    /** When the caller's words went over the line. */
+    said: [] as { fromMs: number; toMs: number }[],
     failures: [] as Error[],
     heard: [] as Uint8Array[],
     ended: new Promise<EngineEnd>((resolve) => (end = resolve)),
     isPlaying: () => queue.length > 0 || itemsEnded.size > 0,
     say(mulaw: Uint8Array): void {
+      isNewSpeech = true;
       for (let at = 0; at < mulaw.length; at += FRAME_BYTES) {
         const frame = new Uint8Array(SILENCE);
         frame.set(mulaw.subarray(at, at + FRAME_BYTES));
@@ -73,6 +77,13 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   };
   let told = 0;
 
+  function noteSpeech(): void {
+    const last = line.said.at(-1);
+    if (isNewSpeech || last === undefined) line.said.push({ fromMs: now(), toMs: now() + FRAME_MS });
+    else last.toMs = now() + FRAME_MS;
+    isNewSpeech = false;
+  }
+
   function play(): void {
     const head = queue[0];
     if (head === undefined) {
@@ -93,7 +104,9 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
 
   const ticking = setInterval(() => {
     for (; frames * FRAME_MS <= now(); frames++) {
-      engine.onCallerAudio(speech.shift() ?? SILENCE, frames * FRAME_MS);
+      const words = speech.shift();
+      if (words !== undefined) noteSpeech();
+      engine.onCallerAudio(words ?? SILENCE, frames * FRAME_MS);
       play();
     }
   }, FRAME_MS / 2);

@@ -1,4 +1,4 @@
-import { MULAW_SILENCE } from '../../src/audio/mulaw.js';
+import { decodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
 import type { Meaning } from '../../src/audio/grammar.js';
 
 export const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
@@ -20,4 +20,14 @@ export function brief(meaning: Meaning | undefined): string {
     case undefined:
       return 'nothing';
   }
+}
+
+/** Quieter samples are no voice. */
+const VOICE = 500;
+
+/** An utterance from its first voice to its last. */
+export function withoutSilence(mulaw: Uint8Array): Uint8Array {
+  const pcm = decodeMulaw(mulaw);
+  const isVoice = (sample: number) => Math.abs(sample) > VOICE;
+  return mulaw.subarray(Math.max(0, pcm.findIndex(isVoice)), pcm.findLastIndex(isVoice) + 1);
 }
