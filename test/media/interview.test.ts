@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { createSynthesizer } from '../../src/audio/flite.js';
+import type { Grammar } from '../../src/audio/grammar.js';
 import { encodeMulaw } from '../../src/audio/mulaw.js';
 import { createRecogniser } from '../../src/audio/recogniser.js';
 import { brief } from '../support/spoken';
@@ -20,7 +21,12 @@ describe('an agent that has something to find out', () => {
     await Promise.all([synthesizer.close(), recogniser.close()]);
   });
 
-  it('asks, understands and records so that the recording can be understood again', async () => {
+  async function meaning(mulaw: Uint8Array, grammar: Grammar): Promise<string> {
+    const heard = await recogniser.recognise(mulaw, grammar);
+    return brief(heard.outcome === 'understood' ? heard.meaning : undefined);
+  }
+
+  it('asks, understands and records both sides so that they can be understood again', async () => {
     const call = await media.placeCall({ outputParameters: TEMPLATE });
     const line = await media.openLine(call);
     const turns = async () => (await media.results.find(call.callId))?.turns ?? [];
@@ -51,20 +57,24 @@ describe('an agent that has something to find out', () => {
       'agent: Thank you. That is all I need to know. Goodbye.',
     ]);
 
-    const spoken = result?.turns[3];
+    const [, , , spoken, readBack] = result?.turns ?? [];
     const recording = await media.recordings.read(call.callId);
-    if (recording === null || spoken === undefined) throw new Error('there is no recording');
+    if (recording === null || spoken === undefined || readBack === undefined) throw new Error('there is no recording');
     const wav = await buffer(recording.stream);
-    const heard = await recogniser.recognise(callerBetween(wav, spoken.startMs - 300, spoken.endMs + 300), {
-      kind: 'digits',
-    });
-    expect(heard.outcome === 'understood' && brief(heard.meaning)).toBe('4152');
+    const caller = between(wav, 'left', spoken.startMs - 300, spoken.endMs + 300);
+    expect(await meaning(caller, { kind: 'digits' })).toBe('4152');
+    const agent = between(wav, 'right', readBack.startMs - 300, readBack.endMs + 300);
+    const readBacks = ['4153', '7152', '4152', '4192', '415'].map((digits) => `I heard ${digits}. Is that right?`);
+    expect(await meaning(agent, { kind: 'choices', choices: readBacks })).toBe('choice 2');
+    // Each side is on its own track only.
+    expect(await meaning(between(wav, 'right', spoken.startMs, spoken.endMs), { kind: 'digits' })).toBe('nothing');
   }, 120_000);
 });
 
-/** The caller's track of a stereo recording between two times, as mu-law. */
-function callerBetween(wav: Buffer, fromMs: number, toMs: number): Uint8Array {
+/** One side of a stereo recording between two times, as mu-law. */
+function between(wav: Buffer, side: 'left' | 'right', fromMs: number, toMs: number): Uint8Array {
   const from = Math.max(0, fromMs) * 8;
   const to = Math.min(toMs * 8, (wav.length - 44) / 4);
-  return encodeMulaw(Int16Array.from({ length: to - from }, (_, i) => wav.readInt16LE(44 + (from + i) * 4)));
+  const at = side === 'left' ? 44 : 46;
+  return encodeMulaw(Int16Array.from({ length: to - from }, (_, i) => wav.readInt16LE(at + (from + i) * 4)));
 }
