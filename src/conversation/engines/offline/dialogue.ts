@@ -1,3 +1,4 @@
+import type { Grammar } from '../../../audio/grammar.js';
 import type { Recogniser } from '../../../audio/recogniser.js';
 import type { FliteVoice } from '../../../audio/flite.js';
 import type {
@@ -15,6 +16,7 @@ import { voiceNamed } from '../../voices.js';
 import { within } from '../../within.js';
 import { createEar } from './ear.js';
 import type { EndedTurn } from './ear.js';
+import { createHearing } from './hearing.js';
 import { createInterview } from './interview.js';
 import { createMachineEar } from './machine-ear.js';
 import type { MachineEar, MachineSign } from './machine-ear.js';
@@ -67,6 +69,7 @@ const LAST_WORDS_MS = 2_000;
 /** Stands in the transcript for words that were not understood. */
 const UNKNOWN_WORDS = '(speech)';
 const KEY_MS = 100;
+const BEFORE_GREETING: Grammar = { kind: 'commands' };
 
 /**
  * One call of the offline engine: greets by the instruction's first sentence and asks for what the output template names,
@@ -85,6 +88,7 @@ export function createDialogue(deps: {
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const ear = createEar({ turnTaking, now });
+  const hearing = createHearing({ recogniser, report: deps.report });
   let call: EngineCall | undefined;
   let sink: EngineSink | undefined;
   let mouth: Mouth | undefined;
@@ -167,15 +171,10 @@ export function createDialogue(deps: {
     }
   }
 
-  async function understand(mulaw: Uint8Array): Promise<Heard> {
+  /** What is listened for: before the greeting was heard, no answer can be one. */
+  function grammarNow(): Grammar | undefined {
     const asked = script.grammar();
-    if (asked === undefined) return { outcome: 'not listened' };
-    try {
-      return await recogniser.recognise(mulaw, greeted ? asked : { kind: 'commands' });
-    } catch (error) {
-      deps.report(asError(error));
-      return { outcome: 'overloaded' };
-    }
+    return asked === undefined || greeted ? asked : BEFORE_GREETING;
   }
 
   function onCallerTurn(turn: EndedTurn): void {
@@ -184,7 +183,7 @@ export function createDialogue(deps: {
     quietSinceMs = now();
     const endedAtMs = now();
     listening = listening.then(async () => {
-      const outcome = await understand(turn.mulaw);
+      const outcome = await hearing.understand(turn, grammarNow());
       const recognisedInMs = now() - endedAtMs;
       const text = outcome.outcome === 'understood' ? outcome.text : UNKNOWN_WORDS;
       sink?.transcript({ speaker: 'caller', text, startMs: turn.startMs, endMs: turn.endMs });
@@ -290,7 +289,8 @@ export function createDialogue(deps: {
 
     onCallerAudio(frame, timestampMs) {
       if (stopped) return;
-      const { voiceMs, ended } = ear.push(frame, timestampMs);
+      const { voiceMs, ended, pausing } = ear.push(frame, timestampMs);
+      if (pausing !== undefined && !isSilentNow()) hearing.understandAhead(pausing, grammarNow());
       if (voiceMs > 0) quietSinceMs = now();
       const saying = mouth?.saying();
       if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving) mouth?.hush();
