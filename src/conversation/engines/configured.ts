@@ -9,7 +9,8 @@ import { createPipelineEngine } from './pipeline/index.js';
 /** The engines that the configuration names; test calls always have the offline one. */
 export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
   const { byDefault, prices, openaiRealtime, pipeline } = config.engines;
-  const offline = createOfflineEngine();
+  const report = (error: Error) => logger.warn({ err: error }, 'the offline engine had a fault and went on');
+  const offline = createOfflineEngine({ report });
   const more: EngineFactory[] = [];
   if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, prices, logger }));
   if (pipeline !== undefined) more.push(createPipelineEngine({ settings: pipeline, prices, logger }));

@@ -34,7 +34,6 @@ export function createTestCalls({ database, client }: { database: Database; clie
         instruction: 'I am calling about your table for two. Please confirm it.',
         voice: 'amber',
         language: 'en-US',
-        outputParameters: '{"confirmed":false,"note":null}',
         ...changes.agent,
       },
       inputParameters: '{}',
