@@ -1,4 +1,5 @@
 import { offeredEngineNames, parseConfig } from '../../src/config.js';
+import { refuseEngine } from '../../src/store/agent-rules.js';
 
 const TWILIO = {
   CARRIER: 'twilio',
@@ -42,5 +43,22 @@ describe('the engine of live calls', () => {
   it('must have the default voice and speak the default language with it', () => {
     expect(() => parseConfig({ DEFAULT_VOICE: 'jade' })).toThrow(/DEFAULT_VOICE.*no voice jade/);
     expect(() => parseConfig({ DEFAULT_LANGUAGE: 'de-DE' })).toThrow(/DEFAULT_LANGUAGE.*does not speak de-DE/);
+  });
+});
+
+describe('the engine that an agent names', () => {
+  const policy = parseConfig({ ...TWILIO, ENGINE: 'openai-realtime', OPENAI_API_KEY: 'k' });
+
+  it('conducts its live calls when it is offered; no name is the configured one', () => {
+    expect(() => refuseEngine('openai-realtime', policy)).not.toThrow();
+    expect(() => refuseEngine(undefined, policy)).not.toThrow();
+    expect(() => refuseEngine('offline-demo', parseConfig({}))).not.toThrow();
+  });
+
+  it('is refused on Twilio when it is the demo, and anywhere when it is not configured', () => {
+    expect(() => refuseEngine('offline-demo', policy)).toThrow(
+      /^engine: offline-demo is a demonstration.*openai-realtime/,
+    );
+    expect(() => refuseEngine('pipeline', policy)).toThrow(/^engine: pipeline is not configured/);
   });
 });
