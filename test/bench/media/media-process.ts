@@ -1,13 +1,23 @@
-import { createCallGateway } from '../../../src/calls/gateway.js';
-import { parseConfig } from '../../../src/config.js';
-import { createEngines } from '../../../src/conversation/engines.js';
-import { createMediaServer } from '../../../src/conversation/media-server.js';
-import { openDatabase } from '../../../src/store/database.js';
-import { createLogger } from '../../../src/telemetry/logger.js';
+import { join } from 'node:path';
+import type { createCallGateway as CreateCallGateway } from '../../../src/calls/gateway.js';
+import type { parseConfig as ParseConfig } from '../../../src/config.js';
+import type { createEngines as CreateEngines } from '../../../src/conversation/engines.js';
+import type { createMediaServer as CreateMediaServer } from '../../../src/conversation/media-server.js';
+import type { openDatabase as OpenDatabase } from '../../../src/store/database.js';
+import type { createLogger as CreateLogger } from '../../../src/telemetry/logger.js';
 import { serveFigures } from './process-figures.js';
 import { createToneEngine } from './tone-engine.js';
 
-/** One media process as it runs in production, but for its engine. */
+/** What runs in production: a loader of TypeScript would make other code of it. */
+const built = (module: string): unknown => require(join(__dirname, '..', '..', '..', 'dist', 'src', module));
+const { createCallGateway } = built('calls/gateway.js') as { createCallGateway: typeof CreateCallGateway };
+const { parseConfig } = built('config.js') as { parseConfig: typeof ParseConfig };
+const { createEngines } = built('conversation/engines.js') as { createEngines: typeof CreateEngines };
+const { createMediaServer } = built('conversation/media-server.js') as { createMediaServer: typeof CreateMediaServer };
+const { openDatabase } = built('store/database.js') as { openDatabase: typeof OpenDatabase };
+const { createLogger } = built('telemetry/logger.js') as { createLogger: typeof CreateLogger };
+
+/** One media process as it is built, but for its engine. */
 async function main(): Promise<void> {
   const config = parseConfig(process.env);
   const heardMs: number[] = [];
