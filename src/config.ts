@@ -83,7 +83,9 @@ const environment = z.object({
     )
     .default(''),
   OPENAI_API_KEY: z.string().min(1).optional(),
-  OPENAI_BASE_URL: url.default('https://api.openai.com/v1'),
+  OPENAI_BASE_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an address with http or https' })
+    .default('https://api.openai.com/v1'),
   OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime'),
   OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-4o-mini-transcribe'),
   OPENAI_CONCLUSION_MODEL: z.string().min(1).default('gpt-4.1-mini'),
