@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
 import { voiceFault } from '../domain/voices.js';
 
-const url = z.url();
+const url = z.url({ protocol: /^https?$/, error: 'must be an address with http or https' });
 const socketUrl = z.url({ protocol: /^wss?$/ });
 
 /** The settings of the engines, from the environment. */
@@ -32,7 +32,7 @@ export const engineVariables = {
   TTS_PROVIDER: z.enum(['elevenlabs', 'openai']).default('elevenlabs'),
   ELEVENLABS_API_KEY: z.string().min(1).optional(),
   TTS_API_KEY: z.string().min(1).optional(),
-  TTS_BASE_URL: url.optional(),
+  TTS_BASE_URL: z.url().optional(),
   TTS_MODEL: z.string().min(1).optional(),
   TTS_VOICES: z
     .string()

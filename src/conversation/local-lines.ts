@@ -1,5 +1,5 @@
 import { createSynthesizer, type FliteVoice } from '../audio/flite.js';
-import { VOICES, voiceNamed } from './voices.js';
+import { voiceNamed } from './voices.js';
 
 /** What is said by offline speech when a provider is slow or away. */
 export const ONE_MOMENT = 'One moment, please.';
@@ -10,8 +10,10 @@ const LINES = [ONE_MOMENT, SORRY, SILENT_GOODBYE] as const;
 export type LocalLine = (typeof LINES)[number];
 
 export interface LocalLines {
-  /** Speaks all of them once, in every voice, so that none has to be made when everything else fails. */
+  /** Speaks all of them once in the default voice. */
   warm(): Promise<void>;
+  /** The same in the voice of a call that begins, so that none has to be made when everything else fails. */
+  prepare(voice: string): void;
   /** @returns 8 kHz mu-law, in the offline voice that stands for the customer's choice; English only */
   audioOf(line: LocalLine, voice: string): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -34,7 +36,12 @@ export function createLocalLines(): LocalLines {
 
   return {
     async warm() {
-      await Promise.all(VOICES.flatMap(({ flite }) => LINES.map((line) => audioOf(line, flite))));
+      // One after the other: the synthesizer's patience is for one sentence.
+      for (const line of LINES) await audioOf(line, voiceNamed('').flite);
+    },
+    prepare(voice) {
+      // What cannot be made now is tried again when it is needed, and told then.
+      for (const line of LINES) audioOf(line, voiceNamed(voice).flite).catch(() => undefined);
     },
     audioOf: (line, voice) => audioOf(line, voiceNamed(voice).flite),
     close: () => synthesizer.close(),

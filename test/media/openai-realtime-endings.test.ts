@@ -95,14 +95,17 @@ describe('an answering machine', () => {
   });
 
   it('gets the message once it is quiet, and is not answered', async () => {
-    const message = 'Please call the clinic back.';
-    call = await placeRealtimeCall({ call: { voicemail: { action: 'leave_message', message } }, script: [machine] });
+    const message = 'Please call the clinic back, {{name}}.';
+    call = await placeRealtimeCall({
+      call: { voicemail: { action: 'leave_message', message }, inputParameters: { name: 'Ada' } },
+      script: [machine],
+    });
     await call.greeted();
     call.line.say(await call.speech(MAILBOX));
     await eventually(() => call.sent('response.create').length > 1, ANSWER_MS);
     expect(call.line.callerSpeaks()).toBe(false);
     const told = call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
-    expect(told.at(-1)).toContain(`⟦${message}⟧`);
+    expect(told.at(-1)).toContain('⟦Please call the clinic back, Ada.⟧');
     await eventually(() => call.line.ended !== undefined, ANSWER_MS);
     expect(call.line.ended).toBe('voicemail');
     await call.line.hangUp();

@@ -8,6 +8,7 @@ describe('the settings of engines', () => {
   it('refuse at start-up a default engine whose key is missing', () => {
     expect(() => parseConfig({ ENGINE: 'openai-realtime' })).toThrow('ENGINE=openai-realtime needs OPENAI_API_KEY.');
     expect(() => parseConfig({ ENGINE: 'openai' })).toThrow(/ENGINE/);
+    expect(() => parseConfig({ OPENAI_BASE_URL: 'wss://api.openai.com' })).toThrow(/OPENAI_BASE_URL.*http/);
   });
 
   it('tell which engines live calls can be conducted by', () => {

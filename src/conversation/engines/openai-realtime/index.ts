@@ -43,9 +43,8 @@ function engineOf(deps: TalkDeps): Engine {
   return {
     name: OPENAI_REALTIME,
     capabilities: { freeForm: true, dtmf: true, languages: LANGUAGES },
-    start(call, sink) {
+    async start(call, sink) {
       talk = beginTalk(deps, call, sink);
-      return Promise.resolve();
     },
     onCallerAudio: (frame, timestampMs) => talk?.hear(frame, timestampMs),
     onDtmf: (digit) => talk?.onDtmf(digit),

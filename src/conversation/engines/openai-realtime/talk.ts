@@ -309,6 +309,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
 
   const ticking = setInterval(tick, TICK_MS);
   link.dial();
+  deps.lines.prepare(call.voice);
 
   return {
     hear(frame: Uint8Array, timestampMs: number): void {

@@ -1,4 +1,5 @@
 import type { AnsweredBy, EngineCall } from '../../port.js';
+import { filled } from '../../prompt.js';
 import { watchesForMachines } from './session-settings.js';
 
 /** After so much quiet the machine's greeting and its tone are taken to be over, ms. */
@@ -51,7 +52,7 @@ export function createVoicemail(deps: {
       deps.onSpeak(
         message === undefined
           ? 'The mailbox records now. Say in two sentences who calls and why, then goodbye. Do not wait for an answer.'
-          : `The mailbox records now. Say exactly the following and nothing else: ⟦${message.replace(/[⟦⟧]/g, '')}⟧`,
+          : `The mailbox records now. Say exactly the following and nothing else: ⟦${filled(message, call.inputParameters).replace(/[⟦⟧]/g, '')}⟧`,
       );
     },
 
