@@ -39,6 +39,8 @@ export interface DialogueTiming {
   endAfterMs: number;
   /** So long after the last key, the digits are complete. */
   keysPauseMs: number;
+  /** After the agent's goodbye, the far end may hang up first for so long. */
+  lingerMs: number;
   /** How long a far end that said goodbye may take to hang up. */
   hangUpWithinMs: number;
   /** How long a beep is waited for after a machine's greeting. */
@@ -50,6 +52,7 @@ export const DIALOGUE_TIMING: DialogueTiming = {
   promptAfterMs: 10_000,
   endAfterMs: 30_000,
   keysPauseMs: 3_000,
+  lingerMs: 1_500,
   hangUpWithinMs: 4_000,
   beepWithinMs: 4_000,
 };
@@ -63,6 +66,8 @@ const GREETING_HEARD_MS = 2_000;
 const ABOUT_TWENTY_SECONDS = 14;
 /** A caller who goes on speaking is told of the end all the same after this time. */
 const NOTICE_PATIENCE_MS = 4_000;
+/** Nobody is cut off in a last sentence, if it is short. */
+const LAST_SENTENCE_MS = 4_000;
 const TICK_MS = 200;
 /** What may still be understood of the last words when the call is over. */
 const LAST_WORDS_MS = 2_000;
@@ -106,7 +111,8 @@ export function createDialogue(deps: {
   let answeredBy: AnsweredBy = 'unknown';
   /** Nothing is said but the message, and that after a beep or at this time. */
   let messageAtMs: number | undefined;
-  let hangUpAtMs: number | undefined;
+  /** Goodbye is said: the far end may hang up first, until then. */
+  let farewell: { waitMs: number; untilMs?: number } | undefined;
   let keyed: { keys: string; startMs: number; endMs: number } | undefined;
   /** What is left to be said of the end that is forced. */
   let notice: { endsAtMs: number; sinceMs: number } | undefined;
@@ -135,10 +141,10 @@ export function createDialogue(deps: {
     return say(script.bridge(), 'line');
   }
 
-  async function leave(reason: EngineEnd, parts: readonly string[], occasion?: Occasion): Promise<void> {
+  async function leave(reason: EngineEnd, parts: readonly string[]): Promise<void> {
     if (leaving) return;
     leaving = true;
-    await say(parts, 'line', occasion);
+    await say(parts, 'line');
     if (!stopped) sink?.end(reason);
   }
 
@@ -146,13 +152,13 @@ export function createDialogue(deps: {
     if (kind === 'greeting' && (complete || playedMs >= GREETING_HEARD_MS)) greeted = true;
     if (kind !== 'prompt') quietSinceMs = now();
     if (playedMs > 0) spoken += 1;
+    if (farewell !== undefined) farewell.untilMs = now() + farewell.waitMs;
   }
 
   async function reply({ parts, over }: Reply, occasion?: Occasion): Promise<void> {
     sink?.values(script.values());
     if (isSilentNow()) return;
-    if (over === 'now') return leave('agent_hangup', parts, occasion);
-    if (over === 'politely') hangUpAtMs = now() + timing.hangUpWithinMs;
+    if (over !== undefined) farewell = { waitMs: over === 'agent' ? timing.lingerMs : timing.hangUpWithinMs };
     const saying = say(parts, 'line', occasion);
     pauseForAnswer();
     for (const text of script.upcoming()) void makeReady(text);
@@ -205,7 +211,7 @@ export function createDialogue(deps: {
       if (outcome.outcome === 'understood' && greeted) script.onHeard(outcome);
       return;
     }
-    if (isSilentNow() || hangUpAtMs !== undefined || mouth?.saying() !== undefined) return;
+    if (isSilentNow() || farewell !== undefined || mouth?.saying() !== undefined) return;
     if (!greeted && greetings < 2) return void greet(occasion);
     void reply(script.onHeard(outcome), occasion);
   }
@@ -253,7 +259,11 @@ export function createDialogue(deps: {
       if (!callerSpeaks && now() >= messageAtMs) leaveMessage();
       return;
     }
-    if (hangUpAtMs !== undefined && now() >= hangUpAtMs) return void leave('agent_hangup', []);
+    if (farewell !== undefined) {
+      const untilMs = (farewell.untilMs ?? Infinity) + (callerSpeaks ? LAST_SENTENCE_MS : 0);
+      if (now() >= untilMs) void leave('agent_hangup', []);
+      return;
+    }
     if (keyed !== undefined && now() - keyed.endMs >= timing.keysPauseMs) return endKeys(script.onKeysPaused());
     if (notice !== undefined && (!callerSpeaks || now() - notice.sinceMs >= NOTICE_PATIENCE_MS)) return tellOfEnd();
     if (callerSpeaks) return;
@@ -293,7 +303,7 @@ export function createDialogue(deps: {
       if (pausing !== undefined && !isSilentNow()) hearing.understandAhead(pausing, grammarNow());
       if (voiceMs > 0) quietSinceMs = now();
       const saying = mouth?.saying();
-      if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving) mouth?.hush();
+      if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving && !farewell) mouth?.hush();
       const sign = machineEar?.push(frame, timestampMs, ended);
       if (sign !== undefined) onMachine(sign);
       if (ended !== undefined) onCallerTurn(ended);
@@ -302,7 +312,7 @@ export function createDialogue(deps: {
     onDtmf(digit) {
       quietSinceMs = now();
       prompted = false;
-      if (isSilentNow() || questions.length === 0) return;
+      if (isSilentNow() || farewell !== undefined || questions.length === 0) return;
       person();
       mouth?.hush();
       const endMs = Math.round(now());
