@@ -20,6 +20,8 @@ import { createConversationActivities } from './conversation.js';
 import { createExtensionActivities } from './extension.js';
 import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
+import { createRecordings } from '../src/store/recordings.js';
+import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
 import { createWebhookActivities } from './webhooks.js';
 
@@ -44,6 +46,7 @@ export function createActivities(deps: {
     projection: createCallProjection(database),
     requests: createCallRequests(database),
     results: createConversationResults(database),
+    recordings: createRecordings(database),
   };
   return {
     ...createMoneyActivities(stores),
@@ -51,6 +54,7 @@ export function createActivities(deps: {
     ...createPacingActivities({ ...stores, config }),
     ...createCarrierActivities({ ...stores, config, carriers }),
     ...createConversationActivities(stores),
+    ...createRecordingActivities({ ...stores, logger, retentionDays: config.recordings.retentionDays }),
     ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
     ...createReconciliationActivities({
       ...stores,

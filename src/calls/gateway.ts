@@ -15,6 +15,7 @@ import {
   CARRIER_SIGNAL,
   HANG_UP_SIGNAL,
   MEDIA_SIGNAL,
+  RECONNECT_UPDATE,
   RESERVED_UPDATE,
   RESERVED_UPDATE_ID,
 } from '../domain/signals.js';
@@ -24,8 +25,10 @@ import type {
   CarrierSignal,
   HangUpSignal,
   MediaSignal,
+  ReconnectRequest,
   ReservationAnswer,
 } from '../domain/signals.js';
+import type { ReconnectAnswer } from '../domain/resumption.js';
 import type { SearchAttributeName } from '../domain/search-attributes.js';
 
 /** Thrown when Temporal is away or did not answer in time; the client may ask again. */
@@ -45,6 +48,13 @@ export interface CallGateway {
   signalCarrier(callId: string, signal: CarrierSignal, requestId: string): Promise<boolean>;
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
   hangUp(callId: string, signal: HangUpSignal): Promise<boolean>;
+  /**
+   * Asks whether a call that lost its stream gets another one. A request with an update id that was used before gets the
+   * first answer again; a call that is over or unknown is to be hung up.
+   * @param deadline ms since the epoch by which an answer must be there
+   * @throws CallServiceUnavailable
+   */
+  reconnect(callId: string, request: ReconnectRequest, updateId: string, deadline: number): Promise<ReconnectAnswer>;
   /** @throws CallServiceUnavailable when Temporal does not answer */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
@@ -109,6 +119,18 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
     signalCarrier: (callId, payload, requestId) => signal(callId, CARRIER_SIGNAL, payload, requestId),
     signalMedia: (callId, payload, requestId) => signal(callId, MEDIA_SIGNAL, payload, requestId),
     hangUp: (callId, payload) => signal(callId, HANG_UP_SIGNAL, payload),
+
+    async reconnect(callId, request, updateId, deadline) {
+      const run = client.workflow.getHandle(callId);
+      try {
+        return await client.withDeadline(deadline, () =>
+          run.executeUpdate<ReconnectAnswer, [ReconnectRequest]>(RECONNECT_UPDATE, { args: [request], updateId }),
+        );
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return { decision: 'hang_up', why: 'over' };
+        throw unavailable(error);
+      }
+    },
 
     async checkHealth() {
       try {

@@ -1,5 +1,5 @@
 import { decodeMulaw } from '../audio/mulaw.js';
-import type { VoiceActivityDetector } from './voice-activity.js';
+import type { VoiceActivityDetector } from '../audio/voice-activity.js';
 
 const FRAME_MS = 20;
 /**

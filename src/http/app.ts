@@ -21,6 +21,8 @@ import { createInboundCall } from './api/inbound-call.js';
 import { createOutboundCall } from './api/outbound-call.js';
 import { createReadRecording } from './api/recording.js';
 import { createStatementRoutes } from './api/statements.js';
+import { createVoiceRoutes } from './api/voices.js';
+import { createNoteAnsweredBy } from './carrier/answered-by.js';
 import { createContinueAfterStream } from './carrier/after-stream.js';
 import { createCarrierStatus } from './carrier/status.js';
 import { createAnswerOutboundCall } from './carrier/twiml.js';
@@ -63,12 +65,12 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
 }
 
 function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
-  const { database } = deps;
+  const { config, database } = deps;
   const shared = {
     ...deps,
     authenticator,
     accounts: createAccounts(database),
-    agents: createAgents(database),
+    agents: createAgents(database, config),
     phoneNumbers: createPhoneNumbers(database),
     requests: createCallRequests(database),
     queries: createCallQueries(database),
@@ -85,9 +87,11 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
   const status = createCarrierStatus(shared);
   const answerOutboundCall = createAnswerOutboundCall(shared);
   const continueAfterStream = createContinueAfterStream(shared);
+  const noteAnsweredBy = createNoteAnsweredBy(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
   const statements = createStatementRoutes(shared);
+  const voices = createVoiceRoutes(shared);
   const receivePayment = createPaymentWebhook(shared);
   return {
     key: {
@@ -97,11 +101,14 @@ function createHandlers(deps: AppDeps, authenticator: Authenticator): Handlers {
       readBalance: (ctx, principal) => statements.balance(ctx, principal),
       readLedger: (ctx, principal) => statements.ledger(ctx, principal),
       readUsage: (ctx, principal) => statements.usage(ctx, principal),
+      listVoices: (ctx) => voices.voices(ctx),
+      listLanguages: (ctx) => voices.languages(ctx),
     },
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
       reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
+      reportAnsweredBy: (ctx, params) => noteAnsweredBy(ctx, params['call_id'] ?? ''),
       reportInboundStatus: (ctx) => status.inbound(ctx),
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },

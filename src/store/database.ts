@@ -1,4 +1,5 @@
 import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
+import { accountFreezeSchema } from './models/account-freeze.js';
 import { accountSchema } from './models/account.js';
 import { agentSchema } from './models/agent.js';
 import { apiKeySchema } from './models/api-key.js';
@@ -13,6 +14,7 @@ import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/le
 import { paymentSchema } from './models/payment.js';
 import { phoneNumberSchema } from './models/phone-number.js';
 import { rateLimitSchema } from './models/rate-limit.js';
+import { recordingFileSchema } from './models/recording.js';
 import { checkSchema, cursorSchema, findingSchema } from './models/reconciliation.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
 
@@ -67,6 +69,7 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
 function modelsOn(connection: Connection) {
   return {
     accounts: connection.model('Account', accountSchema),
+    accountFreezes: connection.model('AccountFreeze', accountFreezeSchema),
     agents: connection.model('Agent', agentSchema),
     apiKeys: connection.model('ApiKey', apiKeySchema),
     phoneNumbers: connection.model('PhoneNumber', phoneNumberSchema),
@@ -83,6 +86,7 @@ function modelsOn(connection: Connection) {
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),
     leases: connection.model('Lease', leaseSchema),
     payments: connection.model('Payment', paymentSchema),
+    recordingFiles: connection.model('RecordingFile', recordingFileSchema),
     rateLimits: connection.model('RateLimit', rateLimitSchema),
     reconciliationChecks: connection.model('ReconciliationCheck', checkSchema),
     reconciliationCursors: connection.model('ReconciliationCursor', cursorSchema),

@@ -1,5 +1,6 @@
 import type { Config } from '../config.js';
 import { completionEventId } from '../domain/ids.js';
+import { USER_AGENT } from '../egress/user-agent.js';
 import { createCallProjection } from '../store/projection.js';
 import { createCallRequests } from '../store/call-requests.js';
 import type { Database } from '../store/database.js';
@@ -10,7 +11,6 @@ import type { Logger } from '../telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
 import { MAX_ATTEMPTS, nextStep, waitAfter } from './schedule.js';
-import { USER_AGENT } from './user-agent.js';
 
 export type WebhookAttemptResult =
   | { result: 'delivered' }

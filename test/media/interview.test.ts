@@ -27,7 +27,7 @@ describe('an agent that has something to find out', () => {
   }
 
   it('asks, understands and records both sides so that they can be understood again', async () => {
-    const call = await media.placeCall({ outputParameters: TEMPLATE });
+    const call = await media.placeCall({ agent: { outputParameters: TEMPLATE } });
     const line = await media.openLine(call);
     const turns = async () => (await media.results.find(call.callId))?.turns ?? [];
     for (const [index, answer] of ['Yes.', 'Four one five two.', 'Yes, that is right.', 'Large.'].entries()) {

@@ -2,7 +2,7 @@ import { createSynthesizer } from '../../../audio/flite.js';
 import { createRecogniser } from '../../../audio/recogniser.js';
 import type { EngineFactory } from '../../port.js';
 import { createTurnTaking } from '../../turn-taking.js';
-import { loadVoiceActivity } from '../../voice-activity.js';
+import { loadVoiceActivity } from '../../../audio/voice-activity.js';
 import { voiceNamed } from '../../voices.js';
 import { createDialogue, DIALOGUE_TIMING } from './dialogue.js';
 import type { DialogueTiming } from './dialogue.js';
