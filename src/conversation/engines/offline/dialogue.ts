@@ -1,4 +1,4 @@
-import type { Grammar } from '../../../audio/grammar.js';
+import type { Grammar, Meaning } from '../../../audio/grammar.js';
 import type { Recogniser } from '../../../audio/recogniser.js';
 import type { FliteVoice } from '../../../audio/flite.js';
 import type {
@@ -105,6 +105,8 @@ export function createDialogue(deps: {
   let leaving = false;
   let greetings = 0;
   let greeted = false;
+  /** A bridging sentence takes the greeting's place. */
+  let bridges = false;
   let spoken = 0;
   let heard = 0;
   let prompted = false;
@@ -130,15 +132,15 @@ export function createDialogue(deps: {
   function greet(occasion?: Occasion): Promise<void> {
     if (call === undefined) return Promise.resolve();
     greetings += 1;
-    return say([...introductionOf(call), ...script.opening()], 'greeting', occasion);
+    const parts = bridges ? script.bridge() : [...introductionOf(call), ...script.opening()];
+    return say(parts, 'greeting', occasion);
   }
 
-  /** Goes on where another process left the talk. */
-  function goOn(turns: readonly TranscriptTurn[]): Promise<void> {
-    greeted = true;
+  /** Takes up the talk where another process left it. Who has heard no line to its end is greeted. */
+  function takeUp(turns: readonly TranscriptTurn[]): void {
     spoken = turns.filter(({ speaker }) => speaker === 'agent').length;
     heard = turns.length - spoken;
-    return say(script.bridge(), 'line');
+    bridges = spoken > 0;
   }
 
   async function leave(reason: EngineEnd, parts: readonly string[]): Promise<void> {
@@ -193,7 +195,7 @@ export function createDialogue(deps: {
       const recognisedInMs = now() - endedAtMs;
       const text = outcome.outcome === 'understood' ? outcome.text : UNKNOWN_WORDS;
       sink?.transcript({ speaker: 'caller', text, startMs: turn.startMs, endMs: turn.endMs });
-      if (outcome.outcome === 'understood') person();
+      if (outcome.outcome === 'understood' && !isHello(outcome.meaning)) person();
       const parts = { pause: endedAtMs - turn.lastVoiceAtMs, recogniser: recognisedInMs };
       answer(outcome, { sinceMs: turn.lastVoiceAtMs, parts });
     });
@@ -289,9 +291,8 @@ export function createDialogue(deps: {
       script = questions.length > 0 ? createInterview(questions, resume?.values) : createSmallTalk(resume?.turns);
       ticking = setInterval(tick, TICK_MS);
       pauseForAnswer();
-      // Who has heard no line of ours is greeted.
-      if (resume?.turns.some(({ speaker }) => speaker === 'agent')) return goOn(resume.turns);
-      if (call.direction === 'outbound') machineEar = createMachineEar();
+      if (resume !== undefined) takeUp(resume.turns);
+      else if (call.direction === 'outbound') machineEar = createMachineEar();
       await new Promise((resolve) => setTimeout(resolve, timing.greetAfterMs));
       // Who answers with a word gets an answer to it: the greeting comes after their turn.
       if (turnTaking.openTurn() === undefined && greetings === 0 && !isSilentNow()) await greet();
@@ -355,6 +356,11 @@ function introductionOf({ instruction, inputParameters, disclosesAi }: EngineCal
   const opening = openingOf(filled(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];
   return [opening === '' ? GREETING_WITHOUT_DISCLOSURE : opening];
+}
+
+/** Machines say it, too. */
+function isHello(meaning: Meaning): boolean {
+  return meaning.kind === 'command' && meaning.command === 'hello';
 }
 
 function asError(error: unknown): Error {
