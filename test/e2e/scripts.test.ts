@@ -20,6 +20,7 @@ const REPEAT_WITHIN_MS = 3_000;
 /** How each script of the simulated carrier must end. */
 const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason | readonly EndReason[]][] = [
   ['00', 'COMPLETED', 'callee_hangup'],
+  ['11', 'COMPLETED', ['agent_hangup', 'callee_hangup']],
   ['01', 'FAILED', 'busy'],
   ['02', 'FAILED', 'no_answer'],
   ['03', 'FAILED', 'carrier_failed'],

@@ -55,7 +55,7 @@ describe('an interview', () => {
     expect(hear(script, choice(2))).toBe('large. Thank you. What is your guests? Please say or key in the digits.');
     expect(hear(script, digits('12'))).toBe('I heard 1, 2. Is that right?');
     const last = script.onHeard(yes);
-    expect(last).toEqual({ parts: ['Thank you. That is all I need to know. Goodbye.'], over: 'now' });
+    expect(last).toEqual({ parts: ['Thank you. That is all I need to know. Goodbye.'], over: 'agent' });
     expect(script.values()).toEqual({ is_confirmed: true, orderNumber: '0415', size: 'large', guests: 12 });
   });
 
@@ -66,7 +66,7 @@ describe('an interview', () => {
     expect(press(script, '#')).toMatch(/^Thank you\. Which size/);
     expect(press(script, '2')).toMatch(/^medium\. Thank you/);
     expect(press(script, '31')).toBeUndefined();
-    expect(script.onKeysPaused()).toMatchObject({ over: 'now' });
+    expect(script.onKeysPaused()).toMatchObject({ over: 'agent' });
     expect(script.values()).toEqual({ is_confirmed: false, orderNumber: '0415', size: 'medium', guests: 31 });
   });
 
@@ -101,7 +101,7 @@ describe('an interview', () => {
     expect(hear(script, digits('7'), command('repeat'))).toBe('I heard 7. Is that right?');
     expect(press(script, '*')).toBe('I heard 7. Is that right?');
     const replies = Array.from({ length: 10 }, () => script.onHeard(command('repeat')));
-    expect(replies.some(({ over }) => over === 'now')).toBe(true);
+    expect(replies.some(({ over }) => over === 'agent')).toBe(true);
     expect(script.values()).toEqual({ pin: null });
   });
 
@@ -110,7 +110,7 @@ describe('an interview', () => {
     hear(script, no);
     expect(script.onHeard(command('goodbye'))).toEqual({
       parts: ['Thank you for your time. Goodbye.'],
-      over: 'politely',
+      over: 'caller',
     });
     expect(script.values()).toEqual({ is_confirmed: false });
   });

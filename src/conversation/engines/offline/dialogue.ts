@@ -1,4 +1,4 @@
-import type { Grammar } from '../../../audio/grammar.js';
+import type { Grammar, Meaning } from '../../../audio/grammar.js';
 import type { Recogniser } from '../../../audio/recogniser.js';
 import type { FliteVoice } from '../../../audio/flite.js';
 import type {
@@ -39,6 +39,8 @@ export interface DialogueTiming {
   endAfterMs: number;
   /** So long after the last key, the digits are complete. */
   keysPauseMs: number;
+  /** After the agent's goodbye, the far end may hang up first for so long. */
+  lingerMs: number;
   /** How long a far end that said goodbye may take to hang up. */
   hangUpWithinMs: number;
   /** How long a beep is waited for after a machine's greeting. */
@@ -50,6 +52,7 @@ export const DIALOGUE_TIMING: DialogueTiming = {
   promptAfterMs: 10_000,
   endAfterMs: 30_000,
   keysPauseMs: 3_000,
+  lingerMs: 1_500,
   hangUpWithinMs: 4_000,
   beepWithinMs: 4_000,
 };
@@ -63,6 +66,8 @@ const GREETING_HEARD_MS = 2_000;
 const ABOUT_TWENTY_SECONDS = 14;
 /** A caller who goes on speaking is told of the end all the same after this time. */
 const NOTICE_PATIENCE_MS = 4_000;
+/** Nobody is cut off in a last sentence, if it is short. */
+const LAST_SENTENCE_MS = 4_000;
 const TICK_MS = 200;
 /** What may still be understood of the last words when the call is over. */
 const LAST_WORDS_MS = 2_000;
@@ -100,13 +105,16 @@ export function createDialogue(deps: {
   let leaving = false;
   let greetings = 0;
   let greeted = false;
+  /** A bridging sentence takes the greeting's place. */
+  let bridges = false;
   let spoken = 0;
   let heard = 0;
   let prompted = false;
   let answeredBy: AnsweredBy = 'unknown';
   /** Nothing is said but the message, and that after a beep or at this time. */
   let messageAtMs: number | undefined;
-  let hangUpAtMs: number | undefined;
+  /** Goodbye is said: the far end may hang up first, until then. */
+  let farewell: { waitMs: number; untilMs?: number } | undefined;
   let keyed: { keys: string; startMs: number; endMs: number } | undefined;
   /** What is left to be said of the end that is forced. */
   let notice: { endsAtMs: number; sinceMs: number } | undefined;
@@ -124,21 +132,21 @@ export function createDialogue(deps: {
   function greet(occasion?: Occasion): Promise<void> {
     if (call === undefined) return Promise.resolve();
     greetings += 1;
-    return say([...introductionOf(call), ...script.opening()], 'greeting', occasion);
+    const parts = bridges ? script.bridge() : [...introductionOf(call), ...script.opening()];
+    return say(parts, 'greeting', occasion);
   }
 
-  /** Goes on where another process left the talk. */
-  function goOn(turns: readonly TranscriptTurn[]): Promise<void> {
-    greeted = true;
+  /** Takes up the talk where another process left it. Who has heard no line to its end is greeted. */
+  function takeUp(turns: readonly TranscriptTurn[]): void {
     spoken = turns.filter(({ speaker }) => speaker === 'agent').length;
     heard = turns.length - spoken;
-    return say(script.bridge(), 'line');
+    bridges = spoken > 0;
   }
 
-  async function leave(reason: EngineEnd, parts: readonly string[], occasion?: Occasion): Promise<void> {
+  async function leave(reason: EngineEnd, parts: readonly string[]): Promise<void> {
     if (leaving) return;
     leaving = true;
-    await say(parts, 'line', occasion);
+    await say(parts, 'line');
     if (!stopped) sink?.end(reason);
   }
 
@@ -146,13 +154,13 @@ export function createDialogue(deps: {
     if (kind === 'greeting' && (complete || playedMs >= GREETING_HEARD_MS)) greeted = true;
     if (kind !== 'prompt') quietSinceMs = now();
     if (playedMs > 0) spoken += 1;
+    if (farewell !== undefined) farewell.untilMs = now() + farewell.waitMs;
   }
 
   async function reply({ parts, over }: Reply, occasion?: Occasion): Promise<void> {
     sink?.values(script.values());
     if (isSilentNow()) return;
-    if (over === 'now') return leave('agent_hangup', parts, occasion);
-    if (over === 'politely') hangUpAtMs = now() + timing.hangUpWithinMs;
+    if (over !== undefined) farewell = { waitMs: over === 'agent' ? timing.lingerMs : timing.hangUpWithinMs };
     const saying = say(parts, 'line', occasion);
     pauseForAnswer();
     for (const text of script.upcoming()) void makeReady(text);
@@ -187,7 +195,7 @@ export function createDialogue(deps: {
       const recognisedInMs = now() - endedAtMs;
       const text = outcome.outcome === 'understood' ? outcome.text : UNKNOWN_WORDS;
       sink?.transcript({ speaker: 'caller', text, startMs: turn.startMs, endMs: turn.endMs });
-      if (outcome.outcome === 'understood') person();
+      if (outcome.outcome === 'understood' && !isHello(outcome.meaning)) person();
       const parts = { pause: endedAtMs - turn.lastVoiceAtMs, recogniser: recognisedInMs };
       answer(outcome, { sinceMs: turn.lastVoiceAtMs, parts });
     });
@@ -205,7 +213,7 @@ export function createDialogue(deps: {
       if (outcome.outcome === 'understood' && greeted) script.onHeard(outcome);
       return;
     }
-    if (isSilentNow() || hangUpAtMs !== undefined || mouth?.saying() !== undefined) return;
+    if (isSilentNow() || farewell !== undefined || mouth?.saying() !== undefined) return;
     if (!greeted && greetings < 2) return void greet(occasion);
     void reply(script.onHeard(outcome), occasion);
   }
@@ -253,7 +261,11 @@ export function createDialogue(deps: {
       if (!callerSpeaks && now() >= messageAtMs) leaveMessage();
       return;
     }
-    if (hangUpAtMs !== undefined && now() >= hangUpAtMs) return void leave('agent_hangup', []);
+    if (farewell !== undefined) {
+      const untilMs = (farewell.untilMs ?? Infinity) + (callerSpeaks ? LAST_SENTENCE_MS : 0);
+      if (now() >= untilMs) void leave('agent_hangup', []);
+      return;
+    }
     if (keyed !== undefined && now() - keyed.endMs >= timing.keysPauseMs) return endKeys(script.onKeysPaused());
     if (notice !== undefined && (!callerSpeaks || now() - notice.sinceMs >= NOTICE_PATIENCE_MS)) return tellOfEnd();
     if (callerSpeaks) return;
@@ -279,9 +291,8 @@ export function createDialogue(deps: {
       script = questions.length > 0 ? createInterview(questions, resume?.values) : createSmallTalk(resume?.turns);
       ticking = setInterval(tick, TICK_MS);
       pauseForAnswer();
-      // Who has heard no line of ours is greeted.
-      if (resume?.turns.some(({ speaker }) => speaker === 'agent')) return goOn(resume.turns);
-      if (call.direction === 'outbound') machineEar = createMachineEar();
+      if (resume !== undefined) takeUp(resume.turns);
+      else if (call.direction === 'outbound') machineEar = createMachineEar();
       await new Promise((resolve) => setTimeout(resolve, timing.greetAfterMs));
       // Who answers with a word gets an answer to it: the greeting comes after their turn.
       if (turnTaking.openTurn() === undefined && greetings === 0 && !isSilentNow()) await greet();
@@ -293,7 +304,7 @@ export function createDialogue(deps: {
       if (pausing !== undefined && !isSilentNow()) hearing.understandAhead(pausing, grammarNow());
       if (voiceMs > 0) quietSinceMs = now();
       const saying = mouth?.saying();
-      if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving) mouth?.hush();
+      if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving && !farewell) mouth?.hush();
       const sign = machineEar?.push(frame, timestampMs, ended);
       if (sign !== undefined) onMachine(sign);
       if (ended !== undefined) onCallerTurn(ended);
@@ -302,7 +313,7 @@ export function createDialogue(deps: {
     onDtmf(digit) {
       quietSinceMs = now();
       prompted = false;
-      if (isSilentNow() || questions.length === 0) return;
+      if (isSilentNow() || farewell !== undefined || questions.length === 0) return;
       person();
       mouth?.hush();
       const endMs = Math.round(now());
@@ -345,6 +356,11 @@ function introductionOf({ instruction, inputParameters, disclosesAi }: EngineCal
   const opening = openingOf(filled(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];
   return [opening === '' ? GREETING_WITHOUT_DISCLOSURE : opening];
+}
+
+/** Machines say it, too. */
+function isHello(meaning: Meaning): boolean {
+  return meaning.kind === 'command' && meaning.command === 'hello';
 }
 
 function asError(error: unknown): Error {

@@ -53,7 +53,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
     unconfirmed = undefined;
     const next = current();
     if (next !== undefined) return { parts: [...acknowledgement, ...next.ask] };
-    return { parts: value === null ? [...acknowledgement, ALL_ANSWERED] : [ALL_ANSWERED], over: 'now' };
+    return { parts: value === null ? [...acknowledgement, ALL_ANSWERED] : [ALL_ANSWERED], over: 'agent' };
   }
 
   /** An answer that was none: asked again, or left open. */
@@ -76,7 +76,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
   }
 
   function obey(question: Question, command: Extract<Meaning, { kind: 'command' }>['command']): Reply {
-    if (command === 'goodbye') return { parts: [GOODBYE], over: 'politely' };
+    if (command === 'goodbye') return { parts: [GOODBYE], over: 'caller' };
     repeats += 1;
     if (repeats > MAX_REPEATS) return retry(question, NOT_UNDERSTOOD, currentWords(question));
     return { parts: command === 'operator' ? [NO_OPERATOR, ...currentWords(question)] : currentWords(question) };
@@ -115,7 +115,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
 
     onHeard(heard) {
       const question = current();
-      if (question === undefined) return { parts: [ALL_ANSWERED], over: 'now' };
+      if (question === undefined) return { parts: [ALL_ANSWERED], over: 'agent' };
       if (heard.outcome === 'understood') return take(question, heard.meaning);
       const asked = unconfirmed === undefined;
       if (heard.outcome !== 'not understood') {

@@ -1,4 +1,4 @@
-import { createBeepDetector } from '../../../audio/tones.js';
+import { createBeepDetector } from '../../../audio/beep-detector.js';
 import { decodeMulaw } from '../../../audio/mulaw.js';
 
 /** People who answer a call say less at once. */

@@ -13,6 +13,8 @@ export interface Utterance {
   /** Audio handed to the line; 0 while it is being made. */
   lengthMs: number;
   playedMs: number;
+  /** When all of it has been played, if the line plays as it should; not known while parts are being made. */
+  endsAtMs?: number;
 }
 
 /** When the caller's words that a line answers ended, and what has taken time since. */
@@ -69,6 +71,7 @@ export function createMouth(deps: {
       const itemId = `item-${++itemCount}`;
       const mine: Utterance = { itemId, kind, text: parts.join(' '), startMs: now(), lengthMs: 0, playedMs: 0 };
       saying = mine;
+      let endsAtMs = 0;
       try {
         for (const text of parts) {
           const askedAt = now();
@@ -77,9 +80,12 @@ export function createMouth(deps: {
           const isFirst = mine.lengthMs === 0;
           if (isFirst) mine.startMs = now();
           mine.lengthMs += mulaw.length / BYTES_PER_MS;
+          // A part that was made late begins late.
+          endsAtMs = Math.max(endsAtMs, now()) + mulaw.length / BYTES_PER_MS;
           sink.audio(itemId, mulaw);
           if (isFirst && occasion !== undefined) tellLatency(occasion, mine.startMs - askedAt);
         }
+        mine.endsAtMs = endsAtMs;
         sink.endOfItem(itemId);
       } catch (error) {
         if (!closed) sink.fail(error instanceof Error ? error : new Error(String(error)));
@@ -99,8 +105,7 @@ export function createMouth(deps: {
     },
 
     tick() {
-      if (saying === undefined || saying.lengthMs === 0) return;
-      if (now() > saying.startMs + saying.lengthMs + MARK_GRACE_MS) finish(false);
+      if (saying?.endsAtMs !== undefined && now() > saying.endsAtMs + MARK_GRACE_MS) finish(false);
     },
 
     close() {

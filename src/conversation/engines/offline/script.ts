@@ -6,8 +6,8 @@ import type { ParameterValues } from '../../port.js';
 export interface Reply {
   /** Spoken as one item, the first part while the next is made. */
   parts: readonly string[];
-  /** The talk is over with it: at once, or when the far end has had time to hang up first. */
-  over?: 'now' | 'politely';
+  /** The talk is over with it, and whose goodbye it was: a far end that said it hangs up itself. */
+  over?: 'agent' | 'caller';
 }
 
 /** What came of one turn of the caller; nothing is listened to where no words are understood. */

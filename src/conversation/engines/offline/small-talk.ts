@@ -16,7 +16,7 @@ export function createSmallTalk(earlier: readonly TranscriptTurn[] = []): Script
     onHeard() {
       const reply = REPLIES[replies];
       replies += 1;
-      return reply === undefined ? { parts: [GOODBYE], over: 'now' } : { parts: [reply] };
+      return reply === undefined ? { parts: [GOODBYE], over: 'agent' } : { parts: [reply] };
     },
     onKey: () => undefined,
     onKeysPaused: () => undefined,

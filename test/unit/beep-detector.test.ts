@@ -1,48 +1,11 @@
 import { createSynthesizer, FLITE_VOICES } from '../../src/audio/flite.js';
 import { decodeMulaw, encodeMulaw } from '../../src/audio/mulaw.js';
-import { createBeepDetector, dtmfTones, NotAKey } from '../../src/audio/tones.js';
+import { createBeepDetector } from '../../src/audio/beep-detector.js';
+import { dtmfTones } from '../../src/audio/dtmf.js';
 import { silence } from '../support/spoken';
 
 const tone = (hertz: number, ms: number, amplitude = 10_000) =>
   encodeMulaw(Int16Array.from({ length: ms * 8 }, (_, i) => amplitude * Math.sin((2 * Math.PI * hertz * i) / 8_000)));
-
-/** Energy of one frequency (Goertzel). */
-function energyAt(hertz: number, pcm: Int16Array): number {
-  const factor = 2 * Math.cos((2 * Math.PI * hertz) / 8_000);
-  let [last, beforeLast] = [0, 0];
-  for (const sample of pcm) [last, beforeLast] = [sample + factor * last - beforeLast, last];
-  return (last ** 2 + beforeLast ** 2 - factor * last * beforeLast) / pcm.length ** 2;
-}
-
-describe('dtmfTones', () => {
-  const all = [697, 770, 852, 941, 1_209, 1_336, 1_477, 1_633];
-
-  it.each([
-    ['1', 697, 1_209],
-    ['5', 770, 1_336],
-    ['9', 852, 1_477],
-    ['*', 941, 1_209],
-    ['0', 941, 1_336],
-    ['#', 941, 1_477],
-    ['d', 941, 1_633],
-  ])('plays the two tones of %s and no other', (key, low, high) => {
-    const pcm = decodeMulaw(dtmfTones(key)).subarray(0, 800);
-    const strongest = all.toSorted((a, b) => energyAt(b, pcm) - energyAt(a, pcm));
-    expect(strongest.slice(0, 2).toSorted((a, b) => a - b)).toEqual([low, high]);
-    expect(energyAt(high, pcm) / energyAt(strongest[2] ?? 0, pcm)).toBeGreaterThan(100);
-  });
-
-  it('gives each key 100 ms and 60 ms of silence, and w half a second', () => {
-    expect(dtmfTones('12')).toHaveLength(2 * 160 * 8);
-    expect([...dtmfTones('1').subarray(800)]).toEqual([...silence(60)]);
-    expect(dtmfTones('1w2')).toHaveLength((2 * 160 + 500) * 8);
-    expect(dtmfTones('')).toHaveLength(0);
-  });
-
-  it('refuses what is on no telephone', () => {
-    expect(() => dtmfTones('12x')).toThrow(new NotAKey('x'));
-  });
-});
 
 describe('the beep detector', () => {
   function beepsIn(...parts: readonly Uint8Array[]): number {
