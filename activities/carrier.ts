@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { Carriers, DialOutcome } from '../src/carrier/port.js';
 import type { Config } from '../src/config.js';
 import type { Mode } from '../src/domain/ids.js';
+import { machineDetectionFor } from '../src/domain/voicemail.js';
 import type { CallRequests } from '../src/store/call-requests.js';
 import type { CarrierBindings } from '../src/store/carrier-bindings.js';
 import type { DialPacing } from '../src/store/dial-pacing.js';
@@ -59,7 +60,17 @@ export function createCarrierActivities(deps: Deps) {
         return { outcome: 'unreachable' };
       }
       const { toPhoneNumber: to, fromPhoneNumber: from } = request;
-      const dialed = await carriers[mode].dial({ callId, to, from, ringTimeoutSeconds, timeLimitSeconds });
+      const machineDetection = config.voicemailDetection
+        ? machineDetectionFor(request.agent.voicemailAction)
+        : undefined;
+      const dialed = await carriers[mode].dial({
+        callId,
+        to,
+        from,
+        ringTimeoutSeconds,
+        timeLimitSeconds,
+        ...(machineDetection === undefined ? {} : { machineDetection }),
+      });
       if (dialed.outcome === 'accepted') {
         // The carrier's callbacks bind the call, too; a database that is away now must not make the dial look ambiguous.
         await bindings.bind(callId, dialed.carrierSid).catch(() => undefined);

@@ -14,7 +14,8 @@ import type { CallDocument } from '../src/store/models/call.js';
 import type { CallRequestDocument } from '../src/store/models/call-request.js';
 import type { ConversationResultDocument } from '../src/store/models/conversation-result.js';
 import type { CallProjection } from '../src/store/projection.js';
-import { conversationFields } from './conversation.js';
+import type { Recordings } from '../src/store/recordings.js';
+import { collectedFields, mediaEndOf } from './conversation.js';
 
 export interface ClosedCallDeps {
   carriers: Carriers;
@@ -24,6 +25,7 @@ export interface ClosedCallDeps {
   ledger: Ledger;
   leases: Leases;
   projection: CallProjection;
+  recordings: Recordings;
 }
 
 /** A record may lag behind its call, so the carrier's first denials are not believed. */
@@ -71,7 +73,7 @@ export async function endClosedCall(
     estimated: outcome.estimated,
   });
   await deps.leases.release({ accountId, mode, callId });
-  await writeEnd(deps.projection, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
+  await writeEnd(deps, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
   return true;
 }
 
@@ -98,17 +100,13 @@ function outcomeOfClosed(facts: Facts, record: CarrierCall | undefined): CallOut
 
 /** The call's state as its stored facts tell it. Without another reason, its end is ours: nobody looked after it. */
 function stateOf({ request, call, result }: Facts): CallState {
-  const { endedAt, endReason: reason, agentAudioPlayed = false } = result ?? {};
-  const mediaEnd =
-    endedAt === undefined || reason === undefined
-      ? {}
-      : { mediaEnd: { reason, at: endedAt.getTime(), agentAudioPlayed } };
-  const talkedOut = reason !== undefined && reason !== 'carrier_stop';
+  const mediaEnd = result === null ? undefined : mediaEndOf(result);
+  const talkedOut = mediaEnd !== undefined && mediaEnd.reason !== 'carrier_stop' && mediaEnd.reason !== 'transferred';
   return {
     ...newCall(request?.direction ?? call?.direction ?? 'outbound'),
     ...(call?.startTime === undefined ? {} : { answeredAt: call.startTime.getTime() }),
     ...(result === null ? {} : { mediaStartedAt: result.startedAt.getTime() }),
-    ...mediaEnd,
+    ...(mediaEnd === undefined ? {} : { mediaEnd }),
     ...(talkedOut ? {} : { hangUpCause: 'internal_error' }),
   };
 }
@@ -121,7 +119,7 @@ function endOf({ status, durationSeconds }: CarrierCall, at: number): CarrierEnd
 
 /** The settlement decides: what an earlier attempt of the workflow has billed is what the read model tells. */
 async function writeEnd(
-  projection: CallProjection,
+  { projection, recordings }: ClosedCallDeps,
   p: {
     callId: string;
     facts: Facts;
@@ -157,7 +155,9 @@ async function writeEnd(
     {
       durationSeconds: billedSeconds,
       costMicros: billedMicros,
-      ...(result === null ? { summary: summaryOfUnspoken(status, endReason) } : conversationFields(result)),
+      ...(result === null
+        ? { summary: summaryOfUnspoken(status, endReason) }
+        : await collectedFields(recordings, callId, result)),
     },
   );
 }

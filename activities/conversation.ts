@@ -3,36 +3,62 @@ import type { ConversationResults } from '../src/store/conversation-results.js';
 import type { ConversationResultDocument } from '../src/store/models/conversation-result.js';
 import type { CallDocument } from '../src/store/models/call.js';
 import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
+import type { Recordings } from '../src/store/recordings.js';
 
 interface Deps {
   results: ConversationResults;
   projection: CallProjection;
+  recordings: Recordings;
 }
 
 /** What the media server stored of a conversation. */
-export function createConversationActivities({ results, projection }: Deps) {
+export function createConversationActivities({ results, projection, recordings }: Deps) {
   return {
     /** What the media server saw, for a workflow that its signals did not reach. Times in ms. */
     async readMediaFacts(input: { callId: string }): Promise<{ startedAt?: number; end?: MediaEnd }> {
       const result = await results.find(input.callId);
       if (!result) return {};
-      const { startedAt, endedAt, endReason, agentAudioPlayed } = result;
-      if (endedAt === undefined || endReason === undefined) return { startedAt: startedAt.getTime() };
-      return { startedAt: startedAt.getTime(), end: { reason: endReason, at: endedAt.getTime(), agentAudioPlayed } };
+      const end = mediaEndOf(result);
+      return { startedAt: result.startedAt.getTime(), ...(end === undefined ? {} : { end }) };
     },
 
     /** Adds the conversation to the read model: as it was finished, or as far as it was checkpointed. */
     async collectResult(change: ProjectedChange): Promise<void> {
       const result = await results.find(change.callId);
-      await projection.apply(change, conversationFields(result));
+      await projection.apply(change, await collectedFields(recordings, change.callId, result));
     },
   };
+}
+
+/**
+ * How the audio of a call ended that the carrier says is over. A stream that was lost before the agent was heard is our own
+ * fault; of one that was lost later nothing is known, and the carrier's word stands.
+ */
+export function mediaEndOf(result: ConversationResultDocument): MediaEnd | undefined {
+  const { startedAt, endedAt, endReason, agentAudioPlayed } = result;
+  if (endedAt !== undefined && endReason !== undefined) {
+    return { reason: endReason, at: endedAt.getTime(), agentAudioPlayed };
+  }
+  return agentAudioPlayed ? undefined : { reason: 'media_failed', at: startedAt.getTime(), agentAudioPlayed };
+}
+
+/**
+ * The read model's share of a conversation that nobody may ever finish: its recording is made readable as far as it is
+ * stored.
+ */
+export async function collectedFields(
+  recordings: Recordings,
+  callId: string,
+  result: ConversationResultDocument | null,
+): Promise<Partial<CallDocument>> {
+  if (result === null || result.hasRecording !== undefined) return conversationFields(result);
+  return conversationFields({ ...result, hasRecording: await recordings.seal(callId) });
 }
 
 /** The read model's share of a conversation's result. */
 export function conversationFields(result: ConversationResultDocument | null): Partial<CallDocument> {
   if (!result) return { summary: 'The call was answered; its conversation could not be recovered.' };
-  const { turns, outputParameters, hasRecording, engine, answeredBy } = result;
+  const { turns, outputParameters, hasRecording, engine, answeredBy, latencies, usage, resumptions } = result;
   const transcription = turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n');
   return {
     engine,
@@ -41,5 +67,8 @@ export function conversationFields(result: ConversationResultDocument | null): P
     ...(outputParameters === undefined ? {} : { outputParameters }),
     ...(answeredBy === undefined ? {} : { answeredBy }),
     ...(hasRecording ? { hasRecording } : {}),
+    ...(latencies === undefined ? {} : { latencies }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(resumptions ? { resumptions } : {}),
   };
 }

@@ -24,6 +24,7 @@ import { createErasureActivities } from './erasure.js';
 import { createExtensionActivities } from './extension.js';
 import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
+import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
 import { createWebhookActivities } from './webhooks.js';
 
@@ -48,6 +49,7 @@ export function createActivities(deps: {
     projection: createCallProjection(database),
     requests: createCallRequests(database),
     results: createConversationResults(database),
+    recordings: createRecordings(database),
   };
   return {
     ...createMoneyActivities(stores),
@@ -61,6 +63,7 @@ export function createActivities(deps: {
       deliveries: createWebhookDeliveries(database),
       attempts: createWebhookAttempts(database),
     }),
+    ...createRecordingActivities({ ...stores, logger, retentionDays: config.recordings.retentionDays }),
     ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
     ...createReconciliationActivities({
       ...stores,

@@ -2,6 +2,7 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Carriers } from '../src/carrier/port.js';
 import { carrierTimeLimit, forecastEnd } from '../src/domain/hold-windows.js';
 import { ledgerAccountId } from '../src/domain/ids.js';
+import type { Micros } from '../src/domain/money.js';
 import { limitsOf, type Accounts } from '../src/store/accounts.js';
 import type { Ledger } from '../src/store/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
@@ -30,11 +31,19 @@ interface Extension extends CallOfAccount {
 
 /** Paying for more of a call that goes on. */
 export function createExtensionActivities({ accounts, ledger, carriers, projection }: Deps) {
-  /** Shows the end that the balance will force, if it stays as it is: the agent is to wrap up in time. */
+  async function dailySpendCapOf({ accountId, mode }: Extension): Promise<Micros | undefined> {
+    const account = await accounts.find(accountId);
+    return account ? limitsOf(account, mode).dailySpendCapMicros : undefined;
+  }
+
+  /** Shows the end that balance or day's limit will force, if they stay as they are: the agent is to wrap up in time. */
   async function showForecast(input: Extension): Promise<void> {
     const { accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
-    const { availableMicros } = await ledger.balance(ledgerAccountId(accountId, mode));
-    const endsAfterSeconds = forecastEnd(window, heldSeconds, maxDurationSeconds, availableMicros, windows);
+    const account = ledgerAccountId(accountId, mode);
+    const [{ availableMicros }, cap] = await Promise.all([ledger.balance(account), dailySpendCapOf(input)]);
+    const unspentMicros = cap === undefined ? Infinity : Math.max(0, cap - (await ledger.spentToday(account)));
+    const spendableMicros = Math.min(availableMicros, unspentMicros);
+    const endsAfterSeconds = forecastEnd(window, heldSeconds, maxDurationSeconds, spendableMicros, windows);
     if (endsAfterSeconds !== undefined) await projection.apply({ ...input.forecast, endsAfterSeconds });
   }
 
@@ -58,8 +67,7 @@ export function createExtensionActivities({ accounts, ledger, carriers, projecti
           nextRetryDelay: Math.max(1, holdInMs - Math.max(0, Date.now() - scheduledTimestampMs)),
         });
       }
-      const account = await accounts.find(accountId);
-      const { dailySpendCapMicros } = account ? limitsOf(account, mode) : {};
+      const dailySpendCapMicros = await dailySpendCapOf(input);
       const hold = await ledger.hold({
         ledgerAccountId: ledgerAccountId(accountId, mode),
         callId,

@@ -9,7 +9,8 @@ import type { ConversationResults } from '../src/store/conversation-results.js';
 import type { Leases } from '../src/store/leases.js';
 import type { Ledger } from '../src/store/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
-import { conversationFields } from './conversation.js';
+import type { Recordings } from '../src/store/recordings.js';
+import { collectedFields } from './conversation.js';
 
 interface Deps {
   accounts: Accounts;
@@ -18,6 +19,7 @@ interface Deps {
   leases: Leases;
   projection: CallProjection;
   results: ConversationResults;
+  recordings: Recordings;
 }
 
 export interface CallOfAccount {
@@ -28,7 +30,7 @@ export interface CallOfAccount {
 
 /** Steps that move money or places, each together with the read model's write that tells of it. */
 export function createMoneyActivities(deps: Deps) {
-  const { accounts, requests, ledger, leases, projection, results } = deps;
+  const { accounts, requests, ledger, leases, projection, results, recordings } = deps;
   return {
     /**
      * Takes a place and the first hold, then shows the call as RINGING.
@@ -114,7 +116,7 @@ export function createMoneyActivities(deps: Deps) {
       const bill = { durationSeconds: settled.billedSeconds, costMicros: settled.billedMicros };
       if (conversation === 'stored') {
         const result = await results.find(callId);
-        await projection.apply(change, { ...bill, ...conversationFields(result) });
+        await projection.apply(change, { ...bill, ...(await collectedFields(recordings, callId, result)) });
       } else {
         const summary = summaryOfUnspoken(change.status, change.endReason);
         await projection.apply(change, { ...bill, ...(conversation === 'none' ? { summary } : {}) });

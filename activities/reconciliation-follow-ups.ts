@@ -11,6 +11,7 @@ import type { ReconciliationChecks } from '../src/store/reconciliation-checks.js
 import type { ReconciliationWalks } from '../src/store/reconciliation-walks.js';
 import type { Logger } from '../src/telemetry/logger.js';
 import { endClosedCall, type ClosedCallDeps } from './closed-call.js';
+import type { createLeftWebhooks } from './left-webhooks.js';
 
 export interface ReconciliationDeps extends ClosedCallDeps {
   database: Database;
@@ -28,6 +29,15 @@ interface FollowUpDeps extends ReconciliationDeps {
   report: (finding: Finding) => Promise<boolean>;
   runOf: (callId: string) => Promise<RunState>;
   readSwept: (call: { callId: string; ledgerAccountId: string }) => Promise<CallBill | undefined>;
+  leftWebhooks: ReturnType<typeof createLeftWebhooks>;
+}
+
+/** What a look at one call came to; `over`: it needs no other. */
+interface FollowUp {
+  over: boolean;
+  ended?: boolean;
+  corrected?: boolean;
+  notify?: boolean;
 }
 
 const CHECKS_PER_ROUND = 200;
@@ -40,6 +50,7 @@ const CORRECTION_REASON = 'The carrier counted fewer seconds than our clocks.';
 /** What a round does about the calls it met. */
 export function createReconciliationFollowUps(deps: FollowUpDeps) {
   const { bindings, carriers, checks, database, findings, ledger, logger, requests, report, runOf, readSwept } = deps;
+  const { leftWebhooks } = deps;
 
   /** Ends a call that nobody ends. @returns whether that is done, and whether its webhook may still be owed */
   async function followEnding(check: CheckDocument): Promise<{ over: boolean; ended: boolean; notify: boolean }> {
@@ -100,8 +111,8 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
 
   return {
     /**
-     * Looks at the calls that are due: ends those that nobody ends, and corrects estimates. What cannot be done now is
-     * put off, each time for longer.
+     * Looks at the calls that are due: ends those that nobody ends, corrects estimates, and finds the webhooks that
+     * nobody sends. What cannot be done now is put off, each time for longer.
      * @returns `notify`: calls that are over whose webhook their workflow may not have sent
      */
     async followUp(): Promise<{ ended: number; corrected: number; notify: string[] }> {
@@ -110,18 +121,10 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
       for (const check of await checks.due(CHECKS_PER_ROUND)) {
         if (Date.now() > deadline) break;
         try {
-          let over: boolean;
-          if (check.kind === 'estimate') {
-            const estimate = await followEstimate(check);
-            ({ over } = estimate);
-            if (estimate.corrected) done.corrected++;
-          } else {
-            const ending = await followEnding(check);
-            ({ over } = ending);
-            if (ending.ended) done.ended++;
-            if (ending.notify) done.notify.push(check.callId);
-            if (over) await closeOverdue(check);
-          }
+          const { over, ended = false, corrected = false, notify = false } = await follow(check);
+          done.ended += Number(ended);
+          done.corrected += Number(corrected);
+          if (notify) done.notify.push(check.callId);
           await (over ? checks.remove(check) : checks.postpone(check));
         } catch (error) {
           // The carrier or the ledger could not be asked; one call must not keep the others waiting.
@@ -133,6 +136,20 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
       return done;
     },
   };
+
+  async function follow(check: CheckDocument): Promise<FollowUp> {
+    switch (check.kind) {
+      case 'estimate':
+        return followEstimate(check);
+      case 'webhook':
+        return leftWebhooks.follow(check.callId);
+      case 'ending': {
+        const ending = await followEnding(check);
+        if (ending.over) await closeOverdue(check);
+        return ending;
+      }
+    }
+  }
 
   /** The one finding that ends by itself: the money is no longer held. */
   async function closeOverdue({ callId, ledgerAccountId }: CheckDocument): Promise<void> {

@@ -7,7 +7,8 @@ import type { Finding } from '../src/store/findings.js';
 import { isFreezing } from '../src/store/models/reconciliation.js';
 import type { LedgerAudit } from '../src/store/ledger.js';
 import type { MetCall, Walk } from '../src/store/reconciliation-walks.js';
-import type { TakenLease } from '../src/store/leases.js';
+import type { Places, TakenLease } from '../src/store/leases.js';
+import { createLeftWebhooks } from './left-webhooks.js';
 import { whileBeating } from './while-beating.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
 
@@ -42,7 +43,8 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     return true;
   }
 
-  const runOf = (callId: string): Promise<RunState> => runStateOf(Context.current().client, callId);
+  const runOf = (workflowId: string): Promise<RunState> => runStateOf(Context.current().client, workflowId);
+  const leftWebhooks = createLeftWebhooks({ ...deps, runOf });
 
   /** Entries of operations that are decided but not written out yet would look like lost ones. */
   async function readSwept(call: Pick<MetCall, 'callId' | 'ledgerAccountId'>): Promise<CallBill | undefined> {
@@ -71,16 +73,26 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     let [compared, found, more] = [0, 0, true];
     while (more && Date.now() < deadline) {
       const step = await walks.next(walk, until, CALLS_AT_ONCE);
-      for (const bill of await readBills(database, step.calls)) {
+      const bills = await readBills(database, step.calls);
+      for (const bill of bills) {
         if (walk === 'holds') await followHold(bill);
         else found += await compare(bill);
       }
+      if (walk === 'calls') await noteWebhooks(bills);
       for (const call of step.calls) if (call.estimated) await checks.add('estimate', call);
       await step.done();
       compared += step.calls.length;
       ({ more } = step);
     }
     return { compared, found };
+  }
+
+  async function noteWebhooks(bills: readonly CallBill[]): Promise<void> {
+    const final = new Map(bills.filter(({ call }) => call && isFinalStatus(call.status)).map((b) => [b.callId, b]));
+    for (const callId of await leftWebhooks.unfinished([...final.keys()])) {
+      const bill = final.get(callId);
+      if (bill) await checks.add('webhook', bill);
+    }
   }
 
   async function followHold(bill: CallBill): Promise<void> {
@@ -102,7 +114,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   }
 
   const steps = {
-    ...createReconciliationFollowUps({ ...deps, report, runOf, readSwept }),
+    ...createReconciliationFollowUps({ ...deps, report, runOf, readSwept, leftWebhooks }),
 
     /**
      * Adds up ledger accounts in turn and compares each with its document, while calls go on. An account that does not
@@ -130,11 +142,18 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
       return { audited, found };
     },
 
-    /** Gives back the places of calls whose workflow is over, or that last longer than any call may. */
-    async releaseLeases(): Promise<{ released: number }> {
+    /**
+     * Compares each account's count of places with the places that are taken, and gives back those of calls whose
+     * workflow is over, or that last longer than any call may.
+     */
+    async releaseLeases(): Promise<{ released: number; found: number }> {
       const oldest = Date.now() - deps.graceSeconds * 1_000;
       const taken: TakenLease[] = [];
-      for await (const lease of leases.taken()) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
+      let found = 0;
+      for await (const places of leases.places()) {
+        if (places.count !== places.taken.length) found += Number(await report(miscounted(places)));
+        for (const lease of places.taken) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
+      }
       const asked = taken.length <= LEASES_PER_ROUND ? taken : shuffled(taken).slice(0, LEASES_PER_ROUND);
       let released = 0;
       const queue = asked.values();
@@ -144,7 +163,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         }
       };
       await Promise.all(Array.from({ length: QUESTIONS_AT_ONCE }, worker));
-      return { released };
+      return { released, found };
     },
 
     /** Compares settlements with calls, calls with settlements, and finds old holds that nothing has ended. */
@@ -184,6 +203,15 @@ function unbalanced(ledgerAccountId: string, { operations, account }: LedgerAudi
     ledgerAccountId,
     expected: { ...operations, ...(onlySpending ? { spendingOfDay: 'as its operations' } : {}) },
     actual: { ...account, ...(onlySpending ? { spendingOfDay: 'another' } : {}) },
+  };
+}
+
+function miscounted({ accountId, mode, count, taken }: Places): Finding {
+  return {
+    kind: 'places_miscounted',
+    ledgerAccountId: ledgerAccountOf(accountId, mode),
+    expected: { count: taken.length },
+    actual: { count },
   };
 }
 

@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { engineSettings, engineVariables, refuseUnfitEngine } from './config/engines.js';
 import { MAX_CALL_SECONDS } from './domain/hold-windows.js';
+
+export { configuredEngineNames, offeredEngineNames } from './config/engines.js';
+export type { OpenAiRealtimeSettings, PipelineSettings } from './config/engines.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -72,11 +76,15 @@ const environment = z.object({
       'must be CIDR ranges with commas between',
     )
     .default(''),
+  RECORDINGS: z.enum(['on', 'off']).default('on'),
+  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
   SELF_SERVICE_NUMBERS: flag.optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
+  ...engineVariables,
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),
+  VOICEMAIL_DETECTION: z.enum(['on', 'off']).default('on'),
 });
 
 /** The pepper of development set-ups; production must bring its own. */
@@ -100,13 +108,19 @@ const TWILIO_CALLS_PER_SECOND = 1;
 /** The number that test mode calls from; a carrier's test credentials accept it. */
 export const TEST_FROM_NUMBER = '+15005550006';
 
-export type Config = ReturnType<typeof parseConfig>;
+export type Config = ReturnType<typeof settingsOf>;
 
 /**
  * Parses the environment once, at start-up.
  * @throws Error that names every variable at fault in one sentence each
  */
-export function parseConfig(env: NodeJS.ProcessEnv) {
+export function parseConfig(env: NodeJS.ProcessEnv): Config {
+  const config = settingsOf(env);
+  refuseUnfitEngine(config);
+  return config;
+}
+
+function settingsOf(env: NodeJS.ProcessEnv) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
@@ -145,6 +159,7 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
+    recordings: { enabled: values.RECORDINGS === 'on', retentionDays: values.RECORDING_RETENTION_DAYS },
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
     carriers: { live: liveCarrier(values, production), test: testCarrier(values) },
     calls: {
@@ -155,10 +170,12 @@ export function parseConfig(env: NodeJS.ProcessEnv) {
       defaultLanguage: values.DEFAULT_LANGUAGE,
       allowedCountryPrefixes: list(values.ALLOWED_COUNTRY_PREFIXES),
     },
+    engines: engineSettings(values),
     webhooks: { allowCidrs: list(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
     /** Whether accounts may take phone numbers themselves. */
     selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
+    voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
   };
 }
 

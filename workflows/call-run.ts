@@ -2,9 +2,12 @@ import { setCurrentDetails } from '@temporalio/workflow';
 import { reduceCall } from '../src/domain/call-reducer.js';
 import { newCall, type CallState } from '../src/domain/call-state.js';
 import type { CallEffect, CallEvent } from '../src/domain/events.js';
+import type { Activities } from '../activities/create-activities.js';
 import type { CallInput, CallResult, ReservationAnswer } from '../src/domain/signals.js';
 import { durable, recorded } from './activity-proxies.js';
 import { describeCall } from './details.js';
+
+type HoldAnswer = Awaited<ReturnType<Activities['extendHold']>>;
 
 export type CallRun = ReturnType<typeof createCallRun>;
 
@@ -20,6 +23,8 @@ export function createCallRun(input: CallInput) {
     reservation: undefined as ReservationAnswer | undefined,
     /** Seconds of talk that are paid for so far. */
     heldSeconds: 0,
+    /** Why no more could be held; undefined while nothing was refused. */
+    shortOf: undefined as HoldAnswer['refusal'],
     billedSeconds: undefined as number | undefined,
     /** Since when the call waits for its turn to be dialed; undefined while it does not. */
     waitingSince: undefined as number | undefined,

@@ -1,8 +1,15 @@
 import type { CallRun } from './call-run.js';
 
+/** Both end a call as balance_exhausted; here, and in the ledger's entry of the hold, they are told apart. */
+const SHORT_OF = {
+  INSUFFICIENT_BALANCE: 'the balance is used up',
+  SPEND_LIMIT_EXCEEDED: 'the spending limit of the account for this day is reached',
+  ACCOUNT_FROZEN: 'the account is frozen',
+};
+
 /** What an operator reads on the workflow's page of the Temporal UI, as Markdown. No numbers, names or words of the talk. */
 export function describeCall(
-  call: Pick<CallRun, 'input' | 'state' | 'reservation' | 'heldSeconds' | 'billedSeconds' | 'waitingSince'>,
+  call: Pick<CallRun, 'input' | 'state' | 'reservation' | 'heldSeconds' | 'shortOf' | 'billedSeconds' | 'waitingSince'>,
 ): string {
   const { input, state } = call;
   const lines = [
@@ -13,8 +20,10 @@ export function describeCall(
     `- answered: ${time(state.answeredAt)}${state.answeredBy ? ` by ${state.answeredBy}` : ''}`,
     `- audio: ${state.mediaStartedAt === undefined ? 'not started' : `since ${time(state.mediaStartedAt)}`}` +
       (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),
+    ...(state.resumptions === undefined ? [] : [`- new streams after a lost one: ${state.resumptions}`]),
     `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
   ];
+  if (call.shortOf) lines.push(`- no more could be held: ${SHORT_OF[call.shortOf]}`);
   if (call.waitingSince !== undefined) {
     lines.push(
       `- waiting since ${time(call.waitingSince)} for a dial slot of the carrier account, nothing is dialed yet`,

@@ -1,6 +1,20 @@
 import { condition, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import { CARRIER_SIGNAL, DETAILS_QUERY, HANG_UP_SIGNAL, MEDIA_SIGNAL, RESERVED_UPDATE } from '../src/domain/signals.js';
-import type { CarrierSignal, HangUpSignal, MediaSignal, ReservationAnswer } from '../src/domain/signals.js';
+import { answerReconnect, type ReconnectAnswer } from '../src/domain/resumption.js';
+import {
+  CARRIER_SIGNAL,
+  DETAILS_QUERY,
+  HANG_UP_SIGNAL,
+  MEDIA_SIGNAL,
+  RECONNECT_UPDATE,
+  RESERVED_UPDATE,
+} from '../src/domain/signals.js';
+import type {
+  CarrierSignal,
+  HangUpSignal,
+  MediaSignal,
+  ReconnectRequest,
+  ReservationAnswer,
+} from '../src/domain/signals.js';
 import type { CallRun } from './call-run.js';
 import { describeCall } from './details.js';
 
@@ -8,6 +22,7 @@ const carrierSignal = defineSignal<[CarrierSignal]>(CARRIER_SIGNAL);
 const mediaSignal = defineSignal<[MediaSignal]>(MEDIA_SIGNAL);
 const hangUpSignal = defineSignal<[HangUpSignal]>(HANG_UP_SIGNAL);
 const reservedUpdate = defineUpdate<ReservationAnswer>(RESERVED_UPDATE);
+const reconnectUpdate = defineUpdate<ReconnectAnswer, [ReconnectRequest]>(RECONNECT_UPDATE);
 const detailsQuery = defineQuery<string>(DETAILS_QUERY);
 
 /** Turns everything that reaches the workflow into events of the call. */
@@ -37,9 +52,26 @@ export function receiveEvents(call: CallRun): void {
       call.apply({ type: 'media_started', at: signal.at, now });
       return;
     }
+    if (signal.kind === 'stored') {
+      call.resultStored = true;
+      return;
+    }
     call.resultStored = signal.resultStored !== false;
     const { at, reason = 'carrier_stop', agentAudioPlayed = false } = signal;
     call.apply({ type: 'media_ended', end: { reason, at, agentAudioPlayed }, now });
+  });
+
+  setHandler(reconnectUpdate, ({ carrierSid, at, startedAt, agentAudioPlayed }): ReconnectAnswer => {
+    const now = Date.now();
+    if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) {
+      return { decision: 'hang_up', why: 'over' };
+    }
+    call.apply({ type: 'dial_accepted', carrierSid, now });
+    // The signal of a process that died young may never have been sent.
+    if (startedAt !== undefined) call.apply({ type: 'media_started', at: startedAt, now });
+    const answer = answerReconnect(call.state);
+    call.apply({ type: 'stream_lost', at, agentAudioPlayed, now });
+    return answer;
   });
 
   setHandler(hangUpSignal, ({ cause }) => call.apply({ type: 'hang_up_requested', cause, now: Date.now() }));

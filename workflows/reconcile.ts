@@ -6,7 +6,10 @@ import { deliverWebhook } from './activity-proxies.js';
 
 /** Bounded steps: what one leaves, the next round goes on with. */
 const steps = proxyActivities<
-  Pick<Activities, 'auditLedgerAccounts' | 'releaseLeases' | 'compareRecords' | 'followUp' | 'countOpenFindings'>
+  Pick<
+    Activities,
+    'auditLedgerAccounts' | 'releaseLeases' | 'compareRecords' | 'followUp' | 'countOpenFindings' | 'sweepRecordings'
+  >
 >({
   startToCloseTimeout: '5m',
   heartbeatTimeout: '60s',
@@ -15,7 +18,8 @@ const steps = proxyActivities<
 
 /**
  * One round of reconciliation, each minute: is every account the sum of its operations, has every hold an ending, do
- * calls and ledger tell the same? A step that fails does not keep the others from their work.
+ * calls and ledger tell the same? Then recordings past their retention are deleted. A step that fails does not keep the
+ * others from their work.
  */
 export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   const failed: string[] = [];
@@ -31,6 +35,8 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   const followUp = await step('follow-up', steps.followUp());
   await Promise.all((followUp?.notify ?? []).map(notifyLater));
   const openFindings = await step('findings', steps.countOpenFindings());
+  // Last, so that a round which began on older code meets it as something new.
+  const recordings = await step('recordings', steps.sweepRecordings());
   if (failed.length > 0) throw ApplicationFailure.nonRetryable(`These steps failed: ${failed.join(', ')}.`);
   return {
     auditedAccounts: audit?.audited ?? 0,
@@ -38,8 +44,9 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
     endedCalls: followUp?.ended ?? 0,
     correctedBills: followUp?.corrected ?? 0,
     releasedLeases: leases?.released ?? 0,
-    newFindings: (audit?.found ?? 0) + (records?.found ?? 0),
+    newFindings: (audit?.found ?? 0) + (leases?.found ?? 0) + (records?.found ?? 0),
     openFindings: openFindings ?? 0,
+    deletedRecordings: recordings?.deleted ?? 0,
   };
 }
 
@@ -54,7 +61,8 @@ async function notifyLater(callId: string): Promise<void> {
       workflowId: notifyWorkflowId(callId),
       args: [{ callId }],
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      // One that an operator terminated is followed by another; the rows of the attempts tell each what is left.
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
     });
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;

@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import { isFinal } from '../src/domain/call-state.js';
+import { isFinal, isTransferred } from '../src/domain/call-state.js';
 import type { CallRun } from './call-run.js';
 import { askCarrier } from './ending.js';
 
@@ -34,7 +34,6 @@ async function awaitStream(call: CallRun, settled: () => boolean): Promise<void>
 /** Whether anything has happened after which no talk will begin or go on. */
 export function isEnding(call: CallRun): boolean {
   const { state } = call;
-  return (
-    isFinal(state) || state.carrierEnd !== undefined || state.mediaEnd !== undefined || state.hangUpCause !== undefined
-  );
+  const streamIsOver = state.mediaEnd !== undefined && !isTransferred(state);
+  return isFinal(state) || state.carrierEnd !== undefined || streamIsOver || state.hangUpCause !== undefined;
 }

@@ -71,6 +71,8 @@ async function extend(
   // The database was away for the whole lead: the talk ends where its money is known to end.
   if (held === 'failed') return 'internal_error';
   call.heldSeconds = held.heldSeconds;
+  call.shortOf = held.refusal;
+  call.describe();
   return held.last || held.grantedSeconds === 0 ? 'balance_exhausted' : undefined;
 }
 

@@ -14,7 +14,7 @@ export function encodeMulaw(pcm: Int16Array): Uint8Array {
 /** G.711 mu-law bytes to 16-bit linear samples. */
 export function decodeMulaw(bytes: Uint8Array): Int16Array {
   const pcm = new Int16Array(bytes.length);
-  for (let i = 0; i < bytes.length; i++) pcm[i] = decodeSample(bytes[i] ?? MULAW_SILENCE);
+  for (let i = 0; i < bytes.length; i++) pcm[i] = MULAW_SAMPLES[bytes[i] ?? MULAW_SILENCE] ?? 0;
   return pcm;
 }
 
@@ -32,3 +32,6 @@ function decodeSample(byte: number): number {
   const magnitude = ((((bits & 0x0f) << 3) + BIAS) << exponent) - BIAS;
   return (bits & 0x80) === 0 ? magnitude : -magnitude;
 }
+
+/** The 16-bit linear sample of each mu-law byte. */
+export const MULAW_SAMPLES: Readonly<Int16Array> = Int16Array.from({ length: 256 }, (_, byte) => decodeSample(byte));

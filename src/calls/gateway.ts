@@ -22,6 +22,7 @@ import {
   CARRIER_SIGNAL,
   HANG_UP_SIGNAL,
   MEDIA_SIGNAL,
+  RECONNECT_UPDATE,
   RESERVED_UPDATE,
   RESERVED_UPDATE_ID,
 } from '../domain/signals.js';
@@ -31,8 +32,10 @@ import type {
   CarrierSignal,
   HangUpSignal,
   MediaSignal,
+  ReconnectRequest,
   ReservationAnswer,
 } from '../domain/signals.js';
+import type { ReconnectAnswer } from '../domain/resumption.js';
 import type { SearchAttributeName } from '../domain/search-attributes.js';
 
 /** Thrown when Temporal is away or did not answer in time; the client may ask again. */
@@ -52,6 +55,13 @@ export interface CallGateway {
   signalCarrier(callId: string, signal: CarrierSignal, requestId: string): Promise<boolean>;
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
   hangUp(callId: string, signal: HangUpSignal): Promise<boolean>;
+  /**
+   * Asks whether a call that lost its stream gets another one. A request with an update id that was used before gets the
+   * first answer again; a call that is over or unknown is to be hung up.
+   * @param deadline ms since the epoch by which an answer must be there
+   * @throws CallServiceUnavailable
+   */
+  reconnect(callId: string, request: ReconnectRequest, updateId: string, deadline: number): Promise<ReconnectAnswer>;
   /** Starts the erasure of a call, once; asking again is a success. @throws CallServiceUnavailable */
   erase(callId: string): Promise<void>;
   /** Starts the redelivery of a call's completion event, once per number. @throws CallServiceUnavailable */
@@ -122,6 +132,18 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
     signalCarrier: (callId, payload, requestId) => signal(callId, CARRIER_SIGNAL, payload, requestId),
     signalMedia: (callId, payload, requestId) => signal(callId, MEDIA_SIGNAL, payload, requestId),
     hangUp: (callId, payload) => signal(callId, HANG_UP_SIGNAL, payload),
+
+    async reconnect(callId, request, updateId, deadline) {
+      const run = client.workflow.getHandle(callId);
+      try {
+        return await client.withDeadline(deadline, () =>
+          run.executeUpdate<ReconnectAnswer, [ReconnectRequest]>(RECONNECT_UPDATE, { args: [request], updateId }),
+        );
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return { decision: 'hang_up', why: 'over' };
+        throw unavailable(error);
+      }
+    },
 
     erase: (callId) => startOnce(ERASE_WORKFLOW_TYPE, eraseWorkflowId(callId), { callId }),
     redeliver: (redelivery) => startOnce(REDELIVER_WORKFLOW_TYPE, redeliverWorkflowId(redelivery), redelivery),

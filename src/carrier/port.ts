@@ -1,5 +1,6 @@
 import type { AnsweredBy, CarrierFinalStatus, EndReason } from '../domain/call-state.js';
 import type { Mode } from '../domain/ids.js';
+import type { MachineDetection } from '../domain/voicemail.js';
 
 /** A call as the carrier's own record tells it. */
 export interface CarrierCall {
@@ -31,6 +32,8 @@ export interface DialRequest {
   ringTimeoutSeconds: number;
   /** The carrier ends the call after this many seconds even if all our processes are dead. */
   timeLimitSeconds: number;
+  /** The carrier listens who answers, and tells while the call goes on. */
+  machineDetection?: MachineDetection;
 }
 
 /** One carrier account, as the rest of the service sees it. Every method but `dial` throws when the carrier is away. */

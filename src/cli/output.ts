@@ -74,6 +74,7 @@ export function formatUsd(micros: Micros): string {
 }
 
 function cell(value: unknown): string {
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
   const shown = value as Cell;
   return shown === undefined || shown === null ? '' : String(shown);
 }

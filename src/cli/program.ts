@@ -1,4 +1,7 @@
 import { Command, Option } from 'commander';
+import type { Config } from '../config.js';
+import { ENGINE_NAMES } from '../domain/engines.js';
+import { VOICEMAIL_ACTIONS } from '../domain/voicemail.js';
 import type { Plan } from '../store/models/account.js';
 import {
   destinationCaps,
@@ -17,13 +20,25 @@ import type { CliProcess } from './run.js';
 
 const PLANS = ['trial', 'standard', 'growth', 'scale'] as const satisfies readonly Plan[];
 const MODES = ['live', 'test'];
-const CLEARABLE = ['output-parameters', 'webhook-url', 'phone-number'];
+const CLEARABLE = [
+  'output-parameters',
+  'webhook-url',
+  'phone-number',
+  'engine',
+  'voicemail',
+  'voicemail-message',
+  'transfer-numbers',
+  'tools',
+];
 
 /** Runs a command on the database; what it needs is loaded only now, so that help is there at once. */
 type Run = <A extends unknown[]>(
   load: () => Promise<(on: Connection, out: Output, ...args: A) => Promise<void>>,
   ...args: A
 ) => Promise<void>;
+
+/** Runs a command that needs the configuration and nothing else. */
+type RunOnConfig = (load: () => Promise<(config: Config, out: Output) => Promise<void>>) => Promise<void>;
 
 /** The `callwright` command line: usage errors exit 2, failures 1. */
 export function createProgram(process: CliProcess): Command {
@@ -46,10 +61,19 @@ export function createProgram(process: CliProcess): Command {
     const out = createOutput(process, program.opts<{ json?: boolean }>().json === true);
     await withDatabase(process.env, (on) => command(on, out, ...args));
   };
+  const runOnConfig: RunOnConfig = async (load) => {
+    const [{ parseConfig }, { createOutput }, command] = await Promise.all([
+      import('../config.js'),
+      import('./output.js'),
+      load(),
+    ]);
+    await command(parseConfig(process.env), createOutput(process, program.opts<{ json?: boolean }>().json === true));
+  };
   addServiceCommands(program, process);
   addAccountCommands(program, run);
   addKeyCommands(program, run);
   addAgentCommands(program, run);
+  addVoiceCommands(program, runOnConfig);
   addNumberCommands(program, run);
   addMoneyCommands(program, run);
   addReconciliationCommands(program, run);
@@ -105,6 +129,23 @@ function addAccountCommands(program: Command, run: Run): void {
     .command('inbound-agent <account_id> <agent_id>')
     .description('name the agent that takes inbound calls; "none" for nobody')
     .action((id, agent) => run(async () => (await load()).setInboundAgent, id, idOrNone(agent)));
+  addFreezeCommands(accounts, run);
+}
+
+function addFreezeCommands(accounts: Command, run: Run): void {
+  const load = () => import('./commands/freezes.js');
+  const withOptions = (command: Command) =>
+    command
+      .requiredOption('--reason <text>', 'for people; kept')
+      .addOption(new Option('--mode <mode>', 'only this one').choices(MODES));
+  withOptions(
+    accounts.command('freeze <account_id>').description('refuse new calls of an account; calls that run go on'),
+  ).action((id, options) => run(async () => (await load()).freezeAccount, id, options));
+  withOptions(
+    accounts
+      .command('unfreeze <account_id>')
+      .description('end a freeze; open findings keep their account frozen, exit 1 then'),
+  ).action((id, options) => run(async () => (await load()).unfreezeAccount, id, options));
 }
 
 function addKeyCommands(program: Command, run: Run): void {
@@ -134,8 +175,15 @@ function addAgentCommands(program: Command, run: Run): void {
     command
       .option('--instruction <text>', 'the prompt that defines its behaviour')
       .addOption(new Option('--instruction-file <file>', 'the prompt, from a file').conflicts('instruction'))
-      .option('--voice <voice>', 'a voice model')
-      .option('--language <tag>', 'of the conversation, like en-US')
+      .option('--voice <voice>', 'one that "callwright voices" lists')
+      .option('--language <tag>', 'of the conversation, like en-US; one that the voice speaks')
+      .addOption(new Option('--engine <engine>', 'conducts its live calls (default: ENGINE)').choices(ENGINE_NAMES))
+      .option('--ai-disclosure', 'say in the first sentence that an AI is speaking (default)')
+      .option('--no-ai-disclosure', 'say so only when asked')
+      .addOption(new Option('--voicemail <action>', 'what to do with a mailbox').choices(VOICEMAIL_ACTIONS))
+      .option('--voicemail-message <text>', 'what leave_message says after the tone')
+      .option('--transfer-number <number...>', 'the only numbers it may put a call through to; replaces the list')
+      .option('--tools-file <file>', 'a JSON list of its HTTP tools; replaces the list')
       .option('--output-parameters <json>', 'data to extract: a JSON object of null, boolean, number or string values')
       .option('--max-duration <seconds>', '30 to 14400', wholeNumber)
       .option('--ring-timeout <seconds>', '5 to 120', wholeNumber)
@@ -163,6 +211,18 @@ function addAgentCommands(program: Command, run: Run): void {
   )
     .addOption(new Option('--clear <field...>', 'remove an optional field').choices(CLEARABLE))
     .action((id, options) => run(async () => (await load()).updateAgent, id, options));
+}
+
+function addVoiceCommands(program: Command, run: RunOnConfig): void {
+  const load = () => import('./commands/voices.js');
+  program
+    .command('voices')
+    .description('the voices that agents may have, by engine')
+    .action(() => run(async () => (await load()).listVoices));
+  program
+    .command('languages')
+    .description('the languages that agents may speak, by engine')
+    .action(() => run(async () => (await load()).listLanguages));
 }
 
 function addNumberCommands(program: Command, run: Run): void {
@@ -193,6 +253,16 @@ function addMoneyCommands(program: Command, run: Run): void {
     .addOption(new Option('--mode <mode>', 'which of its balances').choices(MODES).default('live'))
     .option('--payment-id <id>', 'makes a repeat harmless (default: a new one)')
     .action((id, micros, options) => run(async () => (await load()).topUp, id, micros, options));
+  program
+    .command('correct')
+    .description('give back what a call was billed too much; a repeated reference gives back nothing more')
+    .argument('<call_id>')
+    .argument('<usd>', 'like 0.15, at most what the call was billed', usd)
+    .requiredOption('--reason <text>', 'what was wrong; the owner of the account reads it')
+    .requiredOption('--reference <id>', 'makes a repeat harmless, like a ticket number')
+    .action((id, micros, options) =>
+      run(async () => (await import('./commands/corrections.js')).correctCall, id, micros, options),
+    );
   program
     .command('balance <account_id>')
     .description('what an account has, holds and was billed')
@@ -239,6 +309,7 @@ function addReconciliationCommands(program: Command, run: Run): void {
     .command('resolve <finding_id>')
     .description('close a finding; its account takes calls again when none is open')
     .requiredOption('--reason <text>', 'why it is closed; kept with it')
+    .option('--recount', 'count the places of the account anew, for a finding of miscounted places')
     .option('--credit <usd>', 'give this much back to the account, as a correction for the call of the finding', usd)
     .action((id, options) => run(async () => (await load()).resolveFinding, id, options));
 }

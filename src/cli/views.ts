@@ -26,6 +26,11 @@ export function accountView(account: AccountDocument) {
   });
 }
 
+/** A freeze, for people. */
+export function freezeLine(freeze: { mode: string; reason: string; at: string; by: string }): string {
+  return `${freeze.mode}: ${freeze.reason} (${freeze.by}, ${freeze.at})`;
+}
+
 /** A destination's rule as it is written on the command line. */
 function ruleOf({ prefix, callsPerHour, callsPerDay, blocked }: DestinationCap): string {
   const parts = [
@@ -65,6 +70,12 @@ export function agentView(agent: AgentDocument) {
     ring_timeout_seconds: agent.ringTimeoutSeconds,
     webhook_url: agent.webhookUrl,
     phone_number: agent.phoneNumber,
+    engine: agent.engine,
+    ai_disclosure: agent.aiDisclosure ?? true,
+    voicemail_action: agent.voicemailAction ?? 'hang_up',
+    voicemail_message: agent.voicemailMessage,
+    transfer_numbers: agent.transferNumbers,
+    tools: agent.tools,
     created_at: agent.createdAt.toISOString(),
     updated_at: agent.updatedAt.toISOString(),
   });

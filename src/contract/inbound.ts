@@ -44,10 +44,23 @@ export const StatusCallbackForm = z
   })
   .meta({ id: 'StatusCallbackForm' });
 
+/** What the carrier's detection of answering machines found. */
+export const MachineDetectionForm = z
+  .looseObject({
+    CallSid: z.string().describe('The carrier’s identifier of the call.'),
+    AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
+    AnsweredBy: z
+      .string()
+      .describe('human, machine_start, machine_end_beep, machine_end_silence, machine_end_other, fax or unknown.'),
+    MachineDetectionDuration: z.string().optional().describe('Milliseconds it took.'),
+  })
+  .meta({ id: 'MachineDetectionForm' });
+
 /** What the carrier sends with a request for TwiML. */
 export const CarrierRequestForm = z
   .looseObject({
     CallSid: z.string().describe('The carrier’s identifier of the call.'),
     AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
+    DialCallStatus: z.string().optional().describe('What came of a transfer, once its other side is gone.'),
   })
   .meta({ id: 'CarrierRequestForm' });

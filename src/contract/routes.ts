@@ -1,16 +1,24 @@
 import { z } from 'zod';
 import { CallResponse, OutboundCallBody, OutboundCallParameters } from './calls.js';
-import { CarrierRequestForm, InboundCallForm, InboundCallQuery, StatusCallbackForm } from './inbound.js';
+import {
+  CarrierRequestForm,
+  InboundCallForm,
+  InboundCallQuery,
+  MachineDetectionForm,
+  StatusCallbackForm,
+} from './inbound.js';
 import { accountRoutes } from './account-routes.js';
 import { callParams, callRoutes } from './call-routes.js';
 import { moneyRoutes } from './money-routes.js';
 import { portalRoutes } from './portal-routes.js';
 import { rateLimitHeaders, type Route } from './route.js';
+import { voiceRoutes } from './voices.js';
 
 const FORM = 'application/x-www-form-urlencoded';
 const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${CALL_ID}/after-stream</Redirect></Response>`;
+const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number>+12025550143</Number></Dial></Response>`;
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 
 const ringing = { success: true, call_id: CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
@@ -150,6 +158,7 @@ export const routes = {
   },
   ...callRoutes,
   ...accountRoutes,
+  ...voiceRoutes,
   ...moneyRoutes,
   ...portalRoutes,
   answerOutboundCall: {
@@ -184,6 +193,28 @@ export const routes = {
     },
     errors: [],
   },
+  reportAnsweredBy: {
+    method: 'post',
+    path: '/carrier/calls/{call_id}/amd',
+    tag: 'Carrier callbacks',
+    summary: 'Who answered an outbound call, by the carrier’s detection of answering machines',
+    auth: 'carrier',
+    params: callParams,
+    body: {
+      contentType: FORM,
+      schema: MachineDetectionForm,
+      examples: {
+        machine: { ...carrierForm, AnsweredBy: 'machine_end_beep', MachineDetectionDuration: '4100' },
+      },
+    },
+    success: {
+      description: 'Taken note of; also when the call is unknown or over.',
+      contentType: 'text/plain',
+      schema: z.string(),
+      examples: { noted: '' },
+    },
+    errors: [],
+  },
   reportInboundStatus: {
     method: 'post',
     path: '/carrier/status',
@@ -208,10 +239,10 @@ export const routes = {
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
     success: {
-      description: 'Hang up.',
+      description: 'Hang up, or put the call through to the number that the agent has transferred it to.',
       contentType: 'text/xml',
       schema: z.string(),
-      examples: { hangUp: HANG_UP },
+      examples: { hangUp: HANG_UP, transfer: TRANSFER },
     },
     errors: [],
   },

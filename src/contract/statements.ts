@@ -109,13 +109,16 @@ export const LedgerEntry = z
     id: z.string().describe('Identifies the entry for ever.'),
     type: z
       .enum(['top_up', 'hold', 'refusal', 'settlement', 'correction'])
-      .describe('A refusal is a hold that the balance did not cover; it moves nothing.'),
+      .describe('A refusal is a hold that was not granted; it moves nothing.'),
     at: z.string().meta({ format: 'date-time', description: 'When it was decided.' }),
     call_id: z.string().optional(),
     payment_id: z.string().optional().describe('Of a top-up.'),
     window: z.int().optional().describe('Of a hold: which of the call’s hold windows, from 0.'),
     billed_seconds: z.int().optional().describe('Of a settlement.'),
-    reason: z.string().optional().describe('Of a refusal: an error code. Of a correction: a sentence.'),
+    reason: z
+      .string()
+      .optional()
+      .describe('Of a refusal, and of a hold of a part of its window: an error code. Of a correction: a sentence.'),
     available: usd('Change of what is available.'),
     available_micros: micros('Change of what is available.'),
     held: usd('Change of what is held.'),

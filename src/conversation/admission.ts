@@ -7,9 +7,16 @@ import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import type { CallRequestDocument } from '../store/models/call-request.js';
+import type { ConversationResultDocument } from '../store/models/conversation-result.js';
 
 export type Admission =
-  | { admitted: true; request: CallRequestDocument; carrierSid: string }
+  /** `earlier`: what the call's streams before this one left; the stream's `start` must say that it follows them. */
+  | {
+      admitted: true;
+      request: CallRequestDocument;
+      carrierSid: string;
+      earlier: ConversationResultDocument | null;
+    }
   | { admitted: false; status: 403 | 404 | 409; why: string };
 
 /** The id of the call whose stream a request path names, under the path of the configured stream URL; else undefined. */
@@ -47,8 +54,8 @@ export function createAdmission(deps: { config: Config; database: Database }) {
     if (!isSignedBy(config.carriers[request.mode].authToken)) return refusal(403, 'no valid carrier signature');
     if (isFinal) return refusal(404, 'the call is over');
     if (binding === null || binding.closed === true) return refusal(404, 'the call has no call of the carrier');
-    if (result !== null) return refusal(409, 'the call has had its stream');
-    return { admitted: true, request, carrierSid: binding.carrierSid };
+    if (result?.endedAt !== undefined) return refusal(409, 'the conversation is over');
+    return { admitted: true, request, carrierSid: binding.carrierSid, earlier: result };
   };
 }
 

@@ -9,7 +9,8 @@ export interface StreamTimings {
   pingEveryMs: number;
 }
 
-export const STREAM_TIMINGS: StreamTimings = { startWithinMs: 5_000, pingEveryMs: 20_000 };
+/** A line on which nothing comes any more is noticed within two pings. */
+export const STREAM_TIMINGS: StreamTimings = { startWithinMs: 5_000, pingEveryMs: 4_000 };
 
 /** How the carrier's end went away: it said so, it closed in order, the line broke, or it broke the protocol. */
 export type StreamEnd = 'stopped' | 'closed' | 'dropped' | 'misused';
@@ -34,8 +35,8 @@ const MAX_BUFFERED_BYTES = 1_048_576;
 /** Messages a second that an honest carrier stays far below (50 of audio, some marks), and the burst it may catch up with. */
 const MESSAGES_PER_SECOND = 300;
 const MESSAGE_BURST = 3_000;
-/** The close code of a socket that broke without a closing handshake. */
-const ABNORMAL_CLOSURE = 1006;
+/** Close codes of a carrier that is done; any other, 1006 for a socket that broke among them, is a line that was lost. */
+const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1005]);
 
 /** One media socket: order of events, limits and liveness; the conversation on it is the session's. */
 export function openCarrierStream(
@@ -121,7 +122,7 @@ export function openCarrierStream(
   const startTimer = setTimeout(() => refuse(1008, 'no start in time'), timings.startWithinMs);
   const pingTimer = setInterval(() => {
     if (!alive) {
-      end('dropped', 'the carrier does not answer pings');
+      end('dropped', 'nothing comes from the carrier any more');
       socket.terminate();
       return;
     }
@@ -133,6 +134,7 @@ export function openCarrierStream(
     alive = true;
   });
   socket.on('message', (data, isBinary) => {
+    alive = true;
     try {
       read(data, isBinary);
     } catch (error) {
@@ -147,7 +149,7 @@ export function openCarrierStream(
   socket.on('error', (error) => end('misused', error.message));
   socket.on('close', (code) => {
     clearInterval(pingTimer);
-    end(code === ABNORMAL_CLOSURE ? 'dropped' : 'closed', `close code ${code}`);
+    end(CLOSED_IN_ORDER.has(code) ? 'closed' : 'dropped', `close code ${code}`);
   });
 
   return {
@@ -162,6 +164,7 @@ export function openCarrierStream(
   };
 }
 
+/** Text messages come whole, in one buffer: the websocket's binary type is left at its default. */
 function textOf(data: RawData): string {
-  return Array.isArray(data) ? Buffer.concat(data).toString('utf8') : Buffer.from(data as Buffer).toString('utf8');
+  return (data as Buffer).toString('utf8');
 }

@@ -1,27 +1,24 @@
 import type { CallGateway } from '../calls/gateway.js';
-import type { MediaEndReason } from '../domain/call-state.js';
-import type { ConversationEnding, ConversationResults } from '../store/conversation-results.js';
+import type { AnsweredBy, MediaEndReason } from '../domain/call-state.js';
+import type { ConversationBeginning, ConversationResults } from '../store/conversation-results.js';
 import type { CallRequestDocument } from '../store/models/call-request.js';
-import type { StoredTurn } from '../store/models/conversation-result.js';
+import type { ConversationResultDocument } from '../store/models/conversation-result.js';
 import type { Recordings } from '../store/recordings.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { CarrierStream } from './carrier-stream.js';
 import { framesOf } from './caller-frames.js';
+import { createConversationRecord, resumeOf } from './conversation-record.js';
+import { startFrameClock } from './frame-clock.js';
+import { createKeyTones } from './key-tones.js';
 import { createMediaReports } from './media-reports.js';
 import { createPlayback } from './playback.js';
-import type { Engine, EngineEnd, EngineResult, EngineSink } from './port.js';
+import type { Engine, EngineSink } from './port.js';
 import { engineCallOf } from './engine-call.js';
 import { keepResult } from './result-keeper.js';
+import { createToolHost, type ToolHostDeps } from './tools/tool-host.js';
 import { createTwoTrackRecorder } from './two-track-recorder.js';
-import { within } from './within.js';
+import { createWrapUp } from './wrap-up.js';
 
-const TICK_MS = 40;
-/** What an engine may take to tell what it made of the call. */
-const ENGINE_STOP_MS = 4_000;
-const RECORDING_WAIT_MS = 2_000;
-const RESULT_WAIT_MS = 2_000;
-/** The workflow should know why the call ended before the carrier tells that it did. */
-const REPORT_WAIT_MS = 2_000;
 /** An end that is forced is told to the engine this long before. */
 const ENDING_SOON_MS = 20_000;
 /** A goodbye is waited for this much longer than it lasts; marks may be late. */
@@ -31,63 +28,102 @@ export interface ConversationDeps {
   stream: CarrierStream;
   streamSid: string;
   carrierSid: string;
+  /** The stream's number: 0 for the call's first. */
+  resumption: number;
+  /** What the streams before this one left. */
+  earlier: ConversationResultDocument | null;
   request: CallRequestDocument;
   engine: Engine;
   results: ConversationResults;
-  recordings: Recordings;
+  /** Absent: calls are not recorded. */
+  recordings?: Recordings;
   gateway: CallGateway;
+  tools: ToolHostDeps;
   logger: Logger;
+  /** This media server stops. */
+  closing: AbortSignal;
+  /** How long a lost stream may wait for one that follows it; shorter is for tests. */
+  lostForGoodMs?: number;
 }
 
 export interface Conversation {
   hear(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
-  /** The second of the stream at which the call will be ended; undefined: none is known any more. */
+  /** The second of the call's talk at which it will be ended; undefined: none is known any more. */
   endsAfter(seconds: number | undefined): void;
+  /** The carrier's detection heard who answered. */
+  onAnsweredBy(who: AnsweredBy): void;
   /** Ends the conversation for this reason, unless it is over already; resolves as `over` does. */
   end(reason: MediaEndReason): Promise<void>;
+  /** The line is lost, the call perhaps not: keeps what is known for another stream and ends nothing. Resolves as `over` does. */
+  suspend(why: string): Promise<void>;
   /** The line is closed, and the result stored and the workflow told, or both given up after a bounded time. */
   readonly over: Promise<void>;
 }
 
 /** Conducts one call on its line: engine, playback, recording, result and reports. The audio waits for none of them. */
 export function startConversation(deps: ConversationDeps): Conversation {
-  const { stream, streamSid, carrierSid, request, engine, logger } = deps;
+  const { stream, streamSid, carrierSid, resumption, earlier, request, engine, logger } = deps;
   const callId = request._id;
   const startedAt = Date.now();
+  const callStartedAt = earlier?.startedAt ?? new Date(startedAt);
+  const offsetMs = Math.max(0, startedAt - callStartedAt.getTime());
   const origin = performance.now();
   const now = () => performance.now() - origin;
-  const turns: StoredTurn[] = [];
-  let agentAudioPlayed = false;
-  let goodbye: { reason: EngineEnd; giveUpAtMs: number } | undefined;
+  let goodbye: { reason: MediaEndReason; giveUpAtMs: number } | undefined;
   let ended = false;
   let endsAtMs: number | undefined;
   let toldOfEnd = false;
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
-  const recorder = createTwoTrackRecorder(deps.recordings.open(callId));
-  const beginning = { callId, streamSid, carrierSid, engine: engine.name, startedAt: new Date(startedAt) };
+  const call = { ...engineCallOf(request), ...(earlier === null ? {} : { resume: resumeOf(earlier) }) };
+  const record = createConversationRecord({ template: call.outputTemplate, offsetMs, earlier });
+  const beginning: ConversationBeginning = {
+    callId,
+    streamSid,
+    carrierSid,
+    engine: engine.name,
+    startedAt: callStartedAt,
+    resumptions: resumption,
+  };
   const keeper = keepResult({
     results: deps.results,
     beginning,
     logger,
+    onClaimed: (row) => row && record.takeOver(row),
     onTaken: () => leave('another stream has it'),
   });
+  const recorder =
+    deps.recordings &&
+    createTwoTrackRecorder(deps.recordings.open({ callId, stream: resumption, offsetMs }, keeper.claimed));
   const reports = createMediaReports({ gateway: deps.gateway, callId, streamSid, carrierSid, logger });
+  const wrapUp = createWrapUp({ ...deps, beginning, record, keeper, recorder, reports });
   const frames = framesOf(now);
 
   const playback = createPlayback({
     line: stream,
     now,
-    onPlayed: (itemId, playedMs, complete) => guard(() => engine.onPlayed(itemId, playedMs, complete)),
-    onFramePlayed(frame, atMs) {
-      recorder.put('agent', frame, atMs);
-      if (agentAudioPlayed) return;
-      agentAudioPlayed = true;
-      keeper.checkpoint({ agentAudioPlayed, turns });
+    onPlayed(itemId, playedMs, complete) {
+      if (!keyTones.onPlayed(itemId, complete)) guard(() => engine.onPlayed(itemId, playedMs, complete));
     },
+    onFramePlayed(frame, atMs) {
+      recorder?.put('agent', frame, atMs);
+      if (record.markPlayed()) checkpoint();
+    },
+  });
+
+  const keyTones = createKeyTones(playback);
+  const tools = createToolHost(deps.tools, request, {
+    end: () => leaveAfterLastWord('agent_hangup'),
+    transfer(to) {
+      if (ended || goodbye !== undefined) return false;
+      record.setTransfer(to);
+      leaveAfterLastWord('transferred');
+      return true;
+    },
+    playTones: (mulaw) => (ended || goodbye !== undefined ? Promise.resolve(false) : keyTones.play(mulaw)),
   });
 
   const sink: EngineSink = {
@@ -97,26 +133,42 @@ export function startConversation(deps: ConversationDeps): Conversation {
       playback.pump();
     },
     endOfItem: (itemId) => playback.endItem(itemId),
-    clear: () => playback.clear(),
+    clear() {
+      playback.clear();
+      keyTones.dropped();
+    },
     transcript(turn) {
-      turns.push(turn);
-      if (!ended) keeper.checkpoint({ agentAudioPlayed, turns: [...turns] });
+      record.addTurn(turn);
+      checkpoint();
     },
-    values: () => undefined,
-    latency: ({ totalMs, parts }) => logger.debug({ callId, totalMs, parts }, 'reply'),
-    tool: ({ name }) => Promise.resolve({ ok: false, error: `there is no tool ${name}` }),
-    end(reason) {
-      goodbye ??= { reason, giveUpAtMs: now() + playback.remainingMs() + GOODBYE_GRACE_MS };
+    values(values) {
+      record.setValues(values);
+      checkpoint();
     },
+    latency(latency) {
+      record.addLatency(latency);
+      logger.debug({ callId, totalMs: latency.totalMs, parts: latency.parts }, 'reply');
+    },
+    tool: (call) => tools.run(call),
+    end: (reason) => leaveAfterLastWord(reason),
     fail(error) {
       logger.error({ callId, engine: engine.name, err: error }, 'the engine failed');
       void end('media_failed');
     },
   };
 
-  function tick(): void {
-    playback.pump();
-    recorder.advance(now());
+  /** Ends the talk for this reason when what is queued was heard. */
+  function leaveAfterLastWord(reason: MediaEndReason): void {
+    goodbye ??= { reason, giveUpAtMs: now() + playback.remainingMs() + GOODBYE_GRACE_MS };
+  }
+
+  function checkpoint(): void {
+    if (!ended) keeper.checkpoint(() => record.progress());
+  }
+
+  function tick(dueMs: number): void {
+    playback.pump(dueMs);
+    recorder?.advance(now());
     tellOfEnd();
     if (goodbye !== undefined && (playback.isIdle() || now() > goodbye.giveUpAtMs)) void end(goodbye.reason);
   }
@@ -143,91 +195,44 @@ export function startConversation(deps: ConversationDeps): Conversation {
   function leave(why: string): void {
     if (ended) return;
     ended = true;
-    clearInterval(ticking);
+    stopTicking();
     logger.warn({ callId, streamSid }, `the stream is closed: ${why}`);
     stream.close(1008, why);
     void engine.stop('taken').catch((error: unknown) => logger.warn({ callId, err: error }, 'the engine did not stop'));
     settle();
   }
 
-  function end(reason: MediaEndReason): Promise<void> {
+  /** Ends the talk in one of two ways, whichever comes first. */
+  function close(how: (lengthMs: number) => Promise<void>): Promise<void> {
     if (ended) return over;
     ended = true;
-    clearInterval(ticking);
-    void wrapUp(reason, now()).finally(settle);
+    stopTicking();
+    how(now())
+      .catch((error: unknown) => logger.error({ callId, err: error }, 'the end of a conversation was not wrapped up'))
+      .finally(settle);
     return over;
   }
 
-  /** Result first, then the report, then the line: whoever hears of the end can read what was said. */
-  async function wrapUp(reason: MediaEndReason, lengthMs: number): Promise<void> {
-    const at = Date.now();
-    const recorded = closeRecording(lengthMs);
-    const [result, inTime] = await Promise.all([engineResult(reason), within(RECORDING_WAIT_MS, recorded)]);
-    const ending: ConversationEnding = {
-      ...beginning,
-      agentAudioPlayed,
-      turns: turns.toSorted((a, b) => a.startMs - b.startMs),
-      endedAt: new Date(at),
-      endReason: reason,
-      summary: result.summary,
-      outputParameters: JSON.stringify(result.outputParameters),
-      hasRecording: inTime ?? false,
-      ...(result.answeredBy === undefined ? {} : { answeredBy: result.answeredBy }),
-    };
-    const stored = keeper.finish(ending);
-    const resultStored =
-      (await within(
-        RESULT_WAIT_MS,
-        stored.then(() => true),
-      )) ?? false;
-    const reported = reports.ended({ reason, at, agentAudioPlayed, resultStored });
-    await within(REPORT_WAIT_MS, reported);
-    stream.close(reason === 'media_failed' ? 1011 : 1000, reason);
-    logger.info({ callId, streamSid, reason, seconds: Math.round(lengthMs / 1_000) }, 'conversation over');
-    const [isRecorded] = await Promise.all([recorded, stored, reported]);
-    if (isRecorded && !ending.hasRecording) await keeper.finish({ ...ending, hasRecording: true });
-  }
+  const end = (reason: MediaEndReason) => close((lengthMs) => wrapUp.end(reason, lengthMs));
 
-  async function engineResult(reason: MediaEndReason): Promise<EngineResult> {
-    try {
-      const result = await within(ENGINE_STOP_MS, engine.stop(reason));
-      if (result !== undefined) return result;
-      logger.warn({ callId, engine: engine.name }, 'the engine gave no result in time');
-    } catch (error) {
-      logger.warn({ callId, engine: engine.name, err: error }, 'the engine gave no result');
-    }
-    return {
-      summary: 'The conversation could not be summarised.',
-      outputParameters: engineCallOf(request).outputTemplate,
-    };
+  const stopTicking = startFrameClock(now, tick);
+  logger.info({ callId, streamSid, resumption }, 'conversation started');
+  if (earlier === null) {
+    void reports.started(startedAt).then((outcome) => {
+      if (outcome === 'over' && !ended) {
+        logger.warn({ callId, streamSid }, 'a stream came for a call that is over');
+        void end('media_failed');
+      }
+    });
   }
-
-  async function closeRecording(lengthMs: number): Promise<boolean> {
-    try {
-      await recorder.close(lengthMs);
-      return true;
-    } catch (error) {
-      logger.error({ callId, err: error }, 'the recording could not be stored');
-      return false;
-    }
-  }
-
-  const ticking = setInterval(tick, TICK_MS);
-  logger.info({ callId, streamSid }, 'conversation started');
-  void reports.started(startedAt).then((outcome) => {
-    if (outcome === 'over' && !ended) {
-      logger.warn({ callId, streamSid }, 'a stream came for a call that is over');
-      void end('media_failed');
-    }
-  });
-  engine.start(engineCallOf(request), sink).catch((error: unknown) => {
+  engine.start(call, sink).catch((error: unknown) => {
     sink.fail(error instanceof Error ? error : new Error(String(error)));
   });
 
   return {
     hear(mulaw, timestampMs) {
       for (const { frame, atMs } of frames(mulaw, timestampMs)) {
-        recorder.put('caller', frame, atMs);
+        recorder?.put('caller', frame, atMs);
         guard(() => engine.onCallerAudio(frame, atMs));
       }
     },
@@ -236,9 +241,17 @@ export function startConversation(deps: ConversationDeps): Conversation {
       if (!ended) playback.onMark(name);
     },
     endsAfter(seconds) {
-      endsAtMs = seconds === undefined ? undefined : seconds * 1_000;
+      endsAtMs = seconds === undefined ? undefined : seconds * 1_000 - offsetMs;
+    },
+    onAnsweredBy(who) {
+      if (ended || !record.setAnsweredBy(who)) return;
+      guard(() => engine.onAnsweredBy?.(who));
+      if (who !== 'voicemail' || (request.agent.voicemailAction ?? 'hang_up') !== 'hang_up') return;
+      playback.clear();
+      void end('voicemail');
     },
     end,
+    suspend: (why) => close((lengthMs) => wrapUp.suspend(why, lengthMs)),
     over,
   };
 }

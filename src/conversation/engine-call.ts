@@ -1,5 +1,6 @@
 import type { CallRequestDocument } from '../store/models/call-request.js';
 import type { EngineCall } from './port.js';
+import { toolDefinitions } from './tools/definitions.js';
 
 /** What an engine is told of a call. Texts that hold no JSON object count as empty: they were checked when they came in. */
 export function engineCallOf(request: CallRequestDocument): EngineCall {
@@ -18,7 +19,7 @@ export function engineCallOf(request: CallRequestDocument): EngineCall {
       action: agent.voicemailAction ?? 'hang_up',
       ...(agent.voicemailMessage === undefined ? {} : { message: agent.voicemailMessage }),
     },
-    tools: [],
+    tools: toolDefinitions(agent),
   };
 }
 

@@ -15,6 +15,8 @@ export interface MediaReports {
   started(at: number): Promise<ReportOutcome>;
   /** Goes out after `started`, never before it. */
   ended(end: MediaEnd & { resultStored: boolean }): Promise<ReportOutcome>;
+  /** After an `ended` that said that something is on its way: it can be read. */
+  stored(at: number): Promise<ReportOutcome>;
 }
 
 /** Tells a call's workflow of its stream, in order, again and again while Temporal is away. Never throws. */
@@ -56,5 +58,6 @@ export function createMediaReports(deps: {
       const signal: MediaSignal = { kind: 'ended', at, carrierSid, reason, agentAudioPlayed };
       return inOrder(resultStored ? signal : { ...signal, resultStored: false });
     },
+    stored: (at) => inOrder({ kind: 'stored', at, carrierSid }),
   };
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +7,11 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../config.js';
+import { machineDetectionFor } from '../domain/voicemail.js';
+import { createEgressClient } from '../egress/client.js';
+import { createAccounts } from '../store/accounts.js';
 import { createCallQueries } from '../store/call-queries.js';
+import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import { createRecordings } from '../store/recordings.js';
@@ -15,6 +20,7 @@ import { callIdOfPath, createAdmission } from './admission.js';
 import type { Admission } from './admission.js';
 import { STREAM_TIMINGS } from './carrier-stream.js';
 import type { StreamTimings } from './carrier-stream.js';
+import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
 import type { Engines } from './engines.js';
 import { openStreamSession } from './stream-session.js';
@@ -28,18 +34,20 @@ export interface MediaServerDeps {
   engines: Engines;
   logger: Logger;
   /** Shorter ones are for tests. */
-  timings?: Partial<StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number }>;
+  timings?: Partial<
+    StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number; lostForGoodMs: number }
+  >;
 }
 
 export interface MediaServer {
   /** Loads the engines, then takes streams. */
   listen(): Promise<{ port: number }>;
-  /** Takes no more streams, lets live calls end for a while, then ends them and tells their workflows. */
+  /** Takes no more streams, lets live calls end for a while, then hands the others over to another media server. */
   close(): Promise<void>;
 }
 
 /** The longest text a carrier sends is some 400 bytes, in one fragment. */
-const SOCKET_LIMITS = {
+export const SOCKET_LIMITS = {
   perMessageDeflate: false,
   maxPayload: 65_536,
   maxFragments: 64,
@@ -49,7 +57,7 @@ const SOCKET_LIMITS = {
 const MAX_CONNECTIONS = 4_000;
 /** Live calls may end by themselves this long after close was asked for. */
 const SHUTDOWN_GRACE_MS = 4_000;
-/** After the grace: the time for results and reports of the calls that were cut off. */
+/** After the grace: the time to store how far the calls have come that are handed over. */
 const SHUTDOWN_MS = 3_000;
 
 /** Takes the carrier's media streams at `{streamUrl}/<call_id>` and conducts the calls on them. */
@@ -57,15 +65,24 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const { config, database, gateway, engines, logger } = deps;
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
   const results = createConversationResults(database);
-  const recordings = createRecordings(database);
+  const recordings = config.recordings.enabled ? createRecordings(database) : undefined;
   const admit = createAdmission({ config, database });
-  const sessions = new Map<string, StreamSession>();
-  /** Calls whose upgrade is being decided. */
+  /** The latest stream of each call that has started one here. */
+  const sessions = new Map<string, StreamSession & { resumption: number }>();
+  /** All sockets, those too that a later one has followed, until everything of theirs is stored. */
+  const unsettled = new Set<StreamSession>();
+  /** Calls with a socket on which nothing has started yet. */
   const arriving = new Set<string>();
   let closing = false;
   const calls = createCallQueries(database);
-  const { endingsEveryMs: readEveryMs } = timings;
+  const { endingsEveryMs: readEveryMs, lostForGoodMs } = timings;
+  const stopping = new AbortController();
+  // One for each stream that was lost a moment ago.
+  setMaxListeners(0, stopping.signal);
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
+
+  const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
+  const tools = { config, accounts: createAccounts(database), egress: createEgressClient({ config }), logger };
 
   const server = createServer(
     {
@@ -82,6 +99,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   server.maxConnections = MAX_CONNECTIONS;
   const sockets = new WebSocketServer({
     noServer: true,
+    // We speak no subprotocol; one that is offered is not agreed to.
+    handleProtocols: () => false,
     ...SOCKET_LIMITS,
   });
 
@@ -109,33 +128,61 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     arriving.add(callId);
     try {
       const admission = await admit(callId, typeof signature === 'string' ? signature : undefined);
-      if (!admission.admitted) return refuse(socket, admission.status, admission.why);
-      if (sessions.has(callId)) return refuse(socket, 409, 'the call has its stream');
-      if (closing) return refuse(socket, 503, 'shutting down');
-      sockets.handleUpgrade(request, socket, head, (webSocket) => begin(callId, webSocket, admission));
+      if (!admission.admitted) refuse(socket, admission.status, admission.why);
+      else if (closing) refuse(socket, 503, 'shutting down');
+      else {
+        let begun = false;
+        sockets.handleUpgrade(request, socket, head, (webSocket) => {
+          begun = true;
+          begin(callId, webSocket, admission);
+        });
+        // Whether it follows another stream is told by its start; until then no further socket of the call is taken.
+        if (begun) return;
+      }
     } catch (error) {
       logger.error({ callId, err: error }, 'a stream could not be admitted');
       refuse(socket, 503, 'try again later');
-    } finally {
-      arriving.delete(callId);
     }
+    arriving.delete(callId);
   }
 
   function begin(callId: string, socket: WebSocket, admission: Extract<Admission, { admitted: true }>): void {
-    const { request, carrierSid } = admission;
+    const { request, carrierSid, earlier } = admission;
     const session = openStreamSession({
       socket,
       request,
       carrierSid,
-      engine: engines.of(request).create(),
+      earlier,
+      createEngine: () => engines.of(request).create(),
       results,
-      recordings,
+      ...(recordings === undefined ? {} : { recordings }),
       gateway,
+      tools,
       logger,
+      closing: stopping.signal,
+      ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
       timings,
+      onDecided: () => arriving.delete(callId),
+      takesPrecedence(resumption) {
+        const standing = sessions.get(callId);
+        if (standing !== undefined && resumption <= standing.resumption) return false;
+        standing?.handOver('a later stream of the call has come');
+        const live = { ...session, resumption };
+        sessions.set(callId, live);
+        void session.over.finally(() => {
+          if (sessions.get(callId) === live) sessions.delete(callId);
+        });
+        return true;
+      },
     });
-    sessions.set(callId, session);
-    void session.over.finally(() => sessions.delete(callId));
+    unsettled.add(session);
+    const { voicemailAction } = request.agent;
+    const wantsDetection = config.voicemailDetection && request.direction === 'outbound' && !earlier?.answeredBy;
+    if (wantsDetection && machineDetectionFor(voicemailAction) !== undefined) detections.watch(callId, session);
+    void session.over.finally(() => {
+      unsettled.delete(session);
+      detections.forget(callId, session);
+    });
   }
 
   server.on('upgrade', (request, socket, head) => {
@@ -158,13 +205,15 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
     async close() {
       closing = true;
+      stopping.abort();
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      await within(timings.shutdownGraceMs, allOver(sessions));
-      for (const session of sessions.values()) session.abort();
-      await within(timings.shutdownMs, allOver(sessions));
+      await within(timings.shutdownGraceMs, allOver(unsettled));
+      for (const session of unsettled) session.handOver('shutting down');
+      await within(timings.shutdownMs, allOver(unsettled));
       for (const callId of sessions.keys()) logger.error({ callId }, 'a call was left before its end could be told');
       endings.close();
+      detections.close();
       for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();
       await stopped;
@@ -173,8 +222,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   };
 }
 
-async function allOver(sessions: ReadonlyMap<string, StreamSession>): Promise<void> {
-  await Promise.all(Array.from(sessions.values(), (session) => session.over));
+async function allOver(sessions: ReadonlySet<StreamSession>): Promise<void> {
+  await Promise.all(Array.from(sessions, (session) => session.over));
 }
 
 /** Answers an upgrade with an HTTP status instead of a socket. */

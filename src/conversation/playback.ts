@@ -27,6 +27,8 @@ export interface PlaybackDeps {
 interface Item {
   id: string;
   waiting: Uint8Array[];
+  /** Bytes of the first of them that are on their way. */
+  takenOfFirst: number;
   waitingBytes: number;
   sentMs: number;
   ended: boolean;
@@ -61,7 +63,7 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
     if (dropped.has(id)) return undefined;
     const known = items.find((item) => item.id === id);
     if (known !== undefined) return known;
-    const item = { id, waiting: [], waitingBytes: 0, sentMs: 0, ended: false };
+    const item = { id, waiting: [], takenOfFirst: 0, waitingBytes: 0, sentMs: 0, ended: false };
     items.push(item);
     return item;
   }
@@ -106,9 +108,12 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
       if (item !== undefined) item.ended = true;
     },
 
-    /** Sends what is due. To be called every 20 to 100 ms. */
-    pump(): void {
-      const nowMs = now();
+    /**
+     * Sends what is due. To be called every 20 to 100 ms.
+     * @param nowMs the even beat that calls it, where there is one: by the uneven time at which a timer really fires, a
+     *   frame would now and then be left to the next beat
+     */
+    pump(nowMs = now()): void {
       lineEndsAtMs = Math.max(lineEndsAtMs, nowMs);
       while (lineEndsAtMs - nowMs < LEAD_MS && sendNext());
     },
@@ -157,16 +162,19 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
 /** The next 160 bytes; the last ones of an ended item are filled up with silence. */
 function takeFrame(item: Item): Uint8Array | undefined {
   if (item.waitingBytes === 0 || (item.waitingBytes < FRAME_BYTES && !item.ended)) return undefined;
-  const frame = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
-  for (let filled = 0; filled < FRAME_BYTES && item.waitingBytes > 0;) {
+  const frame = new Uint8Array(FRAME_BYTES);
+  let filled = 0;
+  while (filled < FRAME_BYTES && item.waitingBytes > 0) {
     const [head] = item.waiting;
     if (head === undefined) break;
-    const part = head.subarray(0, FRAME_BYTES - filled);
+    const part = head.subarray(item.takenOfFirst, item.takenOfFirst + FRAME_BYTES - filled);
     frame.set(part, filled);
     filled += part.length;
+    item.takenOfFirst += part.length;
     item.waitingBytes -= part.length;
-    if (part.length === head.length) item.waiting.shift();
-    else item.waiting[0] = head.subarray(part.length);
+    if (item.takenOfFirst < head.length) break;
+    item.waiting.shift();
+    item.takenOfFirst = 0;
   }
-  return frame;
+  return filled < FRAME_BYTES ? frame.fill(MULAW_SILENCE, filled) : frame;
 }

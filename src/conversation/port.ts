@@ -19,7 +19,10 @@ export interface EngineCall {
   voicemail: VoicemailPolicy;
   /** What the engine may call by `sink.tool`, `end_call` and the like included. */
   tools: readonly ToolDefinition[];
-  /** The call was cut off from its media process and goes on here: no second greeting, one bridging sentence. */
+  /**
+   * The call was cut off from its media process and goes on here: no second greeting, one bridging sentence. The turns'
+   * times count from the call's first stream.
+   */
   resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues };
 }
 

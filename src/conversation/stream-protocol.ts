@@ -3,7 +3,8 @@ import { FRAME_BYTES } from './playback.js';
 /** What the carrier tells over the media socket, after Twilio's Media Streams; numbers arrive as strings. */
 export type CarrierMessage =
   | { event: 'connected' }
-  | { event: 'start'; streamSid: string; carrierSid: string; isTelephoneAudio: boolean }
+  /** `resumption`: the number that the TwiML gave the stream; 0 for a call's first. */
+  | { event: 'start'; streamSid: string; carrierSid: string; isTelephoneAudio: boolean; resumption: number }
   | { event: 'media'; mulaw: Uint8Array; timestampMs: number }
   | { event: 'dtmf'; digit: string }
   | { event: 'mark'; name: string }
@@ -52,9 +53,10 @@ export function parseCarrierMessage(text: string): CarrierMessage {
   }
 }
 
+/** @param streamSid as `parseCarrierMessage` lets it through: letters and digits, which need no escape */
 export function mediaMessage(streamSid: string, frame: Uint8Array): string {
   const payload = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64');
-  return JSON.stringify({ event: 'media', streamSid, media: { payload } });
+  return `{"event":"media","streamSid":"${streamSid}","media":{"payload":"${payload}"}}`;
 }
 
 export function markMessage(streamSid: string, name: string): string {
@@ -75,7 +77,13 @@ function parseStart(start: Record<string, unknown>): CarrierMessage {
       format['encoding'] === 'audio/x-mulaw' &&
       Number(format['sampleRate']) === 8_000 &&
       Number(format['channels']) === 1,
+    resumption: parseResumption(start['customParameters']),
   };
+}
+
+function parseResumption(parameters: unknown): number {
+  const number = parameters === undefined ? undefined : asRecord(parameters)['resumption'];
+  return number === undefined ? 0 : Number(asText(number, /^[1-9]\d{0,2}$/));
 }
 
 function parseMedia(media: Record<string, unknown>): CarrierMessage {

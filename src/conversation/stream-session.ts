@@ -1,24 +1,36 @@
 import type { WebSocket } from 'ws';
-import type { MediaEndReason } from '../domain/call-state.js';
+import type { AnsweredBy, MediaEndReason } from '../domain/call-state.js';
 import type { StreamEnd, StreamTimings } from './carrier-stream.js';
 import { openCarrierStream } from './carrier-stream.js';
 import { startConversation } from './conversation.js';
 import type { Conversation, ConversationDeps } from './conversation.js';
+import type { Engine } from './port.js';
 
 export interface StreamSession {
-  /** Cuts the call off, by our own fault. */
-  abort(): void;
-  /** The second of the stream at which the call will be ended; undefined: none is known any more. */
+  /** Hands the call over to another stream: this one is closed, and what is known is kept. */
+  handOver(why: string): void;
+  /** The second of the call's talk at which it will be ended; undefined: none is known any more. */
   endsAfter(seconds: number | undefined): void;
+  /** The carrier's detection heard who answered. */
+  onAnsweredBy(who: AnsweredBy): void;
   /** Socket closed, result stored, workflow told; or a bounded time has passed. */
   readonly over: Promise<void>;
 }
 
-/** The other side hung up, or the line is to blame. */
-const REASON_OF_END: Record<StreamEnd, MediaEndReason> = {
+export type StreamSessionDeps = Omit<ConversationDeps, 'stream' | 'streamSid' | 'resumption' | 'engine'> & {
+  socket: WebSocket;
+  createEngine: () => Engine;
+  timings: StreamTimings;
+  /** Called with the number of the stream when it starts; false when another stream of the call has precedence. */
+  takesPrecedence: (resumption: number) => boolean;
+  /** The stream starts, or will not start any more. */
+  onDecided: () => void;
+};
+
+/** The other side hung up, or the line is to blame. A line that was lost ends nothing. */
+const REASON_OF_END: Record<Exclude<StreamEnd, 'dropped'>, MediaEndReason> = {
   stopped: 'carrier_stop',
   closed: 'carrier_stop',
-  dropped: 'media_failed',
   misused: 'media_failed',
 };
 
@@ -26,13 +38,13 @@ const REASON_OF_END: Record<StreamEnd, MediaEndReason> = {
  * One admitted socket from its upgrade to its end. The conversation begins with the `start` that names the carrier's
  * call this socket was admitted for; a socket without one leaves no trace.
  */
-export function openStreamSession(
-  deps: Omit<ConversationDeps, 'stream' | 'streamSid'> & { socket: WebSocket; timings: StreamTimings },
-): StreamSession {
-  const { socket, timings, ...conversationDeps } = deps;
-  const { carrierSid, logger } = deps;
+export function openStreamSession(deps: StreamSessionDeps): StreamSession {
+  const { socket, timings, takesPrecedence, onDecided, createEngine, ...conversationDeps } = deps;
+  const { carrierSid, earlier, logger } = deps;
   const callId = deps.request._id;
   let conversation: Conversation | undefined;
+  /** Told before the stream had begun. */
+  let answeredBy: AnsweredBy | undefined;
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
@@ -40,10 +52,16 @@ export function openStreamSession(
     socket,
     {
       onStart(start) {
+        onDecided();
         if (start.carrierSid !== carrierSid) return 'not the call this stream was admitted for';
         if (!start.isTelephoneAudio) return 'audio must be 8 kHz mu-law, one channel';
-        conversation = startConversation({ ...conversationDeps, stream, streamSid: start.streamSid });
+        const { streamSid, resumption } = start;
+        const follows = earlier === null || resumption > (earlier.resumptions ?? 0);
+        if (!follows || !takesPrecedence(resumption)) return 'the call has its stream';
+        const engine = createEngine();
+        conversation = startConversation({ ...conversationDeps, engine, stream, streamSid, resumption });
         void conversation.over.then(settle);
+        if (answeredBy !== undefined) conversation.onAnsweredBy(answeredBy);
         return undefined;
       },
       onAudio: (mulaw, timestampMs) => conversation?.hear(mulaw, timestampMs),
@@ -51,7 +69,10 @@ export function openStreamSession(
       onMark: (name) => conversation?.onMark(name),
       onEnd(end, detail) {
         logger.info({ callId, end, detail }, 'the carrier ended the stream');
-        if (conversation === undefined) settle();
+        if (conversation === undefined) {
+          onDecided();
+          settle();
+        } else if (end === 'dropped') void conversation.suspend(detail);
         else void conversation.end(REASON_OF_END[end]);
       },
     },
@@ -59,14 +80,19 @@ export function openStreamSession(
   );
 
   return {
-    abort() {
-      if (conversation !== undefined) void conversation.end('media_failed');
+    handOver(why) {
+      if (conversation !== undefined) void conversation.suspend(why);
       else {
-        stream.close(1001, 'shutting down');
+        stream.close(1001, why);
+        onDecided();
         settle();
       }
     },
     endsAfter: (seconds) => conversation?.endsAfter(seconds),
+    onAnsweredBy(who) {
+      answeredBy = who;
+      conversation?.onAnsweredBy(who);
+    },
     over,
   };
 }

@@ -1,5 +1,5 @@
 import { decodeMulaw } from '../audio/mulaw.js';
-import type { VoiceActivityDetector } from './voice-activity.js';
+import type { VoiceActivityDetector } from '../audio/voice-activity.js';
 
 const FRAME_MS = 20;
 /**
@@ -10,7 +10,7 @@ const START_FRAMES = 8;
 /** It goes on while most of the last frames are voice, so that a breath of noise does not keep it open. */
 const CONTINUE_VOTES = 3;
 const CONTINUE_WINDOW = 5;
-/** Silence after voice that ends the caller's turn. */
+/** Silence after voice that ends the caller's turn, unless another one is set. */
 export const END_OF_TURN_MS = 600;
 
 export interface CallerTurn {
@@ -28,6 +28,8 @@ export interface TurnUpdate {
 
 export interface TurnTaking {
   push(frame: Uint8Array, timestampMs: number): TurnUpdate;
+  /** Silence that ends a turn from now on, in ms: what is said in groups has longer pauses. */
+  endTurnAfter(ms: number): void;
   /** A turn that is still open, as it stands; for the end of the call. */
   openTurn(): CallerTurn | undefined;
   free(): void;
@@ -37,6 +39,7 @@ export interface TurnTaking {
 export function createTurnTaking(detector: VoiceActivityDetector): TurnTaking {
   let votes: boolean[] = [];
   let turn: CallerTurn | undefined;
+  let endOfTurnMs = END_OF_TURN_MS;
 
   return {
     push(frame, timestampMs) {
@@ -47,12 +50,15 @@ export function createTurnTaking(detector: VoiceActivityDetector): TurnTaking {
         turn = { startMs: Math.max(0, frameEndMs - START_FRAMES * FRAME_MS), endMs: frameEndMs };
       } else if (votes.slice(-CONTINUE_WINDOW).filter(Boolean).length >= CONTINUE_VOTES) {
         turn.endMs = frameEndMs;
-      } else if (frameEndMs - turn.endMs >= END_OF_TURN_MS) {
+      } else if (frameEndMs - turn.endMs >= endOfTurnMs) {
         const ended = turn;
         turn = undefined;
         return { voiceMs: 0, ended };
       }
       return { voiceMs: turn.endMs - turn.startMs };
+    },
+    endTurnAfter(ms) {
+      endOfTurnMs = ms;
     },
     openTurn: () => turn,
     free: () => detector.free(),

@@ -1,25 +1,24 @@
 import type { FliteVoice } from '../audio/flite.js';
 
-/** A voice as customers choose it, the same name on every engine. */
-export interface Voice {
+/** What a voice of `src/domain/voices.ts` is called by those who speak it. */
+export interface SpokenVoice {
   name: string;
-  language: string;
-  description: string;
-  /** What the offline engine speaks it with. */
   flite: FliteVoice;
+  /** OpenAI's realtime voice. Those of the pipeline engine come from its settings. */
+  openai: string;
 }
 
-export const VOICES: readonly Voice[] = [
-  { name: 'amber', language: 'en-US', description: 'Female, clear, calm', flite: 'slt' },
-  { name: 'cobalt', language: 'en-US', description: 'Male, deep', flite: 'rms' },
-  { name: 'slate', language: 'en-US', description: 'Male, Scottish', flite: 'awb' },
-  { name: 'copper', language: 'en-US', description: 'Male, plain', flite: 'kal' },
+export const VOICES: readonly SpokenVoice[] = [
+  { name: 'amber', flite: 'slt', openai: 'marin' },
+  { name: 'cobalt', flite: 'rms', openai: 'cedar' },
+  { name: 'slate', flite: 'awb', openai: 'ballad' },
+  { name: 'copper', flite: 'kal', openai: 'echo' },
 ];
 
-const DEFAULT_VOICE: Voice = VOICES[0] ?? fail('no voices');
+const DEFAULT_VOICE: SpokenVoice = VOICES[0] ?? fail('no voices');
 
 /** The voice of that name, or the default one: a call must not fail because a voice was renamed. */
-export function voiceNamed(name: string): Voice {
+export function voiceNamed(name: string): SpokenVoice {
   return VOICES.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
 }
 

@@ -1,4 +1,4 @@
-import type { CallOutcome, CallState, CarrierEnd, EndReason } from './call-state.js';
+import { isTransferred, type CallOutcome, type CallState, type CarrierEnd, type EndReason } from './call-state.js';
 
 type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
 
@@ -18,7 +18,7 @@ export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
 
 /** The carrier was never heard of again: what our own facts prove is billed, marked as an estimate. */
 export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcome {
-  const endedAt = state.mediaEnd?.at ?? now;
+  const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? now);
   const none = { endedAt, billableSeconds: 0, estimated: false };
   if (brokenBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed', ...none };
   if (state.answeredAt === undefined && isCancelCause(state.hangUpCause)) {
@@ -65,7 +65,7 @@ function reasonOfTalk(state: CallState): EndReason {
   if (state.hangUpCause === 'no_answer') return 'internal_error';
   if (state.hangUpCause !== undefined) return state.hangUpCause;
   const media = state.mediaEnd?.reason;
-  if (media !== undefined && media !== 'carrier_stop') return media;
+  if (media !== undefined && media !== 'carrier_stop' && media !== 'transferred') return media;
   return state.direction === 'inbound' ? 'caller_hangup' : 'callee_hangup';
 }
 

@@ -2,6 +2,7 @@ import type { AnsweredBy, CallOutcome, CallState } from './call-state.js';
 import { isFinal } from './call-state.js';
 import type { CallEffect, CallEvent } from './events.js';
 import { isCancelCause, outcomeOf, outcomeWithoutCarrier } from './call-outcome.js';
+import { answerReconnect } from './resumption.js';
 
 export interface Reduction {
   state: CallState;
@@ -44,6 +45,8 @@ function addFacts(state: CallState, event: CallEvent): CallState {
       return withAnswer({ ...state, mediaStartedAt: state.mediaStartedAt ?? event.at }, event.at, event.now, 'stream');
     case 'media_ended':
       return { ...state, mediaEnd: state.mediaEnd ?? event.end };
+    case 'stream_lost':
+      return withLostStream(state, event);
     case 'hang_up_requested':
       return { ...state, hangUpCause: state.hangUpCause ?? event.cause };
     case 'dial_failed':
@@ -61,6 +64,15 @@ function withSid(state: CallState, carrierSid: string): CallState {
 function withAnswer(state: CallState, at: number, now: number, source: 'carrier' | 'stream'): CallState {
   if (state.answerSource === 'carrier' || (state.answerSource === 'stream' && source === 'stream')) return state;
   return { ...state, answeredAt: Math.max(state.dialedAt ?? at, Math.min(at, now)), answerSource: source };
+}
+
+/** One more stream, or, when there were enough of them, the end of the audio by our own fault. */
+function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stream_lost' }>): CallState {
+  const answer = answerReconnect(state);
+  if (answer.decision === 'stream') return { ...state, resumptions: answer.resumption };
+  if (answer.why === 'over') return state;
+  const { at, agentAudioPlayed } = lost;
+  return { ...state, mediaEnd: { reason: 'media_failed', at, agentAudioPlayed } };
 }
 
 function withAnsweredBy(state: CallState, answeredBy: AnsweredBy | undefined): CallState {

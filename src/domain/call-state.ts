@@ -41,8 +41,11 @@ export interface CarrierEnd {
   sipCode?: number;
 }
 
-/** Why the audio stream ended, as the media server saw it. `carrier_stop`: the other side hung up, or we did by REST. */
-export type MediaEndReason = 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed';
+/**
+ * Why the audio stream ended, as the media server saw it. `carrier_stop`: the other side hung up, or we did by REST.
+ * `transferred`: the call goes on without us.
+ */
+export type MediaEndReason = 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed' | 'transferred';
 
 export interface MediaEnd {
   reason: MediaEndReason;
@@ -77,6 +80,8 @@ export interface CallState {
   readonly answeredBy?: AnsweredBy;
   readonly mediaStartedAt?: number;
   readonly mediaEnd?: MediaEnd;
+  /** New streams the call was granted after it had lost one. */
+  readonly resumptions?: number;
   readonly carrierEnd?: CarrierEnd;
   /** Why we asked the carrier to end the call; the first cause stays. */
   readonly hangUpCause?: EndReason;
@@ -85,6 +90,11 @@ export interface CallState {
 
 export function newCall(direction: Direction): CallState {
   return { direction, status: 'IDLE' };
+}
+
+/** The agent has put the far end through to somebody: people talk on, at our price, until the carrier says it is over. */
+export function isTransferred(state: CallState): boolean {
+  return state.mediaEnd?.reason === 'transferred';
 }
 
 export function isFinal(state: CallState): boolean {

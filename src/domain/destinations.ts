@@ -1,3 +1,6 @@
+import { HIGH_RISK_PREFIXES } from './high-risk-prefixes.js';
+import { isEmergencyNumber } from './phone-number.js';
+
 /** What an account may do with numbers that begin so. The prefix is E.164, with its plus. */
 export interface DestinationCap {
   prefix: string;
@@ -12,56 +15,6 @@ export interface CountedCap {
   period: 'hour' | 'day';
   limit: number;
 }
-
-/**
- * Ranges whose price goes in part to whoever is called, or that have no country's regulator: what toll fraud dials.
- * Refused unless the account has a rule for the range. From the ITU's list of assigned E.164 codes and the numbering
- * plans of the national regulators named; short on purpose, since carriers keep long lists of their own.
- */
-export const HIGH_RISK_PREFIXES: readonly string[] = [
-  // ITU: international premium rate; satellite and international networks; universal personal and shared-cost numbers.
-  '+979',
-  '+870',
-  '+881',
-  '+882',
-  '+883',
-  '+878',
-  '+808',
-  // North America (NANPA): 900.
-  '+1900',
-  // United Kingdom (Ofcom): 09 premium, 070 personal numbers.
-  '+449',
-  '+4470',
-  // France (ARCEP): 089.
-  '+3389',
-  // Germany (BNetzA): 0900 premium, 0137 mass traffic.
-  '+49900',
-  '+49137',
-  // Austria (RTR): 0900, 0901, 0930, 0931, 0939.
-  '+43900',
-  '+43901',
-  '+43930',
-  '+43931',
-  '+43939',
-  // Switzerland (BAKOM): 0900, 0901, 0906.
-  '+4190',
-  // Spain (CNMC): 803, 806, 807, 905.
-  '+34803',
-  '+34806',
-  '+34807',
-  '+34905',
-  // Italy (AGCOM): 892, 894, 895, 899.
-  '+39892',
-  '+39894',
-  '+39895',
-  '+39899',
-  // Netherlands (ACM): 0900, 0906, 0909.
-  '+31900',
-  '+31906',
-  '+31909',
-  // Australia (ACMA): 190.
-  '+61190',
-];
 
 /** Numbers that nobody has, reserved for fiction: test mode counts no calls to them. */
 const FICTIONAL_NUMBER = /^\+1\d{3}55501\d{2}$/;
@@ -79,6 +32,23 @@ export function isBlockedDestination(to: string, caps: readonly DestinationCap[]
   const risk = HIGH_RISK_PREFIXES.find((prefix) => to.startsWith(prefix));
   if (risk !== undefined && risk.length > (rule?.prefix.length ?? 0)) return true;
   return rule?.blocked === true;
+}
+
+/** What decides where an account may call. */
+export interface DestinationRules {
+  caps: readonly DestinationCap[];
+  /** Lists of E.164 prefixes, with or without the plus; a number must be on each list that says anything at all. */
+  prefixLists: readonly (readonly string[])[];
+}
+
+/** Why a number may not be called, in a sentence for the client; undefined when it may. */
+export function destinationFault(to: string, { caps, prefixLists }: DestinationRules): string | undefined {
+  if (isEmergencyNumber(to)) return 'Emergency numbers are never called.';
+  const allowed = prefixLists.every(
+    (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
+  );
+  if (!allowed) return 'This account may not call numbers of this country.';
+  return isBlockedDestination(to, caps) ? 'This account may not call numbers of this range.' : undefined;
 }
 
 function longest(caps: readonly DestinationCap[]): DestinationCap | undefined {

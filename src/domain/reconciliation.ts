@@ -14,6 +14,8 @@ export interface ReconciliationRound {
   newFindings: number;
   /** Findings that wait for an operator, of this round and earlier ones. */
   openFindings: number;
+  /** Recordings past their retention. */
+  deletedRecordings: number;
 }
 
 /** The workflow that sends a call's webhook when the call's own cannot. */

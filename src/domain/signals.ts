@@ -16,6 +16,8 @@ export const HANG_UP_SIGNAL = 'hangUp';
 /** Update that reports how the workflow's own reservation went. */
 export const RESERVED_UPDATE = 'reserved';
 export const RESERVED_UPDATE_ID = 'reserved';
+/** Update that asks whether a call whose stream is gone gets another one. */
+export const RECONNECT_UPDATE = 'reconnect';
 export const DETAILS_QUERY = 'details';
 
 export interface CarrierSignal {
@@ -30,13 +32,23 @@ export interface CarrierSignal {
 }
 
 export interface MediaSignal {
-  kind: 'started' | 'ended';
+  /** `stored`: what `ended` said was on its way can be read now. */
+  kind: 'started' | 'ended' | 'stored';
   at: number;
   carrierSid: string;
   reason?: MediaEndReason;
   agentAudioPlayed?: boolean;
-  /** False when the conversation's result is still on its way to the database; absent: it can be read. */
+  /** False when the conversation's result or its recording is still on its way to the database; absent: both can be read. */
   resultStored?: false;
+}
+
+/** The carrier goes on after a stream of which nobody said that it is over. Times in ms. */
+export interface ReconnectRequest {
+  carrierSid: string;
+  at: number;
+  /** When the call's first stream started, where a media server has noted it. */
+  startedAt?: number;
+  agentAudioPlayed: boolean;
 }
 
 export interface HangUpSignal {

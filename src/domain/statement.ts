@@ -22,7 +22,7 @@ export interface StatementEntry extends Amounts {
   window?: number;
   /** Whole seconds that a settlement bills. */
   billedSeconds?: number;
-  /** Why a hold was refused (an error code), or what a correction puts right (a sentence). */
+  /** Why a hold was refused or cut short (an error code), or what a correction puts right (a sentence). */
   reason?: string;
 }
 

@@ -22,6 +22,7 @@ import { createHealth } from './api/health.js';
 import { createInboundCall } from './api/inbound-call.js';
 import { createOutboundCall } from './api/outbound-call.js';
 import { createManagement } from './api/management/create-management.js';
+import { createNoteAnsweredBy } from './carrier/answered-by.js';
 import { createContinueAfterStream } from './carrier/after-stream.js';
 import { createCarrierStatus } from './carrier/status.js';
 import { createAnswerOutboundCall } from './carrier/twiml.js';
@@ -73,11 +74,11 @@ interface HandlerDeps extends AppDeps {
 }
 
 function createHandlers(deps: HandlerDeps): Handlers {
-  const { database } = deps;
+  const { config, database } = deps;
   const shared = {
     ...deps,
     accounts: createAccounts(database),
-    agents: createAgents(database),
+    agents: createAgents(database, config),
     phoneNumbers: createPhoneNumbers(database),
     requests: createCallRequests(database),
     queries: createCallQueries(database),
@@ -94,6 +95,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
   const status = createCarrierStatus(shared);
   const answerOutboundCall = createAnswerOutboundCall(shared);
   const continueAfterStream = createContinueAfterStream(shared);
+  const noteAnsweredBy = createNoteAnsweredBy(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
   const receivePayment = createPaymentWebhook(shared);
@@ -108,6 +110,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
       reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
+      reportAnsweredBy: (ctx, params) => noteAnsweredBy(ctx, params['call_id'] ?? ''),
       reportInboundStatus: (ctx) => status.inbound(ctx),
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },

@@ -2,11 +2,20 @@ import VoiceResponse from 'twilio/lib/twiml/VoiceResponse.js';
 import type { Config } from '../config.js';
 import type { ApiContext } from './context.js';
 
-/** Streams the call's audio to the media server; what follows runs when the stream has ended. */
-export function streamTwiml(config: Config, callId: string): string {
+/** From this resumption on a second is left to media processes that have to start first. */
+const PAUSE_FROM_RESUMPTION = 2;
+
+/**
+ * Streams the call's audio to the media server; what follows runs when the stream has ended.
+ * @param resumption number of a stream that takes the place of a lost one; it tells the media server and the next request
+ */
+export function streamTwiml(config: Config, callId: string, resumption?: number): string {
   const response = new VoiceResponse();
-  response.connect().stream({ url: `${config.streamUrl}/${callId}` });
-  response.redirect({ method: 'POST' }, `${config.publicBaseUrl}/carrier/calls/${callId}/after-stream`);
+  if (resumption !== undefined && resumption >= PAUSE_FROM_RESUMPTION) response.pause({ length: 1 });
+  const stream = response.connect().stream({ url: `${config.streamUrl}/${callId}` });
+  if (resumption !== undefined) stream.parameter({ name: 'resumption', value: String(resumption) });
+  const after = resumption === undefined ? '' : `?after=${resumption}`;
+  response.redirect({ method: 'POST' }, `${config.publicBaseUrl}/carrier/calls/${callId}/after-stream${after}`);
   return response.toString();
 }
 

@@ -11,7 +11,8 @@ export interface WatchedCall {
 }
 
 const LOOK_EVERY_MS = 100;
-const WITHIN_MS = 50_000;
+/** A talk of three questions takes about 45 s. */
+const WITHIN_MS = 150_000;
 /** A second delivery would be a fault; it gets this long to show itself. */
 const REPEAT_WITHIN_MS = 1_000;
 
@@ -47,8 +48,12 @@ export async function watchCall(p: {
   return { call, webhooks: webhooksOf(call._id, p.inbox) };
 }
 
-/** What is wrong with a call that should have been answered, talked, billed and reported; empty when nothing is. */
-export function faultsOf({ call, webhooks }: WatchedCall): string[] {
+/**
+ * What is wrong with a call that should have been answered, talked, billed and reported; empty when nothing is.
+ * @param answers what the far end told
+ */
+export function faultsOf({ call, webhooks }: WatchedCall, answers: object): string[] {
+  const told = JSON.stringify(answers);
   const seconds = call.durationSeconds ?? 0;
   const body = webhooks[0]?.body as Record<string, unknown> | undefined;
   const expectations: [holds: boolean, otherwise: string][] = [
@@ -56,6 +61,8 @@ export function faultsOf({ call, webhooks }: WatchedCall): string[] {
     [seconds > 0, 'it has no duration'],
     [call.costMicros === priceOfSeconds(seconds), `its cost is not that of ${seconds} s`],
     [Boolean(call.transcription), 'it has no transcript'],
+    [call.outputParameters === told, `${call.outputParameters ?? 'nothing'} was taken down, not ${told}`],
+    [body?.output_parameters === told, 'its webhook tells other answers'],
     [webhooks.length === 1, `its webhook arrived ${webhooks.length} times`],
     [body?.call_id === call._id && body.status === call.status, 'its webhook tells another call or status'],
     [body?.cost === usdFromMicros(call.costMicros ?? 0), 'its webhook tells another cost'],

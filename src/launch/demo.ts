@@ -5,7 +5,10 @@ import { finderOf, faultsOf, reportOf, watchCall, type WatchedCall } from './dem
 import { startStack, type Stack } from './launcher.js';
 import { untilStopped } from './stop-signals.js';
 
-const CALLEE = '+12025550100';
+/** They answer the demo agent's three questions by voice. */
+const CALLEE = '+12025550111';
+const CALLER_SCRIPT = '11';
+const ANSWERS = { appointment_confirmed: true, confirmation_code: '4152', preferred_time: 'afternoon' };
 const CALLER = '+12025550123';
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -41,11 +44,11 @@ async function conduct(stack: Stack, write: (line: string) => void, signal: Abor
   ]);
   write(`\n${reportOf('outbound', outbound)}\n\n${reportOf('inbound', inbound)}\n`);
   const faults = [
-    ...faultsOf(outbound).map((fault) => `outbound call: ${fault}`),
-    ...faultsOf(inbound).map((fault) => `inbound call: ${fault}`),
+    ...faultsOf(outbound, ANSWERS).map((fault) => `outbound call: ${fault}`),
+    ...faultsOf(inbound, ANSWERS).map((fault) => `inbound call: ${fault}`),
   ];
   if (faults.length > 0) throw new Error(`The demo did not go as it must. ${faults.join('; ')}.`);
-  write('Both calls rang, talked, ended, were billed to the second and reached their webhook.');
+  write('Both calls rang, talked, took down the three answers, were billed to the second and reached their webhook.');
 }
 
 /** The call that `begin` makes, from its first state to its webhook. */
@@ -83,7 +86,7 @@ async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
 async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: string }> {
   const answer = await post(`${runtime.carrier_url}/simulator/inbound`, {
     headers: {},
-    body: { to: demo.phoneNumber, from: CALLER, forwarded_from: demo.phoneNumber, script: '00' },
+    body: { to: demo.phoneNumber, from: CALLER, forwarded_from: demo.phoneNumber, script: CALLER_SCRIPT },
   });
   return { carrierSid: textField(answer, 'sid') };
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { ServiceError } from '../domain/errors.js';
 import { ENGINE_NAMES } from '../domain/engines.js';
-import { E164_PATTERN } from '../domain/phone-number.js';
-import { type ConversationSettings, VOICEMAIL_ACTIONS } from './models/agent.js';
+import { E164_PATTERN, isEmergencyNumber } from '../domain/phone-number.js';
+import { toolSchemaFault } from '../domain/tool-schema.js';
+import { VOICEMAIL_ACTIONS } from '../domain/voicemail.js';
+import type { ConversationSettings } from './models/agent.js';
 
 const template = z
   .string()
@@ -19,18 +21,24 @@ const httpTool = z.strictObject({
     .refine((name) => !OWN_TOOLS.includes(name), `name must be none of ${OWN_TOOLS.join(', ')}`),
   description: text(1_000),
   method: z.enum(['GET', 'POST'], 'method must be GET or POST'),
-  url: z.string().max(2_048).refine(isHttpUrl, 'url must be an http or https URL'),
-  parameters: z
+  url: z
     .string()
-    .max(8_192)
-    .refine(isObjectSchema, 'parameters must be a JSON Schema of type object, in a string'),
+    .max(2_048, 'url must have at most 2,048 characters')
+    .refine(isHttpUrl, 'url must be an http or https URL'),
+  parameters: z
+    .string('parameters must be a string holding a JSON Schema')
+    .max(8_192, 'parameters must have at most 8,192 characters')
+    .superRefine((text, context) => {
+      const fault = toolSchemaFault(text);
+      if (fault !== undefined) context.addIssue({ code: 'custom', message: `parameters ${fault}` });
+    }),
 });
 
 const agentFields = z.object({
   name: text(100),
   instruction: text(32_768),
   voice: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'must be a word of 1 to 64 letters, digits, _ or -'),
-  language: z.string().refine(isLanguageTag, 'must be a language tag like en-US'),
+  language: z.string().refine(isLanguageTag, 'must be a language tag like en-US').transform(canonicalTag),
   outputParameters: template.exactOptional(),
   maxDurationSeconds: wholeNumber(30, 14_400),
   ringTimeoutSeconds: wholeNumber(5, 120),
@@ -45,10 +53,19 @@ const agentFields = z.object({
   voicemailAction: z.enum(VOICEMAIL_ACTIONS, `must be one of ${VOICEMAIL_ACTIONS.join(', ')}`).exactOptional(),
   voicemailMessage: text(1_000).exactOptional(),
   transferNumbers: z
-    .array(z.string().regex(E164_PATTERN, 'must hold numbers in E.164, like +12025550123'))
+    .array(
+      z
+        .string()
+        .regex(E164_PATTERN, 'must hold numbers in E.164, like +12025550123')
+        .refine((number) => !isEmergencyNumber(number), 'must hold no emergency number'),
+    )
     .max(20, 'must have at most 20 numbers')
     .exactOptional(),
-  tools: z.array(httpTool).max(16, 'must have at most 16 tools').exactOptional(),
+  tools: z
+    .array(httpTool)
+    .max(16, 'must have at most 16 tools')
+    .refine((tools) => new Set(tools.map(({ name }) => name)).size === tools.length, 'must have names of their own')
+    .exactOptional(),
 });
 
 /** What a customer may say of an agent. */
@@ -109,21 +126,17 @@ function isTemplate(text: string): boolean {
   }
 }
 
-function isObjectSchema(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && 'type' in value && value.type === 'object';
-  } catch {
-    return false;
-  }
-}
-
 function isLanguageTag(text: string): boolean {
   try {
     return Intl.getCanonicalLocales(text).length === 1;
   } catch {
     return false;
   }
+}
+
+/** `EN-us` is `en-US`. */
+function canonicalTag(text: string): string {
+  return Intl.getCanonicalLocales(text)[0] ?? text;
 }
 
 function isHttpUrl(text: string): boolean {

@@ -3,6 +3,7 @@ import { ServiceError } from '../domain/errors.js';
 import { AGENT_ID_PATTERN } from '../domain/ids.js';
 import { updateOf } from './accounts.js';
 import { checkAgentFields, type AgentFields } from './agent-fields.js';
+import { refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
 import type { Database } from './database.js';
 import type { AgentDocument, ConversationSettings } from './models/agent.js';
 import { readPage, type Page, type PagePosition } from './pages.js';
@@ -19,10 +20,16 @@ type Optional = 'outputParameters' | 'webhookUrl' | 'phoneNumber' | keyof Conver
 /** Changes of an agent; null removes an optional field, an absent field stays as it is. */
 export type AgentChanges = Partial<Omit<AgentFields, Optional>> & { [name in Optional]?: AgentFields[name] | null };
 
+/** Together they must fit. */
+const SPOKEN = ['voice', 'language', 'engine'] as const;
+
 export type Agents = ReturnType<typeof createAgents>;
 
-/** Agents of accounts. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, AGENT_NOT_FOUND. */
-export function createAgents(database: Database) {
+/**
+ * Agents of accounts. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, AGENT_NOT_FOUND.
+ * @param policy what this service can do; where agents are created or changed for customers it must be given
+ */
+export function createAgents(database: Database, policy?: AgentPolicy) {
   const { agents } = database;
 
   async function checkNumber(accountId: string, number: string | null | undefined): Promise<void> {
@@ -39,6 +46,8 @@ export function createAgents(database: Database) {
         ringTimeoutSeconds: DEFAULT_RING_TIMEOUT_SECONDS,
         ...given,
       });
+      refuseUnspeakable(fields, policy);
+      if (policy !== undefined) refuseUnsafeTools(fields.tools, policy);
       if (!(await database.accounts.exists({ _id: accountId }))) {
         throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       }
@@ -106,6 +115,12 @@ export function createAgents(database: Database) {
       if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
       const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
       const checked = checkAgentFields({ ...present, ...withoutNull(given) });
+      // An agent from before a voice or an engine was withdrawn can still be changed in everything else.
+      const wanted = { ...present, ...given };
+      if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
+        refuseUnspeakable({ ...checked, engine: given['engine'] === null ? undefined : checked.engine }, policy);
+      }
+      if (policy !== undefined && changes.tools) refuseUnsafeTools(checked.tools, policy);
       await checkNumber(present.accountId, changes.phoneNumber);
       const update = Object.fromEntries(
         Object.entries(given).map(([name, value]) => [

@@ -39,5 +39,14 @@ export function createCallRequests(database: Database) {
     find(callId: string): Promise<CallRequestDocument | null> {
       return requests.findById(callId).lean<CallRequestDocument>().exec();
     },
+
+    /** Which of these calls are to have a completion webhook. */
+    async withWebhook(callIds: readonly string[]): Promise<string[]> {
+      const found = await requests
+        .find({ _id: { $in: callIds }, webhookUrl: { $exists: true } }, { _id: 1 })
+        .lean<Pick<CallRequestDocument, '_id'>[]>()
+        .exec();
+      return found.map(({ _id }) => _id);
+    },
   };
 }

@@ -1,3 +1,4 @@
+import type { AnsweredBy } from '../domain/call-state.js';
 import { isDuplicateKey, type Database } from './database.js';
 import type { CarrierBindingDocument } from './models/carrier-binding.js';
 
@@ -33,6 +34,20 @@ export function createCarrierBindings(database: Database) {
     /** Binds a call to the carrier's call unless it is bound or closed already; returns the row that stands. */
     bind(callId: string, carrierSid: string): Promise<CarrierBindingDocument> {
       return insertIfAbsent({ _id: callId, carrierSid, boundAt: new Date() });
+    },
+
+    /** Notes who answered the bound call; the first word stands, and another call's is not taken. */
+    async noteAnsweredBy(callId: string, carrierSid: string, answeredBy: AnsweredBy): Promise<void> {
+      await bindings.updateOne({ _id: callId, carrierSid, answeredBy: null }, { $set: { answeredBy } });
+    },
+
+    /** Who answered, of those calls of which it is known. */
+    async answeredBy(callIds: readonly string[]): Promise<Map<string, AnsweredBy>> {
+      const found = await bindings
+        .find({ _id: { $in: [...callIds] }, answeredBy: { $ne: null } }, { answeredBy: 1 })
+        .lean<Pick<CarrierBindingDocument, '_id' | 'answeredBy'>[]>()
+        .exec();
+      return new Map(found.flatMap(({ _id, answeredBy }) => (answeredBy ? [[_id, answeredBy] as const] : [])));
     },
 
     /** Rules out that the call is ever bound, unless it is; returns the row that stands. */

@@ -1,4 +1,5 @@
 import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
+import { accountFreezeSchema } from './models/account-freeze.js';
 import { accountSchema } from './models/account.js';
 import { agentSchema } from './models/agent.js';
 import { apiKeySchema } from './models/api-key.js';
@@ -15,6 +16,7 @@ import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/le
 import { paymentSchema } from './models/payment.js';
 import { phoneNumberSchema } from './models/phone-number.js';
 import { rateLimitSchema } from './models/rate-limit.js';
+import { recordingFileSchema } from './models/recording.js';
 import { checkSchema, cursorSchema, findingSchema } from './models/reconciliation.js';
 import { invitationSchema, sessionSchema, userSchema } from './models/user.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
@@ -70,6 +72,7 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
 function modelsOn(connection: Connection) {
   return {
     accounts: connection.model('Account', accountSchema),
+    accountFreezes: connection.model('AccountFreeze', accountFreezeSchema),
     agents: connection.model('Agent', agentSchema),
     apiKeys: connection.model('ApiKey', apiKeySchema),
     phoneNumbers: connection.model('PhoneNumber', phoneNumberSchema),
@@ -91,6 +94,7 @@ function modelsOn(connection: Connection) {
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),
     leases: connection.model('Lease', leaseSchema),
     payments: connection.model('Payment', paymentSchema),
+    recordingFiles: connection.model('RecordingFile', recordingFileSchema),
     rateLimits: connection.model('RateLimit', rateLimitSchema),
     reconciliationChecks: connection.model('ReconciliationCheck', checkSchema),
     reconciliationCursors: connection.model('ReconciliationCursor', cursorSchema),

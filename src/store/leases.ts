@@ -12,8 +12,24 @@ export interface Leases {
   acquire(p: { accountId: string; mode: Mode; callId: string; limit: number }): Promise<LeaseAnswer>;
   /** Gives the place back, once, however often it is called; a place that was never taken is blocked from then on. */
   release(p: { accountId: string; mode: Mode; callId: string }): Promise<void>;
-  /** Every place that is taken, of all accounts. */
-  taken(): AsyncIterable<TakenLease>;
+  /** The places of every account and mode. */
+  places(): AsyncIterable<Places>;
+  /** The places of one account and mode; null when it never had a call. */
+  placesOf(p: { accountId: string; mode: Mode }): Promise<Places | null>;
+  /**
+   * Makes the count that of the places that are taken. By their difference, which no call changes: so it is right
+   * while others take and give back places, and of two who do it at once one does.
+   * @returns what was added to the count; 0 when it was right
+   */
+  recount(p: { accountId: string; mode: Mode }): Promise<number>;
+}
+
+/** As one document says at one moment: each change of a place changes the count with it, so they are always equal. */
+export interface Places {
+  accountId: string;
+  mode: Mode;
+  count: number;
+  taken: TakenLease[];
 }
 
 export interface TakenLease {
@@ -105,16 +121,40 @@ export function createLeases(
     );
   }
 
-  async function* taken(): AsyncIterable<TakenLease> {
-    for await (const { _id, leases } of documents.find({})) {
-      const [accountId = '', mode] = _id.split('~');
-      for (const [callId, { acquiredAt, releasedAt }] of Object.entries(leases ?? {})) {
-        if (acquiredAt && !releasedAt) yield { accountId, mode: mode === 'live' ? 'live' : 'test', callId, acquiredAt };
-      }
-    }
+  async function* places(): AsyncIterable<Places> {
+    for await (const document of documents.find({})) yield placesIn(document);
   }
 
-  return { acquire, release, taken };
+  async function placesOf(p: { accountId: string; mode: Mode }): Promise<Places | null> {
+    const document = await documents.findOne({ _id: documentId(p) });
+    return document && placesIn(document);
+  }
+
+  async function recount(p: { accountId: string; mode: Mode }): Promise<number> {
+    const id = documentId(p);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const found = await documents.findOne({ _id: id });
+      const off = found ? placesIn(found).taken.length - found.count : 0;
+      if (!found || off === 0) return 0;
+      const { matchedCount } = await documents.updateOne(
+        { _id: id, epoch: found.epoch },
+        { $inc: { count: off, epoch: 1 } },
+      );
+      if (matchedCount === 1) return off;
+    }
+    throw new Error('the account found no quiet moment for a recount of its places');
+  }
+
+  return { acquire, release, places, placesOf, recount };
+}
+
+function placesIn({ _id, count, leases }: LeaseDocument): Places {
+  const [accountId = '', name] = _id.split('~');
+  const mode = name === 'live' ? 'live' : 'test';
+  const taken = Object.entries(leases ?? {}).flatMap(([callId, { acquiredAt, releasedAt }]) =>
+    acquiredAt && !releasedAt ? [{ accountId, mode, callId, acquiredAt } as const] : [],
+  );
+  return { accountId, mode, count, taken };
 }
 
 function documentId(p: { accountId: string; mode: Mode }): string {

@@ -32,7 +32,7 @@ export interface HoldAnswer {
   heldSeconds: number;
   /** No window may follow. */
   last: boolean;
-  /** Why nothing was granted, where this window was refused. */
+  /** Why nothing, or not the whole window, was granted. */
   refusal?: HoldRefusal;
 }
 
@@ -60,6 +60,8 @@ export interface CorrectionRequest {
   amountMicros: Micros;
   /** For people. */
   reason: string;
+  /** Whose correction this is, where several may want the same number. */
+  reference?: string;
 }
 
 const MAX_REASON_LENGTH = 300;
@@ -87,7 +89,7 @@ export async function topUp(work: LedgerWork, p: TopUpRequest): Promise<{ amount
 
 /** @throws ServiceError for a bad or a contradicting correction, or one of more than the call was billed */
 export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{ amountMicros: Micros }> {
-  const { ledgerAccountId, callId, number, amountMicros } = p;
+  const { ledgerAccountId, callId, number, amountMicros, reference } = p;
   checkCredit(amountMicros);
   const reason = checkedReason(p.reason);
   if (!Number.isSafeInteger(number) || number < 1) {
@@ -105,11 +107,14 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
       if (amountMicros > correctable) {
         throw new ServiceError('MISSING_PARAMS', 'A call cannot be given back more than it was billed.');
       }
-      return correctionPlan(callId, amountMicros, reason);
+      return correctionPlan({ callId, amountMicros, reason, reference });
     },
   });
-  if (entry.amountMicros !== amountMicros) {
-    throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This correction was written before, with another amount.');
+  if (entry.amountMicros !== amountMicros || entry.reference !== reference) {
+    throw new ServiceError(
+      'IDEMPOTENCY_CONFLICT',
+      'This correction was written before, with another amount or reference.',
+    );
   }
   return { amountMicros };
 }

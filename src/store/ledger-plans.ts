@@ -39,6 +39,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Pla
   const isWhole = room >= request.micros;
   const amountMicros = isWhole ? request.micros : priceOfSeconds(secondsCovered(room));
   const isLast = request.last || !isWhole;
+  const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
   const spend = addSpending(account, spending, amountMicros, dailyCap);
   // What made a window partial must still be so: money or room that came meanwhile would make it whole.
   const scarce = !isWhole && available <= unspent ? { below: request.micros } : {};
@@ -49,6 +50,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Pla
       amountMicros,
       spendDay: spending.day,
       ...(isLast ? { last: true } : {}),
+      ...(isWhole ? {} : { refusal: refusedRest }),
     },
     increments: { ...spend.increments, availableMicros: -amountMicros, heldMicros: amountMicros },
     guard: { ...notFrozen, ...spend.guard, availableMicros: { atLeast: amountMicros, ...scarce } },
@@ -106,9 +108,15 @@ export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros):
 }
 
 /** Gives back what a call was billed too much. The day's spending stays as it is: it limits risk and is no bill. */
-export function correctionPlan(callId: string, amountMicros: Micros, reason: string): Plan {
+export function correctionPlan(correction: {
+  callId: string;
+  amountMicros: Micros;
+  reason: string;
+  reference: string | undefined;
+}): Plan {
+  const { callId, amountMicros, reason, reference } = correction;
   return {
-    marker: { type: 'correction', callId, amountMicros, reason },
+    marker: { type: 'correction', callId, amountMicros, reason, ...(reference === undefined ? {} : { reference }) },
     increments: { availableMicros: amountMicros, billedMicros: 0 - amountMicros },
     guard: { billedMicros: { atLeast: amountMicros } },
   };

@@ -60,7 +60,7 @@ export interface Ledger {
   settle(p: SettleRequest): Promise<Settlement>;
   /**
    * Gives back what a call was billed too much, as an entry of its own, once per number.
-   * @throws ServiceError IDEMPOTENCY_CONFLICT when this number stands with another amount; MISSING_PARAMS for a call
+   * @throws ServiceError IDEMPOTENCY_CONFLICT when this number stands with another amount or reference; MISSING_PARAMS for a call
    * that is not settled, a gap in the numbers, or more than the call was billed
    */
   correct(p: CorrectionRequest): Promise<{ amountMicros: Micros }>;

@@ -1,5 +1,5 @@
 import { isDuplicateKey, type Database } from './database.js';
-import type { CheckDocument } from './models/reconciliation.js';
+import type { CheckDocument, CheckKind } from './models/reconciliation.js';
 
 export type ReconciliationChecks = ReturnType<typeof createReconciliationChecks>;
 
@@ -12,7 +12,7 @@ export function createReconciliationChecks(database: Database) {
   const { reconciliationChecks: checks } = database;
   return {
     /** Notes a call, unless it is noted. */
-    async add(kind: CheckDocument['kind'], call: { callId: string; ledgerAccountId: string }): Promise<void> {
+    async add(kind: CheckKind, call: { callId: string; ledgerAccountId: string }): Promise<void> {
       const { callId, ledgerAccountId } = call;
       const _id = `${kind}:${callId}`;
       if (await checks.exists({ _id })) return;

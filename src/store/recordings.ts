@@ -1,142 +1,150 @@
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import mongoose from 'mongoose';
+import type mongoose from 'mongoose';
 import { WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
+import { MAX_RESUMPTIONS } from '../domain/resumption.js';
 import type { Database } from './database.js';
-import { isDuplicateKey } from './database.js';
+import type { RecordingChunkDocument, RecordingFileDocument } from './models/recording.js';
+import { writeRecording, type RecordingWriter } from './recording-writer.js';
+import { layOut, silence, type Segment } from './recording-segments.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
-/** GridFS's usual chunk: eight seconds of a recording. */
-const CHUNK_BYTES = 255 * 1_024;
 /** How long writes are repeated while the database is away, from the first failure of a chunk. */
 const GIVE_UP_AFTER_MS = 120_000;
-const LONGEST_PAUSE_MS = 5_000;
 
-interface FileDocument {
-  _id: string;
-  length: number;
-  chunkSize: number;
-  uploadDate: Date;
-  filename: string;
-  metadata: { contentType: 'audio/wav' };
-}
-
-/** `_id` is `<call id>:<n>`: a repeated write cannot double a chunk, and no server needs a further index to find it. */
-interface ChunkDocument {
-  _id: string;
-  files_id: string;
-  n: number;
-  data: mongoose.mongo.Binary;
-}
-
-export interface RecordingWriter {
-  /** Takes interleaved little-endian 16-bit PCM, left the caller, right the agent. Never waits. */
-  write(pcm: Buffer): void;
-  /** Writes the rest. @throws the database's error when it stayed away too long, and the recording is then not kept */
-  close(): Promise<void>;
+/** One stream of a call, by its number: 0 for the first. */
+export interface RecordingKey {
+  callId: string;
+  stream: number;
+  /** When the stream began, in ms from the start of the call's first one. */
+  offsetMs: number;
 }
 
 export type Recordings = ReturnType<typeof createRecordings>;
 
 /**
- * Recordings in the layout of GridFS, bucket `recordings`. The PCM is kept without a header: its length is known only at
- * the end, so the WAV header is made when it is read. The file's own document is written last, so that a recording
- * exists only when it is whole.
+ * Recordings in the layout of GridFS, bucket `recordings`: a file for each stream of a call, read as one. The PCM is kept
+ * without a header: its length is known only at the end, so the WAV header is made when it is read. A recording can be
+ * read when all its files have their length: given by the process that wrote it, or by `seal` when that one died.
  */
 export function createRecordings(database: Database, options: { giveUpAfterMs?: number } = {}) {
-  const files = database.connection.collection<FileDocument>('recordings.files');
-  const chunks = database.connection.collection<ChunkDocument>('recordings.chunks');
+  const files = database.recordingFiles;
+  const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
   const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
 
-  async function* pcmOf(file: FileDocument): AsyncGenerator<Buffer> {
-    yield wavHeader({ ...FORMAT, dataBytes: file.length });
-    for (let n = 0; n < chunkCount(file); n++) {
+  /** The call's files in the order of its streams. */
+  async function filesOf(callId: string): Promise<RecordingFileDocument[]> {
+    const ids = Array.from({ length: MAX_RESUMPTIONS + 1 }, (_, stream) => fileId(callId, stream));
+    const found = await files.find({ _id: { $in: ids } }).lean<RecordingFileDocument[]>();
+    return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
+  }
+
+  async function* pcmOf({ file, bytes }: Segment): AsyncGenerator<Buffer> {
+    let left = bytes;
+    for (let n = 0; left > 0; n++) {
       const chunk = await chunks.findOne({ _id: chunkId(file._id, n) });
-      if (chunk === null) throw new Error(`The recording of ${file._id} has lost chunk ${n}.`);
-      yield Buffer.from(chunk.data.value());
+      if (chunk === null) throw new Error(`The recording ${file._id} has lost chunk ${n}.`);
+      const data = Buffer.from(chunk.data.value()).subarray(0, left);
+      left -= data.length;
+      yield data;
     }
+  }
+
+  async function* wavOf(segments: readonly Segment[], bytes: number): AsyncGenerator<Buffer> {
+    yield wavHeader({ ...FORMAT, dataBytes: bytes });
+    for (const segment of segments) {
+      yield* silence(segment.silenceBefore);
+      yield* pcmOf(segment);
+    }
+  }
+
+  /** Gives a file that nobody finished the length of what is stored of it. */
+  async function sealFile(file: RecordingFileDocument): Promise<void> {
+    const stored = await chunks.countDocuments(chunksOf(file._id));
+    const sealed = { $set: { length: stored * file.chunkSize }, $unset: { open: '' } };
+    // Its own process may close it in this moment, with the whole length.
+    await files.updateOne({ _id: file._id, open: true }, sealed);
+  }
+
+  async function deleteFile(id: string): Promise<void> {
+    // The document goes last: while there is one, a sweep that was cut off finds the chunks again.
+    await chunks.deleteMany(chunksOf(id));
+    await files.deleteOne({ _id: id });
+  }
+
+  async function seal(callId: string): Promise<boolean> {
+    for (const file of await filesOf(callId)) if (file.length === undefined) await sealFile(file);
+    return (await filesOf(callId)).some(({ length = 0 }) => length > 0);
   }
 
   return {
-    /** Begins the recording of a call; bytes are written behind, in order. */
-    open(callId: string): RecordingWriter {
-      let waiting: Buffer[] = [];
-      let waitingBytes = 0;
-      let count = 0;
-      let length = 0;
-      let written: Promise<void> = Promise.resolve();
+    /**
+     * Begins the recording of a stream; bytes are written behind, in order.
+     * @param after nothing is written before this has come true, and nothing at all when it comes false
+     */
+    open({ callId, stream, offsetMs }: RecordingKey, after: Promise<boolean>): RecordingWriter {
+      const id = fileId(callId, stream);
+      return writeRecording({ files, chunks, giveUpAfterMs, after, id, chunkId: (n) => chunkId(id, n), offsetMs });
+    },
 
-      function flush(bytes: number): void {
-        const all = Buffer.concat(waiting);
-        const data = new mongoose.mongo.Binary(all.subarray(0, bytes));
-        const chunk = { _id: chunkId(callId, count), files_id: callId, n: count, data };
-        waiting = [all.subarray(bytes)];
-        waitingBytes -= bytes;
-        count += 1;
-        written = written.then(() => insertOnce(() => chunks.insertOne(chunk), giveUpAfterMs));
-        // Reported by close; until then a failure must not be an unhandled one.
-        written.catch(() => undefined);
-      }
-
+    /** The recording as a WAV file and its size in bytes; null when there is none, or not all of it yet. */
+    async read(callId: string): Promise<{ stream: Readable; bytes: number } | null> {
+      const found = await filesOf(callId);
+      if (found.some(({ length }) => length === undefined)) return null;
+      const segments = layOut(found.filter(({ length = 0 }) => length > 0));
+      if (segments.length === 0) return null;
+      const bytes = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
       return {
-        write(pcm) {
-          waiting.push(pcm);
-          waitingBytes += pcm.length;
-          length += pcm.length;
-          while (waitingBytes >= CHUNK_BYTES) flush(CHUNK_BYTES);
-        },
-        async close() {
-          if (waitingBytes > 0) flush(waitingBytes);
-          await written;
-          const file: FileDocument = {
-            _id: callId,
-            length,
-            chunkSize: CHUNK_BYTES,
-            uploadDate: new Date(),
-            filename: `${callId}.wav`,
-            metadata: { contentType: 'audio/wav' },
-          };
-          await insertOnce(() => files.insertOne(file), giveUpAfterMs);
-        },
+        stream: Readable.from(wavOf(segments, bytes), { objectMode: false }),
+        bytes: bytes + WAV_HEADER_BYTES,
       };
     },
 
-    /** The recording as a WAV file and its size in bytes; null when there is none. */
-    async read(callId: string): Promise<{ stream: Readable; bytes: number } | null> {
-      const file = await files.findOne({ _id: callId });
-      if (file === null) return null;
-      return { stream: Readable.from(pcmOf(file), { objectMode: false }), bytes: file.length + WAV_HEADER_BYTES };
-    },
+    /**
+     * Makes what is stored of a call's recording readable, where the process that wrote it did not. Harmless when that
+     * process lives: it writes the right length when it is done.
+     * @returns whether there is anything
+     */
+    seal,
 
     /** Removes a recording; none is a success. */
     async delete(callId: string): Promise<void> {
-      const file = await files.findOne({ _id: callId });
-      if (file === null) return;
-      const ids = Array.from({ length: chunkCount(file) }, (_, n) => chunkId(callId, n));
-      await chunks.deleteMany({ _id: { $in: ids } });
-      await files.deleteOne({ _id: callId });
+      for (const { _id } of await filesOf(callId)) await deleteFile(_id);
+    },
+
+    /** Ids of calls with files from before a time, at most `limit`, the oldest first. */
+    async callsBefore(time: Date, limit: number): Promise<string[]> {
+      const old = await files
+        .find({ uploadDate: { $lt: time } }, { _id: 1 })
+        .sort({ uploadDate: 1 })
+        .limit(limit)
+        .lean<{ _id: string }[]>();
+      return [...new Set(old.map(({ _id }) => callIdOf(_id)))];
+    },
+
+    /** Ids of calls with files from before a time that nobody finished, at most `limit`. */
+    async unfinishedBefore(time: Date, limit: number): Promise<string[]> {
+      const open = await files
+        .find({ open: true, uploadDate: { $lt: time } }, { _id: 1 })
+        .limit(limit)
+        .lean<{ _id: string }[]>();
+      return [...new Set(open.map(({ _id }) => callIdOf(_id)))];
     },
   };
-}
 
-function chunkId(callId: string, n: number): string {
-  return `${callId}:${n}`;
-}
-
-function chunkCount(file: FileDocument): number {
-  return Math.ceil(file.length / file.chunkSize);
-}
-
-async function insertOnce(insert: () => Promise<unknown>, giveUpAfterMs: number): Promise<void> {
-  const giveUpAt = performance.now() + giveUpAfterMs;
-  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    try {
-      await insert();
-      return;
-    } catch (error) {
-      if (isDuplicateKey(error)) return;
-      if (performance.now() + pauseMs > giveUpAt) throw error;
-    }
-    await sleep(pauseMs);
+  /** By their range of ids, so that also one that came after the file was sealed is met. */
+  function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
+    return { _id: { $gte: `${id}:`, $lt: `${id};` } };
   }
+}
+
+function fileId(callId: string, stream: number): string {
+  return stream === 0 ? callId : `${callId}.${stream}`;
+}
+
+function callIdOf(id: string): string {
+  return id.replace(/\.\d+$/, '');
+}
+
+function chunkId(id: string, n: number): string {
+  return `${id}:${n}`;
 }

@@ -22,12 +22,17 @@ const DEMO_BALANCE_MICROS = 100 * MICROS_PER_USD;
 
 const DEMO_INSTRUCTION = [
   // Spoken as the greeting, whichever side called.
-  'Hello, this is Amber at the Callwright front desk, about your appointment tomorrow at ten.',
-  'Be polite and brief. Ask whether the time suits, and note another one if it does not.',
+  'This is Amber at the Callwright front desk, about your appointment tomorrow at ten.',
+  'Be polite and brief. Ask whether the person will come, for the four digits of the confirmation code,',
+  'and for the time of day that suits best.',
   'Thank the person and say goodbye.',
 ].join(' ');
 
-const DEMO_TEMPLATE = JSON.stringify({ appointment_confirmed: false, preferred_time: null, callback_requested: false });
+const DEMO_TEMPLATE = JSON.stringify({
+  appointment_confirmed: false,
+  confirmation_code: null,
+  preferred_time: 'morning|afternoon|evening',
+});
 
 export interface DemoAccount {
   accountId: string;

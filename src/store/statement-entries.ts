@@ -13,7 +13,9 @@ export function statementEntryOf(entry: LedgerEntryDocument): StatementEntry {
       return {
         ...shared,
         window: Number(lastPart(id)),
-        ...(entry.refused ? { type: 'refusal', reason: entry.refusal ?? 'INSUFFICIENT_BALANCE' } : { type }),
+        ...(entry.refused
+          ? { type: 'refusal', reason: entry.refusal ?? 'INSUFFICIENT_BALANCE' }
+          : { type, ...(entry.refusal === undefined ? {} : { reason: entry.refusal }) }),
       };
     case 'settlement':
       return { ...shared, type, billedSeconds: billedSecondsOf(entry) };

@@ -32,6 +32,20 @@ export function createWebhookAttempts(database: Database) {
       await attempts.updateMany({ callId }, { $unset: { responseBody: '' } });
     },
 
+    /** The attempts of several calls' deliveries, by call, each first to last. */
+    async listOf(callIds: readonly string[], most: number): Promise<Map<string, WebhookAttemptDocument[]>> {
+      // By their ids, which every server has an index of.
+      const ids = callIds.flatMap((callId) => Array.from({ length: most }, (_, index) => attemptId(callId, index + 1)));
+      const found = await attempts
+        .find({ _id: { $in: ids } })
+        .sort({ _id: 1 })
+        .lean<WebhookAttemptDocument[]>()
+        .exec();
+      const byCall = new Map<string, WebhookAttemptDocument[]>();
+      for (const row of found) byCall.set(row.callId, [...(byCall.get(row.callId) ?? []), row]);
+      return byCall;
+    },
+
     /** Claims an attempt for the caller alone; `taken` when another worker has it. */
     async begin(callId: string, number: number, startedAt: Date, redelivery = 0): Promise<'begun' | 'taken'> {
       const _id = attemptId(callId, number);

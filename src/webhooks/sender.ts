@@ -1,5 +1,6 @@
 import type { Config } from '../config.js';
 import { completionEventId } from '../domain/ids.js';
+import { USER_AGENT } from '../egress/user-agent.js';
 import { createCallProjection } from '../store/projection.js';
 import { createCallRequests } from '../store/call-requests.js';
 import type { Database } from '../store/database.js';
@@ -12,7 +13,6 @@ import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
 import { signatureHeader } from './signature.js';
-import { USER_AGENT } from './user-agent.js';
 
 export type WebhookAttemptResult =
   | { result: 'delivered' }

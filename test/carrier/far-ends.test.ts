@@ -1,3 +1,4 @@
+import { createSynthesizer } from '../../src/audio/flite.js';
 import { decodeMulaw } from '../../src/audio/mulaw.js';
 import { openAgent, tone, type Agent } from './support/agent.js';
 import { streamTwiml } from './support/customer.js';
@@ -5,10 +6,17 @@ import { startBench, until, type Bench } from './support/simulator.js';
 
 let bench: Bench;
 let agents: Agent[];
+/** What the agent says, about a second. */
+let words: Uint8Array;
+const synthesizer = createSynthesizer();
 beforeAll(async () => {
+  words = await synthesizer.speak('How are you today?', 'slt');
   bench = await startBench({ SIMULATOR_TIME_SCALE: '0.1' });
 });
-afterAll(() => bench.close());
+afterAll(async () => {
+  await synthesizer.close();
+  await bench.close();
+});
 
 beforeEach(() => {
   agents = [];
@@ -33,7 +41,7 @@ async function streamWith(digits: string): Promise<{ agent: Agent; sid: string }
 /** Says something and waits until the far end's next turn is over: it spoke, and was silent for 0.6 s. */
 async function converse(agent: Agent): Promise<number> {
   const before = agent.secondsHeard();
-  agent.media(tone(800));
+  agent.media(words);
   let spoken = before;
   let changedAt = Date.now();
   await until(() => {
@@ -51,7 +59,7 @@ describe('a person', () => {
     expect(await converse(agent)).toBeGreaterThan(0.5);
     expect(await converse(agent)).toBeGreaterThan(0.5);
     expect((await bench.story(sid)).status).toBe('in-progress');
-    agent.media(tone(800));
+    agent.media(words);
     await agent.closed;
     expect(agent.messages.at(-1)?.event).toBe('stop');
     const story = await bench.ended(sid);

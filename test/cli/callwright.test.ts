@@ -136,7 +136,7 @@ describe('callwright', () => {
       const file = join(folder, 'instruction.txt');
       await writeFile(file, 'Ask for the order number.\nSay goodbye.');
       const template = '{"order":null,"satisfied":false}';
-      const said = ['--name', 'Amber', '--instruction-file', file, '--voice', 'jade', '--language', 'en-GB'];
+      const said = ['--name', 'Amber', '--instruction-file', file, '--voice', 'slate', '--language', 'en-US'];
       const limits = ['--max-duration', '120', '--ring-timeout', '20'];
       const reached = ['--webhook-url', 'https://example.com/hook', '--phone-number', '+12025550140'];
       const data = ['--output-parameters', template];
@@ -145,8 +145,8 @@ describe('callwright', () => {
         agent_id: expect.stringMatching(/^agent_[0-9A-Z]{26}$/) as string,
         name: 'Amber',
         instruction: 'Ask for the order number.\nSay goodbye.',
-        voice: 'jade',
-        language: 'en-GB',
+        voice: 'slate',
+        language: 'en-US',
         output_parameters: template,
         max_duration_seconds: 120,
         ring_timeout_seconds: 20,
@@ -157,7 +157,7 @@ describe('callwright', () => {
       expect(await json('agents', 'show', agentId)).toEqual(created);
       expect(await json('agents', 'list', id)).toEqual([created]);
       const changed = await json('agents', 'update', agentId, '--name', 'Jade', '--clear', 'webhook-url');
-      expect(changed).toMatchObject({ name: 'Jade', voice: 'jade' });
+      expect(changed).toMatchObject({ name: 'Jade', voice: 'slate' });
       expect(changed).not.toHaveProperty('webhook_url');
     });
 
@@ -172,6 +172,59 @@ describe('callwright', () => {
       const id = await newAccount();
       const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', ...options];
       expect(await refusal(...args)).toEqual({ code: 2, message: expect.stringContaining(field) as string });
+    });
+
+    it('are given all they can do, and lose it again', async () => {
+      const id = await newAccount();
+      const file = join(folder, 'tools.json');
+      const parameters = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };
+      const tool = { name: 'look_up', description: 'Looks up.', method: 'GET', url: 'https://example.com/orders' };
+      await writeFile(file, JSON.stringify([{ ...tool, parameters }]));
+      const brief = ['--name', 'A', '--instruction', 'B', '--engine', 'offline-demo', '--no-ai-disclosure'];
+      const voicemail = ['--voicemail', 'leave_message', '--voicemail-message', 'Call us.'];
+      const abilities = ['--transfer-number', '+12025550141', '+12025550142', '--tools-file', file];
+      const created = await json('agents', 'create', id, ...brief, ...voicemail, ...abilities);
+      const stored = { ...tool, parameters: JSON.stringify(parameters) };
+      expect(created).toMatchObject({
+        engine: 'offline-demo',
+        ai_disclosure: false,
+        voicemail_action: 'leave_message',
+        voicemail_message: 'Call us.',
+        transfer_numbers: ['+12025550141', '+12025550142'],
+        tools: [stored],
+      });
+      const agentId = String(created.agent_id);
+      expect(await json('agents', 'update', agentId, '--ai-disclosure')).toMatchObject({ ai_disclosure: true });
+      const clear = ['engine', 'voicemail', 'voicemail-message', 'transfer-numbers', 'tools'];
+      const cleared = await json('agents', 'update', agentId, '--clear', ...clear);
+      expect(cleared).toMatchObject({ ai_disclosure: true, voicemail_action: 'hang_up' });
+      for (const gone of ['engine', 'voicemail_message', 'transfer_numbers', 'tools']) {
+        expect(cleared).not.toHaveProperty(gone);
+      }
+    });
+
+    it.each([
+      ['voice', ['--voice', 'jade']],
+      ['language', ['--language', 'de-DE']],
+      ['engine', ['--engine', 'pipeline']],
+      ['engine', ['--engine', 'magic']],
+      ['voicemail', ['--voicemail', 'sing']],
+      ['transfer_numbers', ['--transfer-number', '+1911']],
+      ['tools', ['--tools-file', 'does-not-exist.json']],
+    ])('are refused with a %s that cannot be', async (field, options) => {
+      const id = await newAccount();
+      const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', ...options];
+      expect(await refusal(...args)).toEqual({ code: 2, message: expect.stringContaining(field) as string });
+      expect(await json<Fields[]>('agents', 'list', id)).toEqual([]);
+    });
+
+    it('choose from the voices and languages that are listed', async () => {
+      expect(await json<Fields[]>('voices')).toContainEqual({
+        voice: 'amber',
+        description: expect.any(String) as string,
+        engines: [{ engine: 'offline-demo', languages: ['en-US'] }],
+      });
+      expect(await json<Fields[]>('languages')).toMatchObject([{ language: 'en-US' }]);
     });
 
     it('never get a private webhook address in production', async () => {

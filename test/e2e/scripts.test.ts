@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BRIDGE, INTRODUCTION } from '../../src/conversation/engines/offline/lines.js';
 import type { EndReason, FinalStatus } from '../../src/domain/call-state.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { priceOfSeconds, usdFromMicros } from '../../src/domain/money.js';
@@ -19,6 +20,7 @@ const REPEAT_WITHIN_MS = 3_000;
 /** How each script of the simulated carrier must end. */
 const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason | readonly EndReason[]][] = [
   ['00', 'COMPLETED', 'callee_hangup'],
+  ['11', 'COMPLETED', ['agent_hangup', 'callee_hangup']],
   ['01', 'FAILED', 'busy'],
   ['02', 'FAILED', 'no_answer'],
   ['03', 'FAILED', 'carrier_failed'],
@@ -27,6 +29,8 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['06', 'COMPLETED', 'callee_hangup'],
   ['07', 'COMPLETED', 'silence'],
   ['08', 'COMPLETED', 'max_duration'],
+  ['09', 'COMPLETED', 'callee_hangup'],
+  ['10', 'COMPLETED', 'callee_hangup'],
   ['20', 'COMPLETED', 'callee_hangup'],
   ['21', 'COMPLETED', 'callee_hangup'],
   ['22', 'COMPLETED', 'callee_hangup'],
@@ -36,6 +40,9 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['31', 'COMPLETED', 'callee_hangup'],
   ['32', 'COMPLETED', 'callee_hangup'],
   ['33', 'FAILED', 'carrier_unreachable'],
+  ['40', 'COMPLETED', 'callee_hangup'],
+  ['41', 'COMPLETED', 'callee_hangup'],
+  ['42', 'COMPLETED', 'callee_hangup'],
   ['50', 'COMPLETED', 'callee_hangup'],
   ['51', 'COMPLETED', 'callee_hangup'],
 ];
@@ -155,6 +162,24 @@ describe('calls on the whole service', () => {
       await expectExact(call);
     });
 
+    it('lets the scripts of 09, 10 and 40 to 42 really happen on the wire', async () => {
+      const story = async (script: string) => {
+        const response = await fetch(`${runtime.carrier_url}/simulator/calls/${calls.get(script)?.carrierSid}`);
+        return (await response.json()) as {
+          script: { did: string }[];
+          streams: { end: string; clears: number; framesLost: number }[];
+        };
+      };
+      const bargeIn = await story('09');
+      expect(bargeIn.script.map(({ did }) => did)).toEqual(expect.arrayContaining(['interrupted', 'said', 'finished']));
+      expect(bargeIn.streams[0]?.clears).toBeGreaterThan(0);
+      const keys = (await story('10')).script.map(({ did }) => did);
+      expect(keys).toEqual(['keyed', 'keyed', 'keyed', 'finished']);
+      expect((await story('40')).streams[0]?.end).toBe('reset by the carrier');
+      expect((await story('41')).streams[0]?.framesLost).toBeGreaterThan(0);
+      expect((await story('42')).streams[0]?.end).toBe('fell silent');
+    });
+
     it('never dials a number twice, and hangs up the call that was placed too late', async () => {
       const carried = await carrierCalls();
       for (const [script] of ENDS) {
@@ -168,6 +193,14 @@ describe('calls on the whole service', () => {
     });
 
     it('leaves the account with exactly what the calls did not cost', () => expectBalanced());
+  });
+
+  it.each(['40', '42'])('%s goes on with a second stream, and nobody is greeted twice', async (script) => {
+    const call = await database.calls.findOne({ accountId, externalCallId: script }).lean<CallDocument>();
+    expect(call).toMatchObject({ resumptions: 1, hasRecording: true });
+    const lines = call?.transcription?.split('\n') ?? [];
+    expect(lines.filter((line) => line.startsWith(`agent: ${INTRODUCTION}`))).toHaveLength(1);
+    expect(lines).toContain(`agent: ${BRIDGE}`);
   });
 
   it('an inbound call is answered, billed and reported like an outbound one', async () => {

@@ -234,7 +234,10 @@ describe('the recording of a call', () => {
   });
 
   it("is a WAV file for the account's key, and 404 CALL_NOT_FOUND for any other", async () => {
-    const recording = createRecordings(service.database).open(callId);
+    const recording = createRecordings(service.database).open(
+      { callId, stream: 0, offsetMs: 0 },
+      Promise.resolve(true),
+    );
     recording.write(Buffer.alloc(32_000, 1));
     await recording.close();
     const response = await fetch(`${service.baseUrl}${path}`, {

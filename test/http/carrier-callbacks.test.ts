@@ -4,7 +4,9 @@ import { parseConfig } from '../../src/config.js';
 import type { CallRequestDocument } from '../../src/store/models/call-request.js';
 import type { CallDocument } from '../../src/store/models/call.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { eventually, expectError, startService, STREAM_URL, type Customer, type Service } from './harness.js';
+import type { ConversationResultDocument } from '../../src/store/models/conversation-result.js';
+import { eventually, expectError, PUBLIC_BASE_URL, startService, STREAM_URL } from './harness.js';
+import type { Customer, Service } from './harness.js';
 
 /** The simulated carrier takes the calls; its own callbacks go to an address nobody has, so that ours are the only ones. */
 let simulator: Simulator;
@@ -26,6 +28,7 @@ afterAll(async () => {
 /** Rings without an answer for as long as a test needs. */
 const NEVER_ANSWERS = '+12025550102';
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
+const APOLOGY = /<Response><Say>.+<\/Say><Hangup\/><\/Response>/;
 const newSid = () => `CA${randomBytes(16).toString('hex')}`;
 const callOf = (callId: string) => service.database.calls.findById(callId).lean<CallDocument>();
 
@@ -110,7 +113,7 @@ describe('TwiML of an answered outbound call', () => {
       CallSid: newSid(),
     });
     expect(answer.status).toBe(200);
-    expect(answer.text).toMatch(/<Response><Say>.+<\/Say><Hangup\/><\/Response>/);
+    expect(answer.text).toMatch(APOLOGY);
     const told = await crippled.carrierPost('/carrier/status', { CallSid: newSid(), CallStatus: 'completed' });
     expectError(told, 503, 'SERVICE_UNAVAILABLE');
     await crippled.close({ databaseIsClosed: true });
@@ -212,35 +215,106 @@ describe('status callbacks', () => {
 });
 
 describe('after the stream', () => {
-  it('hangs up; when nobody told of the conversation’s end the call is media_failed and costs nothing', async () => {
-    const { callId, sid } = await ringing();
-    await status(callId, sid, { CallStatus: 'in-progress', SequenceNumber: '1' });
-    const answer = await service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: sid });
-    expect(answer.text).toBe(HANG_UP);
-    await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
-    expect(await ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'media_failed', costMicros: 0 });
-  });
+  const afterStream = (callId: string, sid: string, query = '') =>
+    service.carrierPost(`/carrier/calls/${callId}/after-stream${query}`, { CallSid: sid });
 
-  it('tells nothing when the conversation’s end is stored, or of a carrier call that is not bound', async () => {
-    const { callId, sid } = await ringing();
-    await status(callId, sid, { CallStatus: 'in-progress', SequenceNumber: '1' });
-    await service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: newSid() });
-    const now = new Date();
+  async function answered(): Promise<{ callId: string; sid: string }> {
+    const call = await ringing();
+    await status(call.callId, call.sid, { CallStatus: 'in-progress', SequenceNumber: '1' });
+    await eventually(async () => (await callOf(call.callId))?.status === 'IN_PROGRESS');
+    return call;
+  }
+
+  /** What a media server stored of the call so far. */
+  async function stream(callId: string, sid: string, more: Partial<ConversationResultDocument> = {}): Promise<void> {
     await service.database.conversationResults.create({
       _id: callId,
       carrierSid: sid,
       streamSid: 'MZ1',
-      startedAt: now,
+      startedAt: new Date(),
       agentAudioPlayed: true,
       turns: [],
       engine: 'test',
-      endedAt: now,
-      endReason: 'agent_hangup',
+      ...more,
     });
-    const answer = await service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: sid });
-    expect(answer.text).toBe(HANG_UP);
+  }
+
+  const resumed = (callId: string, n: number, pause = '') =>
+    `<Response>${pause}<Connect><Stream url="${STREAM_URL}/${callId}"><Parameter name="resumption" value="${n}"/>` +
+    `</Stream></Connect><Redirect method="POST">${PUBLIC_BASE_URL}/carrier/calls/${callId}/after-stream?after=${n}` +
+    '</Redirect></Response>';
+
+  it('streams anew, three times at most, with a pause from the second on; then apologizes, and it is media_failed', async () => {
+    const { callId, sid } = await answered();
+    await stream(callId, sid);
+    const pause = '<Pause length="1"/>';
+    expect((await afterStream(callId, sid)).text).toContain(resumed(callId, 1));
+    // The carrier's repeat of a request changes nothing.
+    expect((await afterStream(callId, sid)).text).toContain(resumed(callId, 1));
+    expect((await afterStream(callId, sid, '?after=1')).text).toContain(resumed(callId, 2, pause));
+    expect((await afterStream(callId, sid, '?after=2')).text).toContain(resumed(callId, 3, pause));
+    expect((await afterStream(callId, sid, '?after=3')).text).toMatch(APOLOGY);
+    await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
+    expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'media_failed', durationSeconds: 4 });
+  });
+
+  it('of a call on which no stream ever started it is FAILED and costs nothing', async () => {
+    const { callId, sid } = await answered();
+    for (const query of ['', '?after=1', '?after=2']) {
+      expect((await afterStream(callId, sid, query)).text).toContain('<Stream');
+    }
+    expect((await afterStream(callId, sid, '?after=3')).text).toMatch(APOLOGY);
+    await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
+    expect(await ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'media_failed', costMicros: 0 });
+  });
+
+  it.each(['?after=9', '?after=-1', '?after=x', '?after=1&after=2', '?other=1'])(
+    'takes %s for the first stream',
+    async (query) => {
+      const { callId, sid } = await answered();
+      expect((await afterStream(callId, sid, query)).text).toContain(resumed(callId, 1));
+      await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '1' });
+    },
+  );
+
+  it('hangs up, and tells nothing, when the conversation’s end is stored, or for a carrier call that is not bound', async () => {
+    const { callId, sid } = await answered();
+    expect((await afterStream(callId, newSid())).text).toBe(HANG_UP);
+    await stream(callId, sid, { endedAt: new Date(), endReason: 'agent_hangup' });
+    expect((await afterStream(callId, sid)).text).toBe(HANG_UP);
     await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
     expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'agent_hangup' });
     expect(await service.countSignals(callId)).toBe(2);
+    // Of a call that is over, and of none at all.
+    expect((await afterStream(callId, sid)).text).toBe(HANG_UP);
+    expect((await afterStream('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid())).text).toBe(HANG_UP);
+  });
+
+  it('works for an inbound caller the same', async () => {
+    const form = { CallSid: newSid(), From: 'anonymous', To: '+12025550199' };
+    const answer = await service.carrierPost(`/inbound_call?agent_id=${customer.agent._id}`, form);
+    const [callId = ''] = /call_\w{26}/.exec(answer.text) ?? [];
+    await stream(callId, form.CallSid);
+    expect((await afterStream(callId, form.CallSid)).text).toContain(resumed(callId, 1));
+    await service.carrierPost('/carrier/status', { CallSid: form.CallSid, CallStatus: 'completed', CallDuration: '3' });
+    expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'caller_hangup', durationSeconds: 3 });
+  });
+
+  it.each([
+    ['Temporal', { env: { TEMPORAL_ADDRESS: '127.0.0.1:9' }, database: true }],
+    ['MongoDB', { env: {}, database: false }],
+  ])('apologizes and hangs up while %s is away', async (_, { env, database }) => {
+    const crippled = await startService({ worker: false, env });
+    const { callId, sid } = await ringing();
+    const request = await service.database.callRequests.findById(callId).lean<CallRequestDocument>();
+    await crippled.database.callRequests.create([request!]);
+    await crippled.database.carrierBindings.create({ _id: callId, carrierSid: sid, boundAt: new Date() });
+    if (!database) await crippled.database.close();
+    const answer = await crippled.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: sid });
+    expect(answer.status).toBe(200);
+    expect(answer.text).toMatch(APOLOGY);
+    // Temporal's client may be about to try once more, and a closed channel would throw in its timer.
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await crippled.close(database ? {} : { databaseIsClosed: true });
   });
 });

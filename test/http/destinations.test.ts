@@ -16,6 +16,7 @@ describe('a number that may not be called', () => {
   it.each([
     ['an emergency number', '+1911', {}],
     ['a high-risk prefix', '+19005550123', {}],
+    ['an island that shares +1', '+18765550123', { allowedCountryPrefixes: ['+1'] }],
     ['another country', '+442071234567', { allowedCountryPrefixes: ['+1'] }],
     ['a blocked prefix', '+12125550123', { destinationCaps: [{ prefix: '+1212', blocked: true }] }],
     ['an emergency number that a rule allows', '+1911', { destinationCaps: [{ prefix: '+1911' }] }],

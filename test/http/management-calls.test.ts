@@ -243,7 +243,7 @@ describe('erasing', () => {
     await results.begin({ callId, streamSid: 'MZ1', carrierSid: 'CA1', engine: 'test', startedAt: new Date() });
     const turns = [{ speaker: 'agent' as const, text: 'purple elephant', startMs: 0, endMs: 1 }];
     await results.checkpoint({ callId, streamSid: 'MZ1' }, { agentAudioPlayed: true, turns });
-    const recording = createRecordings(database).open(callId);
+    const recording = createRecordings(database).open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(true));
     recording.write(Buffer.alloc(64_000));
     await recording.close();
     const ledger = createLedger(database);

@@ -1,5 +1,5 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
@@ -119,6 +119,24 @@ describe('the media proxy', () => {
     expect(heard.filter((text) => text === 'b').length).toBeGreaterThanOrEqual(2);
     await proxy.close();
     for (const server of media) server.close();
+  });
+
+  it('breaks at once what a media process that died has carried, and hands everything new to the other', async () => {
+    const held: Socket[] = [];
+    const dying = createServer((socket) => held.push(socket));
+    await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve));
+    const living = await greeter('b');
+    const port = await unusedPort();
+    const proxy = await startMediaProxy({ host: '127.0.0.1', port, ports: [portOf(living), portOf(dying)] });
+    const carried = connect(port, '127.0.0.1');
+    const broken = once(carried, 'close');
+    await once(dying, 'connection');
+    for (const socket of held) socket.destroy();
+    dying.close();
+    await broken;
+    for (let index = 0; index < 4; index += 1) expect(await hear(port)).toBe('b');
+    await proxy.close();
+    living.close();
   });
 });
 

@@ -59,10 +59,11 @@ describe('a conversation on the media stream', () => {
       endReason: 'carrier_stop',
       agentAudioPlayed: true,
       hasRecording: true,
-      outputParameters: '{"confirmed":false,"note":null}',
+      outputParameters: '{}',
+      answeredBy: 'unknown',
     });
     expect(result?.summary).toMatch(
-      /^Offline demo engine: spoke 2 times and heard the caller once in \d+ s; caller speech/,
+      /^Automatic summary, not AI \(offline demo engine\): spoke 2 times and heard the caller once in \d+ s; caller speech/,
     );
     expect(result?.turns.map((turn) => [turn.speaker, turn.text])).toEqual([
       ['agent', 'Hello. This is an automated assistant. I am calling about your table for two.'],

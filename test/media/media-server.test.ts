@@ -78,7 +78,10 @@ describe('the media server', () => {
 
     it('takes one socket of a call: a second one is refused, also after the first is gone', async () => {
       const { call, socket } = await live();
-      await expect(media.dialIn(call)).rejects.toThrow('409');
+      const second = await media.dialIn(call);
+      second.send(startEvent(call.carrierSid, 'MZ2'));
+      expect(await closeOf(second)).toBe(1008);
+      expect(socket.readyState).toBe(WebSocket.OPEN);
       socket.close(1000);
       await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined);
       await expect(media.dialIn(call)).rejects.toThrow(/40[49]/);
@@ -163,14 +166,16 @@ describe('the media server', () => {
       socket.close(1000);
     });
 
-    it('takes a socket that breaks without a word as media_failed, one that closes in order as the carrier’s stop', async () => {
+    it('takes a socket that closes in order as the carrier’s stop, one that breaks as lost: that ends nothing', async () => {
       const [broken, closed] = [await live(), await live()];
       broken.socket.terminate();
       closed.socket.close(1000);
-      await eventually(async () => (await media.signals(broken.call.callId)).length === 2);
       await eventually(async () => (await media.signals(closed.call.callId)).length === 2);
-      expect((await media.signals(broken.call.callId)).at(-1)).toMatchObject({ kind: 'ended', reason: 'media_failed' });
       expect((await media.signals(closed.call.callId)).at(-1)).toMatchObject({ kind: 'ended', reason: 'carrier_stop' });
+      const resultOf = () => media.results.find(broken.call.callId);
+      await eventually(async () => (await resultOf())?.summary !== undefined);
+      expect((await resultOf())?.endedAt).toBeUndefined();
+      expect(await media.signals(broken.call.callId)).toMatchObject([{ kind: 'started' }]);
     });
 
     it('does not count audio as played before a mark has proven it', async () => {
@@ -195,7 +200,7 @@ describe('the media server', () => {
 });
 
 describe('a media server under other conditions', () => {
-  it('takes a carrier that answers no ping for gone', async () => {
+  it('takes a carrier from which nothing comes any more, not even the answer to a ping, for lost', async () => {
     const media = await openMediaFixture({ timings: { pingEveryMs: 300 } });
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
@@ -203,12 +208,13 @@ describe('a media server under other conditions', () => {
     socket.removeAllListeners('ping');
     Reflect.set(socket, '_autoPong', false);
     socket.send(startEvent(call.carrierSid, call.streamSid));
-    await eventually(async () => (await media.signals(call.callId)).length === 2);
-    expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed' });
+    expect(await closeOf(socket)).toBe(1006);
+    await eventually(async () => (await media.results.find(call.callId))?.summary !== undefined);
+    expect((await media.results.find(call.callId))?.endedAt).toBeUndefined();
     await media.close();
   });
 
-  it('ends live calls as media_failed when it is told to stop, and tells their workflows', async () => {
+  it('hands live calls over when it is told to stop: their streams are closed, their rows stay open', async () => {
     const media = await openMediaFixture({ timings: { shutdownGraceMs: 300 } });
     const call = await media.placeCall();
     const line = await media.openLine(call);
@@ -216,12 +222,12 @@ describe('a media server under other conditions', () => {
     const closing = media.server.close();
     await expect(media.dialIn(await media.placeCall())).rejects.toThrow(/503|ECONNREFUSED/);
     await closing;
-    expect(await line.closed).toBe(1011);
-    expect(await media.signals(call.callId)).toMatchObject([
-      { kind: 'started' },
-      { kind: 'ended', reason: 'media_failed', agentAudioPlayed: true },
-    ]);
-    expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed', hasRecording: true });
+    expect(await line.closed).toBe(1012);
+    expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }]);
+    const result = await media.results.find(call.callId);
+    expect(result).toMatchObject({ agentAudioPlayed: true, turns: [{ speaker: 'agent' }] });
+    expect(result?.endedAt).toBeUndefined();
+    expect(await media.recordings.seal(call.callId)).toBe(true);
     await media.close();
   });
 
@@ -238,6 +244,13 @@ describe('a media server under other conditions', () => {
     await eventually(async () => (await media.signals(call.callId)).length === 2, 15_000);
     gate.open();
     await eventually(async () => (await media.results.find(call.callId))?.hasRecording === true, 30_000);
+    // The call was told that something is on its way, and now that it is there.
+    await eventually(async () => (await media.signals(call.callId)).length === 3);
+    expect(await media.signals(call.callId)).toMatchObject([
+      { kind: 'started' },
+      { kind: 'ended', resultStored: false },
+      { kind: 'stored' },
+    ]);
     expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'carrier_stop', agentAudioPlayed: true });
     await media.close();
     await gate.close();

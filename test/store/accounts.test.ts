@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseConfig } from '../../src/config.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { createAccounts, limitsOf } from '../../src/store/accounts.js';
 import { createAgents } from '../../src/store/agents.js';
@@ -6,6 +7,14 @@ import type { Database } from '../../src/store/database.js';
 import { createLedger } from '../../src/store/ledger.js';
 import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
 import { openTestDatabase } from './support/test-database.js';
+
+const tool = {
+  name: 'look_up',
+  description: 'Looks up an order.',
+  method: 'GET' as const,
+  url: 'https://example.com/orders',
+  parameters: '{"type":"object","properties":{"order":{"type":"string"}},"required":["order"]}',
+};
 
 describe('accounts, agents and numbers', () => {
   let database: Database;
@@ -97,6 +106,23 @@ describe('accounts, agents and numbers', () => {
       ['instruction', { instruction: 'x'.repeat(32_769) }],
       ['language', { language: 'not a tag' }],
       ['voice', { voice: '../x' }],
+      ['voice', { voice: 'jade' }],
+      ['language', { language: 'tlh' }],
+      ['language', { engine: 'offline-demo', language: 'de-DE' }],
+      ['engine', { engine: 'magic' }],
+      ['ai_disclosure', { aiDisclosure: 'no' }],
+      ['voicemail_action', { voicemailAction: 'sing' }],
+      ['voicemail_message', { voicemailMessage: 'x'.repeat(1_001) }],
+      ['transfer_numbers', { transferNumbers: ['2025550100'] }],
+      ['transfer_numbers', { transferNumbers: ['+1911'] }],
+      ['transfer_numbers', { transferNumbers: Array.from({ length: 21 }, () => '+12025550100') }],
+      ['tools', { tools: [{ ...tool, name: 'end_call' }] }],
+      ['tools', { tools: [{ ...tool, name: 'Look Up' }] }],
+      ['tools', { tools: [{ ...tool, method: 'DELETE' }] }],
+      ['tools', { tools: [{ ...tool, url: 'ftp://example.com' }] }],
+      ['tools', { tools: [{ ...tool, parameters: '{"type":"object","properties":{"a":{"$ref":"#"}}}' }] }],
+      ['tools', { tools: [{ ...tool, secret: 'x' }] }],
+      ['tools', { tools: [tool, tool] }],
       ['max_duration_seconds', { maxDurationSeconds: 29 }],
       ['max_duration_seconds', { maxDurationSeconds: 14_401 }],
       ['max_duration_seconds', { maxDurationSeconds: 60.5 }],
@@ -114,6 +140,53 @@ describe('accounts, agents and numbers', () => {
       await expect(agent(fields)).rejects.toMatchObject({
         code: 'MISSING_PARAMS',
         message: expect.stringContaining(name) as string,
+      });
+    });
+
+    it('is taken with all it can do', async () => {
+      const abilities = {
+        engine: 'openai-realtime' as const,
+        language: 'de-de',
+        aiDisclosure: false,
+        voicemailAction: 'leave_message' as const,
+        voicemailMessage: 'Please call us back.',
+        transferNumbers: ['+12025550143'],
+        tools: [tool],
+      };
+      const { _id } = await agent(abilities);
+      expect(await agents.find(_id)).toMatchObject({ ...abilities, language: 'de-DE' });
+    });
+
+    it('from before its voice was withdrawn can be changed in all else', async () => {
+      const { _id } = await agent();
+      await database.agents.updateOne({ _id }, { voice: 'jade' });
+      expect(await agents.update(_id, { name: 'Old', voice: 'jade' })).toMatchObject({ name: 'Old', voice: 'jade' });
+      await expect(agents.update(_id, { language: 'en-GB' })).rejects.toMatchObject({
+        code: 'MISSING_PARAMS',
+        message: expect.stringMatching(/^voice: there is no voice jade/) as string,
+      });
+      expect(await agents.update(_id, { voice: 'amber' })).toMatchObject({ voice: 'amber' });
+    });
+
+    describe('on a service with its configuration', () => {
+      const policy = parseConfig({ NODE_ENV: 'production', CARRIER: 'simulator', API_KEY_PEPPER: 'x'.repeat(32) });
+      const offered = () => createAgents(database, policy);
+      const fields = { name: 'A', instruction: 'B', voice: 'amber', language: 'en-US' };
+
+      it.each([
+        ['engine: pipeline is not configured', { engine: 'pipeline' as const }],
+        ['language: the voice amber does not speak de-DE on the engine offline-demo', { language: 'de-DE' }],
+        ['tools: the url of look_up must be publicly reachable', { tools: [{ ...tool, url: 'http://10.0.0.1/' }] }],
+      ])('is refused with %s', async (message, wrong) => {
+        const refusal = { code: 'MISSING_PARAMS', message: expect.stringContaining(message) as string };
+        await expect(offered().create({ accountId, ...fields, ...wrong })).rejects.toMatchObject(refusal);
+        const { _id } = await offered().create({ accountId, ...fields });
+        await expect(offered().update(_id, wrong)).rejects.toMatchObject(refusal);
+      });
+
+      it('loses an engine that is withdrawn by null', async () => {
+        const { _id } = await agent({ engine: 'pipeline' });
+        expect((await offered().update(_id, { engine: null })).engine).toBeUndefined();
       });
     });
 

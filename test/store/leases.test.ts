@@ -85,6 +85,25 @@ describe('places for concurrent calls', () => {
     expect(document?.count).toBe(1);
   });
 
+  it('counts anew by the difference, so calls that come and go meanwhile are counted once', async () => {
+    const before = Array.from({ length: 10 }, newCallId);
+    for (const callId of before) await acquire(callId, 100);
+    await database.leases.updateOne({ _id: `${accountId}~live` }, { $inc: { count: -4 } });
+    const p = { accountId, mode: 'live' } as const;
+    expect(await leases.placesOf(p)).toMatchObject({ count: 6 });
+    const after = Array.from({ length: 10 }, newCallId);
+    const [added] = await Promise.all([
+      Promise.all([leases.recount(p), leases.recount(p), leases.recount(p)]),
+      ...after.map((callId) => acquire(callId, 100)),
+      ...before.slice(0, 5).map((callId) => release(callId)),
+    ]);
+    expect(added.toSorted((a, b) => a - b)).toEqual([0, 0, 4]);
+    const places = await leases.placesOf(p);
+    expect(places).toMatchObject({ count: 15 });
+    expect(places?.taken).toHaveLength(15);
+    expect(await leases.recount({ accountId: 'acct_none', mode: 'live' })).toBe(0);
+  });
+
   it('refuses what is no call id, because ids become field names', async () => {
     await expect(acquire('$where')).rejects.toThrow(RangeError);
     await expect(release('a.b')).rejects.toThrow(RangeError);

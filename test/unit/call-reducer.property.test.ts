@@ -22,6 +22,7 @@ const answeredCall: fc.Arbitrary<Story> = fc
       'agent_hangup' as const,
       'silence' as const,
       'media_failed' as const,
+      'transferred' as const,
     ),
     agentAudioPlayed: fc.boolean(),
     carrierTellsAnswer: fc.boolean(),

@@ -27,7 +27,7 @@ const carrierEnded = (status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'c
   now: T + 12_100,
 });
 const mediaEnded = (
-  reason: 'carrier_stop' | 'agent_hangup' | 'silence' | 'media_failed',
+  reason: 'carrier_stop' | 'agent_hangup' | 'silence' | 'media_failed' | 'transferred',
   played = true,
 ): CallEvent => ({
   type: 'media_ended',
@@ -123,6 +123,31 @@ describe('how a call ends', () => {
     expect(outcomeOf('inbound', ...talk, mediaEnded('carrier_stop'), completed)?.endReason).toBe('caller_hangup');
     const byTimer = outcomeOf('outbound', ...talk, hangUp('max_duration'), mediaEnded('carrier_stop'), completed);
     expect(byTimer).toMatchObject({ status: 'COMPLETED', endReason: 'max_duration' });
+  });
+
+  it('goes on after a transfer, and is billed to the carrier’s end of it', () => {
+    const transferred = [reserved, accepted, answered, streaming, mediaEnded('transferred')];
+    expect(play('outbound', transferred)).toMatchObject({ state: { status: 'IN_PROGRESS' } });
+    const end: CallEvent = {
+      type: 'carrier_ended',
+      carrierSid: SID,
+      end: { status: 'completed', at: T + 302_000, durationSeconds: 300 },
+      now: T + 302_100,
+    };
+    const whole = { status: 'COMPLETED', endedAt: T + 302_000, billableSeconds: 300, estimated: false };
+    expect(outcomeOf('outbound', ...transferred, end)).toEqual({ ...whole, endReason: 'callee_hangup' });
+    expect(outcomeOf('inbound', ...transferred, end)).toEqual({ ...whole, endReason: 'caller_hangup' });
+    const ended = outcomeOf('outbound', ...transferred, hangUp('max_duration', T + 300_000), end);
+    expect(ended).toEqual({ ...whole, endReason: 'max_duration' });
+  });
+
+  it('is billed by our own clock after a transfer when the carrier is never heard of again', () => {
+    const transferred = [reserved, accepted, answered, streaming, mediaEnded('transferred')];
+    expect(outcomeOf('outbound', ...transferred, { type: 'carrier_lost', now: T + 62_000 })).toMatchObject({
+      status: 'COMPLETED',
+      billableSeconds: 60,
+      estimated: true,
+    });
   });
 
   it('is FAILED / media_failed at no cost when we broke it before the agent was heard, COMPLETED and billed after', () => {

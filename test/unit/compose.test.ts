@@ -26,7 +26,7 @@ const ours = Object.entries(services).filter(([, { image }]) => image.startsWith
 
 /** Names in the environment schema, as its own source has them. */
 const SETTINGS = new Set(
-  read('src/config.ts')
+  `${read('src/config.ts')}\n${read('src/config/engines.ts')}`
     .match(/^ {2}[A-Z][A-Z0-9_]+(?=: )/gm)
     ?.map((name) => name.trim()),
 );
@@ -113,6 +113,7 @@ describe('docker-compose.yml', () => {
         API_KEY_PEPPER: 'p'.repeat(48),
         TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
         TWILIO_AUTH_TOKEN: 't',
+        OPENAI_API_KEY: 'k',
         CARRIER_FROM_NUMBER: '+12025550199',
       }),
     );

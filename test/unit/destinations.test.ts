@@ -1,9 +1,5 @@
-import {
-  countedCaps,
-  HIGH_RISK_PREFIXES,
-  isBlockedDestination,
-  isFictionalNumber,
-} from '../../src/domain/destinations.js';
+import { countedCaps, isBlockedDestination, isFictionalNumber } from '../../src/domain/destinations.js';
+import { HIGH_RISK_PREFIXES } from '../../src/domain/high-risk-prefixes.js';
 
 describe('a destination', () => {
   it.each([
@@ -13,6 +9,15 @@ describe('a destination', () => {
     ['+449091234567', []],
     ['+491371234567', []],
     ['+33891234567', []],
+    ['+34905123456', []],
+    ['+390878123456', []],
+    ['+39893123456', []],
+    ['+37190123456', []],
+    ['+870771234567', []],
+    ['+8811234567890', []],
+    // Islands that an account which calls North America does not mean.
+    ['+18765550123', []],
+    ['+18765550123', [{ prefix: '+1' }]],
     // A rule for all of a country says nothing of its premium numbers.
     ['+19005550123', [{ prefix: '+1', callsPerDay: 100 }]],
     ['+12025550123', [{ prefix: '+1202', blocked: true }]],
@@ -24,6 +29,16 @@ describe('a destination', () => {
   it.each([
     ['+12025550123', []],
     ['+442071234567', []],
+    // Ordinary numbers beside dear ones: Dublin, a British mobile, Bremen, Naples, an Italian mobile, Auckland, Osaka.
+    ['+35315241234', []],
+    ['+447712345678', []],
+    ['+494211234567', []],
+    ['+390811234567', []],
+    ['+393901234567', []],
+    ['+6493001234', []],
+    ['+81661234567', []],
+    ['+17875550123', []],
+    ['+18765550123', [{ prefix: '+1876' }]],
     ['+19005550123', [{ prefix: '+1900', callsPerHour: 5 }]],
     ['+19005550123', [{ prefix: '+19005' }]],
     ['+12025550123', [{ prefix: '+1', blocked: true }, { prefix: '+1202' }]],
@@ -51,6 +66,11 @@ describe('a destination', () => {
 
   it('of high risk is named once, as a prefix', () => {
     expect(new Set(HIGH_RISK_PREFIXES).size).toBe(HIGH_RISK_PREFIXES.length);
-    for (const prefix of HIGH_RISK_PREFIXES) expect(prefix).toMatch(/^\+[1-9]\d{2,4}$/);
+    for (const prefix of HIGH_RISK_PREFIXES) expect(prefix).toMatch(/^\+[1-9]\d{2,5}$/);
+    // One that another begins with would say nothing.
+    const covered = HIGH_RISK_PREFIXES.filter((one) =>
+      HIGH_RISK_PREFIXES.some((other) => other !== one && one.startsWith(other)),
+    );
+    expect(covered).toEqual([]);
   });
 });

@@ -28,7 +28,8 @@ function playbackOnClock() {
     played,
     proven,
     marks: () => sent.filter((name) => name.startsWith('m') && name !== 'media'),
-    /** Turns the clock in steps of 40 ms, as the conversation does. */
+    turnTo: (ms: number) => (nowMs = ms),
+    /** Turns the clock in steps of 40 ms. */
     run: (ms: number) => {
       for (const end = nowMs + ms; nowMs < end; nowMs += 40) playback.pump();
     },
@@ -50,6 +51,18 @@ describe('playback', () => {
     expect([...new Set(frames[0])]).toEqual([1, 2]);
     expect([...(frames[1] ?? [])].filter((byte) => byte === 2)).toHaveLength(40);
     expect(frames[1]?.at(-1)).toBe(MULAW_SILENCE);
+  });
+
+  it('sends one frame with each beat, however unevenly the timer fires', () => {
+    const { playback, frames, turnTo } = playbackOnClock();
+    playback.enqueue('a', audio(5_000));
+    playback.pump();
+    for (let beat = 1; beat <= 200; beat++) {
+      const before = frames.length;
+      turnTo(beat * 20 + [0, 1.9, -0.4, 0.7][beat % 4]!);
+      playback.pump(beat * 20);
+      expect(frames.length - before).toBe(1);
+    }
   });
 
   it('stays 200 to 400 ms ahead of what is playing', () => {

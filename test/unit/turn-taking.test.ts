@@ -2,7 +2,7 @@ import { createSynthesizer } from '../../src/audio/flite.js';
 import { encodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
 import { createTurnTaking } from '../../src/conversation/turn-taking.js';
 import type { CallerTurn } from '../../src/conversation/turn-taking.js';
-import { loadVoiceActivity } from '../../src/conversation/voice-activity.js';
+import { loadVoiceActivity } from '../../src/audio/voice-activity.js';
 
 const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
 

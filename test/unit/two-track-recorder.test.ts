@@ -21,6 +21,23 @@ function recorder() {
 }
 
 describe('the two-track recorder', () => {
+  it('lays a frame across the blocks it is written in, and the part that is too late for one nowhere', async () => {
+    const { tracks, at, ms } = recorder();
+    tracks.put('caller', frame(1_000), 990);
+    tracks.advance(3_000);
+    tracks.put('agent', frame(1_000), 990);
+    await tracks.close(1_100);
+    expect(ms()).toBe(1_100);
+    expect([989, 990, 999, 1_000, 1_009, 1_010].map(at)).toEqual([
+      { caller: 0, agent: 0 },
+      { caller: LEVEL, agent: 0 },
+      { caller: LEVEL, agent: 0 },
+      { caller: LEVEL, agent: LEVEL },
+      { caller: LEVEL, agent: LEVEL },
+      { caller: 0, agent: 0 },
+    ]);
+  });
+
   it('lays both sides on one time line, with silence where nothing came', async () => {
     const { tracks, at, ms, isClosed } = recorder();
     tracks.put('caller', frame(1_000), 0);

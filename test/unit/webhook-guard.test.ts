@@ -1,7 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { parseConfig } from '../../src/config.js';
-import { checkWebhookUrl, createGuardedLookup, type Resolve } from '../../src/webhooks/guard.js';
+import { createGuardedLookup, type Resolve } from '../../src/egress/guard.js';
+import { checkWebhookUrl } from '../../src/webhooks/guard.js';
 
 const guarded = { webhooks: { guarded: true, allowCidrs: [] as string[] } };
 const open = { webhooks: { guarded: false, allowCidrs: [] as string[] } };
@@ -141,8 +142,8 @@ describe('guarded lookup', () => {
     ['one with a zone', { address: 'fe80::1%eth0', family: 6 }],
   ])('refuses every address when one of them is %s', async (_name, bad) => {
     const lookup = createGuardedLookup(guarded, resolving(publicAddress, bad));
-    await expect(run(lookup, true)).rejects.toMatchObject({ code: 'WEBHOOK_ADDRESS_BLOCKED' });
-    await expect(run(lookup, false)).rejects.toMatchObject({ code: 'WEBHOOK_ADDRESS_BLOCKED' });
+    await expect(run(lookup, true)).rejects.toMatchObject({ code: 'ADDRESS_BLOCKED' });
+    await expect(run(lookup, false)).rejects.toMatchObject({ code: 'ADDRESS_BLOCKED' });
   });
 
   it('refuses a name without addresses', async () => {

@@ -1,4 +1,5 @@
 import { ledgerAccountId } from '../../src/domain/ids.js';
+import { createStatements } from '../../src/store/statements.js';
 import { placeCall, startHarness, type Harness, type TestCall } from './harness.js';
 import { recordHistory } from './recorded-histories.js';
 
@@ -10,7 +11,11 @@ afterAll(() => harness.stop());
 afterEach(() => recordHistory(harness, { 'does not keep a call that ends meanwhile': 'ended-before-extension' }));
 
 /** A call that is answered, with this much money and time. */
-async function answered(options: { seconds?: number; maxDurationSeconds?: number }): Promise<TestCall> {
+async function answered(options: {
+  seconds?: number;
+  maxDurationSeconds?: number;
+  dailySpendCapMicros?: number;
+}): Promise<TestCall> {
   const { call } = await placeCall(harness, options);
   await call.answer();
   await call.startStream();
@@ -26,6 +31,12 @@ async function eventually(call: TestCall, field: 'status' | 'endsAfterSeconds', 
     if (Date.now() > giveUpAt) throw new Error(`${field} is ${String(stored?.[field])}, not ${String(value)}.`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+async function details(call: TestCall): Promise<string> {
+  const run = harness.environment.client.workflow.getHandle(call.callId);
+  const metadata = await run.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  return metadata.currentDetails ?? '';
 }
 
 const shownEnd = async (call: TestCall) =>
@@ -62,6 +73,26 @@ describe('the end that will be forced is shown in time for a notice of 20 s', ()
     await call.sleep(6_000);
     await eventually(call, 'endsAfterSeconds', 300);
     await hangUp(call, 226);
+  });
+
+  it('when the spending limit of the day leaves 100 s, which the operator’s page and the owner’s entries tell', async () => {
+    const call = await answered({ dailySpendCapMicros: 100 * 2_500 });
+    await call.sleep(31_000);
+    await eventually(call, 'endsAfterSeconds', 100);
+    harness.carrier.onHangUp = async () => {
+      harness.carrier.onHangUp = undefined;
+      await call.endStream('carrier_stop');
+      await call.end('completed', { durationSeconds: 100 });
+    };
+    const result = await call.result();
+    expect(result).toMatchObject({ status: 'COMPLETED', endReason: 'balance_exhausted', billedSeconds: 100 });
+    expect(await details(call)).toContain('- no more could be held: the spending limit of the account for this day');
+    const money = ledgerAccountId(call.accountId, 'live');
+    const { entries } = await createStatements(harness.database).page({ ledgerAccountId: money, limit: 10 });
+    expect(entries.find(({ type, window }) => type === 'hold' && window === 1)).toMatchObject({
+      heldMicros: 40 * 2_500,
+      reason: 'SPEND_LIMIT_EXCEEDED',
+    });
   });
 
   it('and is taken back when money comes before the window is held', async () => {

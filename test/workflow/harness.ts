@@ -9,9 +9,10 @@ import { createActivities } from '../../activities/create-activities.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
 import type { Carrier, CarrierCall, DialOutcome } from '../../src/carrier/port.js';
 import { parseConfig } from '../../src/config.js';
-import type { Direction } from '../../src/domain/call-state.js';
+import type { Direction, MediaEndReason } from '../../src/domain/call-state.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
+import type { ReconnectAnswer } from '../../src/domain/resumption.js';
 import type { CallInput, CallResult } from '../../src/domain/signals.js';
 import { createAccounts } from '../../src/store/accounts.js';
 import { createCallRequests } from '../../src/store/call-requests.js';
@@ -134,10 +135,9 @@ export interface TestCall {
   sleep(ms: number): Promise<void>;
   answer(): Promise<void>;
   startStream(): Promise<void>;
-  endStream(
-    reason?: 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed',
-    played?: boolean,
-  ): Promise<void>;
+  endStream(reason?: MediaEndReason, played?: boolean): Promise<void>;
+  /** As the route after a stream asks; `after` is the number of the lost stream. */
+  reconnect(after: number, facts?: { startedAt?: number; agentAudioPlayed?: boolean }): Promise<ReconnectAnswer>;
   end(
     status: 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled',
     more?: { durationSeconds?: number; sipCode?: number },
@@ -252,6 +252,13 @@ export async function placeCall(
       });
       await gateway.signalMedia(callId, { kind: 'ended', at, carrierSid: SID, reason, agentAudioPlayed }, requestId());
     },
+    reconnect: async (after, facts = {}) =>
+      gateway.reconnect(
+        callId,
+        { carrierSid: SID, at: await now(), agentAudioPlayed: true, ...facts },
+        `${SID}:${after}`,
+        Date.now() + 15_000,
+      ),
     end: async (status, more = {}) => {
       const signal = { carrierSid: SID, kind: 'ended' as const, at: await now(), status, ...more };
       await gateway.signalCarrier(callId, signal, requestId());

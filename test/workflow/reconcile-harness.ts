@@ -4,6 +4,7 @@ import type { RuntimeOptions } from '@temporalio/worker';
 import { reconcileNow } from '../../src/calls/reconciler.js';
 import type { CarrierCall } from '../../src/carrier/port.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
+import { RECONCILE_SCHEDULE_ID } from '../../src/domain/reconciliation.js';
 import type { CallInput } from '../../src/domain/signals.js';
 import { createAccounts } from '../../src/store/accounts.js';
 import { createCarrierBindings } from '../../src/store/carrier-bindings.js';
@@ -71,6 +72,9 @@ export async function startReconciling(options: { runtime?: RuntimeOptions } = {
     findings,
     ringingCall,
     entries: database.ledgerEntries.collection,
+
+    /** The workflow of the rounds that `round` runs. */
+    roundId: `${RECONCILE_SCHEDULE_ID}-${harness.config.temporal.taskQueue}-now`,
 
     /** One round, with everything that was put off brought forward. */
     async round() {

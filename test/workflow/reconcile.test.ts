@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import { scheduleReconciliation } from '../../src/calls/reconciler.js';
 import { parseConfig } from '../../src/config.js';
 import { createPorts } from '../../src/launch/free-port.js';
+import { createLeases } from '../../src/store/leases.js';
 import { runCli } from '../cli/support/run-cli.js';
 import { keyed, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
 
@@ -123,6 +124,25 @@ describe('reconciliation of damaged records', () => {
     expect(await stack.openFindings(money)).toMatchObject([
       { kind: 'account_unbalanced', expected: { spendingOfDay: 'as its operations' } },
     ]);
+  });
+
+  it('finds a count of places that is not that of the places, and leaves both and the account’s calls as they are', async () => {
+    const leases = createLeases(stack.database);
+    const { accountId, money } = await stack.newAccount();
+    const acquire = (limit: number) => leases.acquire({ accountId, mode: 'live', callId: `call_${ulid()}`, limit });
+    await acquire(5);
+    await stack.database.leases.updateOne({ _id: `${accountId}~live` }, { $inc: { count: 2 } });
+    // Its place would be given back first: no workflow has that call.
+    const places = await leases.placesOf({ accountId, mode: 'live' });
+    expect(places).toMatchObject({ count: 3, taken: [{ accountId, mode: 'live' }] });
+    expect((await stack.round()).newFindings).toBe(1);
+    const miscounted = { kind: 'places_miscounted', expected: { count: 1 }, actual: { count: 3 } };
+    expect(await stack.openFindings(money)).toEqual([miscounted]);
+    expect((await stack.round()).newFindings).toBe(0);
+    // The round gave back the place of a call without a workflow, which takes one off the count, no more.
+    expect(await leases.placesOf({ accountId, mode: 'live' })).toMatchObject({ count: 2, taken: [] });
+    expect(await stack.ledger.frozen(money)).toBeNull();
+    expect(await acquire(2)).toEqual({ granted: false, limit: 2, current: 2 });
   });
 
   it('finds an altered settlement and an altered bill, each side as it is', async () => {

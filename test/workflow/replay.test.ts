@@ -24,18 +24,29 @@ async function replay(code: string) {
   return outcomes;
 }
 
-describe('saved histories of calls', () => {
+describe('saved histories', () => {
   it('replay on today’s workflow code', async () => {
     const outcomes = await replay(await readFile(BUNDLE, 'utf8'));
     expect(Object.keys(outcomes).length).toBeGreaterThanOrEqual(8);
     expect(new Set(Object.values(outcomes))).toEqual(new Set(['ok']));
   });
 
-  it('fail to replay on code that waits once more, so this guard can fail', async () => {
+  it('are of every kind of workflow', async () => {
+    const types = (await readHistories()).map(
+      ({ history }) => history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name,
+    );
+    expect(new Set(types)).toEqual(new Set(['CallWorkflow', 'ReconcileWorkflow', 'NotifyWorkflow']));
+  });
+
+  it.each([
+    ['completed-10-seconds', "call.apply({ type: 'reserved'"],
+    ['reconcile-unsent-webhook', "const openFindings = await step('findings'"],
+    ['reconcile-nothing-to-do', "const audit = await step('audit'"],
+    ['notify-third-attempt', 'await (0, activity_proxies_js_1.deliverWebhook)(input)'],
+  ])('fail to replay on code that waits once more, so this guard can fail: %s', async (name, statement) => {
     const code = await readFile(BUNDLE, 'utf8');
-    const beforeTheDial = "call.apply({ type: 'reserved'";
-    expect(code).toContain(beforeTheDial);
-    const outcomes = await replay(code.replace(beforeTheDial, `await (0, workflow_1.sleep)(1); ${beforeTheDial}`));
-    expect(outcomes['completed-10-seconds']).toBe('DeterminismViolationError');
+    expect(code).toContain(statement);
+    const outcomes = await replay(code.replace(statement, `await (0, workflow_1.sleep)(1); ${statement}`));
+    expect(outcomes[name]).toBe('DeterminismViolationError');
   });
 });

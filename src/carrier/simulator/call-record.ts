@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CarrierAccount } from '../../config.js';
+import type { ScriptStep } from './far-ends/far-end.js';
 
 export type CallStatus =
   | 'queued'
@@ -45,10 +46,24 @@ export interface StreamLog {
   mediaReceived: number;
   bytesReceived: number;
   framesDiscarded: number;
+  /** Frames from the far end that the way lost. */
+  framesLost: number;
   clears: number;
   marks: { name: string; at: string }[];
   end?: string;
 }
+
+/** Another number that the call was connected to for a while. */
+export interface DialLog {
+  to: string;
+  at: string;
+  status: 'completed' | 'busy' | 'no-answer' | 'failed' | 'canceled';
+  /** Whole seconds that the two were connected. */
+  seconds: number;
+}
+
+/** What the detection of answering machines says. */
+export type AnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
 
 /** A call in the carrier's books, with all that happened on the wire. */
 export interface CallRecord {
@@ -68,8 +83,12 @@ export interface CallRecord {
   endedAt?: number;
   sipCode?: number;
   timeLimitSeconds?: number;
+  answeredBy?: AnsweredBy;
   requests: RequestLog[];
   streams: StreamLog[];
+  dials: DialLog[];
+  /** What the person at the far end did of its script. */
+  script: ScriptStep[];
   errors: { at: string; code: number; message: string }[];
   twiml: string[];
 }
@@ -94,6 +113,8 @@ export function newCallRecord(
     status: 'queued',
     requests: [],
     streams: [],
+    dials: [],
+    script: [],
     errors: [],
     twiml: [],
   };
@@ -149,7 +170,7 @@ export function toResource(call: CallRecord): Record<string, unknown> {
     parent_call_sid: null,
     status: call.status,
     direction: call.direction,
-    answered_by: null,
+    answered_by: call.answeredBy ?? null,
     start_time: time(call.startedAt),
     end_time: time(call.endedAt),
     duration: call.endedAt === undefined ? null : String(durationSeconds(call)),

@@ -5,6 +5,7 @@ import {
   durationSeconds,
   isOver,
   rfc2822,
+  type AnsweredBy,
   type CallEvent,
   type CallRecord,
   type WebhookTarget,
@@ -20,6 +21,8 @@ export interface CallbackSubscription extends WebhookTarget {
 /** The status callbacks of one call. */
 export interface CallbackSender {
   fire(event: CallEvent): void;
+  /** Tells who answered, as the detection of answering machines took it. @param ms how long that took */
+  tellAnsweredBy(target: WebhookTarget, answeredBy: AnsweredBy, ms: number): void;
 }
 
 /**
@@ -34,15 +37,16 @@ export function createCallbackSender(deps: {
   timeScale: number;
 }): CallbackSender {
   const { call, subscription, faults } = deps;
+  const statusToken = faults.wrongSignature ? 'not the token of this account' : call.account.authToken;
   const held: Record<string, string>[] = [];
   let sequence = 0;
 
-  async function deliver(target: CallbackSubscription, params: Record<string, string>): Promise<void> {
+  async function deliver(target: WebhookTarget, params: Record<string, string>, authToken: string): Promise<void> {
     if (faults.delaySeconds > 0) await wait(faults.delaySeconds * 1_000 * deps.timeScale, undefined, { ref: false });
-    await Promise.all(Array.from({ length: faults.copies }, () => deliverOnce(target, params)));
+    await Promise.all(Array.from({ length: faults.copies }, () => deliverOnce(target, params, authToken)));
   }
 
-  async function deliverOnce(target: CallbackSubscription, params: Record<string, string>): Promise<void> {
+  async function deliverOnce(target: WebhookTarget, params: Record<string, string>, authToken: string): Promise<void> {
     const delivery = deliveryOptions(target.url);
     const idempotencyToken = randomUUID();
     const deadline = performance.now() + delivery.totalTimeout;
@@ -56,7 +60,7 @@ export function createCallbackSender(deps: {
         totalTimeout,
         params,
         idempotencyToken,
-        authToken: faults.wrongSignature ? 'not the token of this account' : call.account.authToken,
+        authToken,
       });
       addLog(call.requests, {
         at,
@@ -78,14 +82,25 @@ export function createCallbackSender(deps: {
       const params = { ...callbackParams(call, event, sequence++), ...faults.extraFields };
       if (faults.drop === 'all' || (faults.drop === 'final' && event === 'completed')) return;
       if (faults.order === 'fired') {
-        void deliver(subscription, params);
+        void deliver(subscription, params, statusToken);
         return;
       }
       held.push(params);
       if (event !== 'completed') return;
       void (async () => {
-        for (const late of held.toReversed()) await deliver(subscription, late);
+        for (const late of held.toReversed()) await deliver(subscription, late, statusToken);
       })();
+    },
+    tellAnsweredBy(target, answeredBy, ms) {
+      if (faults.drop === 'all') return;
+      const params = {
+        CallSid: call.sid,
+        AccountSid: call.account.accountSid,
+        AnsweredBy: answeredBy,
+        MachineDetectionDuration: String(ms),
+        ...faults.extraFields,
+      };
+      void deliver(target, params, call.account.authToken);
     },
   };
 }
@@ -126,6 +141,7 @@ function callbackParams(call: CallRecord, event: CallEvent, sequence: number): R
           CallDuration: String(seconds),
           Duration: String(Math.ceil(seconds / 60)),
           SipResponseCode: String(call.sipCode ?? 200),
+          ...(call.answeredBy === undefined ? {} : { AnsweredBy: call.answeredBy }),
         }
       : {}),
   };

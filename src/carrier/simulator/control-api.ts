@@ -66,7 +66,7 @@ export function createControlApi(deps: {
         callbacks: { url: `${deps.publicBaseUrl}/carrier/status`, method: 'POST', events: ['completed'] },
         ringSeconds: 60,
       },
-      scenario,
+      deps.faults.onArrive(scenario),
     );
     return json(201, summary(call));
   }
@@ -136,6 +136,7 @@ function summary(call: CallRecord) {
     duration_seconds: isOver(call) ? durationSeconds(call) : null,
     sip_code: call.sipCode ?? null,
     time_limit_seconds: call.timeLimitSeconds ?? null,
+    answered_by: call.answeredBy ?? null,
     errors: call.errors,
   };
 }
@@ -148,6 +149,8 @@ function detail(call: CallRecord) {
     callbacks: call.requests.filter(({ purpose }) => purpose === 'callback'),
     twiml: call.twiml,
     streams: call.streams,
+    dials: call.dials,
+    script: call.script,
   };
 }
 

@@ -2,12 +2,15 @@ import type { CarrierAccount } from '../../config.js';
 import { isE164 } from '../../domain/phone-number.js';
 import { CALL_EVENTS, type CallEvent, type CallRecord, type WebhookTarget } from './call-record.js';
 import type { CallPlan } from './live-call.js';
+import type { DetectionPlan } from './machine-detection.js';
 import { REST_ERRORS, type RestError } from './rest-errors.js';
 import type { TwimlSource } from './twiml-runner.js';
 
 const DEFAULT_RING_SECONDS = 60;
 const MAX_RING_SECONDS = 600;
 const MAX_TWIML_LENGTH = 4_000;
+const DEFAULT_DETECTION_SECONDS = 30;
+const MAX_DETECTION_SECONDS = 59;
 
 /** Numbers with which the carrier's customers test their handling of refusals. */
 const MAGIC_TO: Record<string, (number: string) => RestError> = {
@@ -40,6 +43,7 @@ export function readCreateRequest(account: CarrierAccount, form: URLSearchParams
     source,
     ringSeconds: ringSeconds ?? DEFAULT_RING_SECONDS,
     callbacks: readSubscription(form),
+    ...readDetection(form),
   };
   return { facts, plan };
 }
@@ -88,6 +92,31 @@ function readSubscription(form: URLSearchParams): CallPlan['callbacks'] {
     ...readTarget(form, url, 'StatusCallbackMethod', REST_ERRORS.invalidStatusCallback),
     events: events.length === 0 ? ['completed'] : events.filter(isCallEvent),
   };
+}
+
+/** The detection of answering machines. @throws RestError */
+function readDetection(form: URLSearchParams): { detection?: DetectionPlan } {
+  const mode = form.get('MachineDetection');
+  if (!mode || mode === 'none') return {};
+  if (mode !== 'Enable' && mode !== 'DetectMessageEnd') throw REST_ERRORS.invalidParameter('MachineDetection');
+  const key = 'MachineDetectionTimeout';
+  const timeoutSeconds = wholeNumber(form, key, () => REST_ERRORS.invalidParameter(key), MAX_DETECTION_SECONDS);
+  const isAsync = form.get('AsyncAmd') === 'true';
+  const url = form.get('AsyncAmdStatusCallback');
+  return {
+    detection: {
+      until: mode === 'Enable' ? 'answer' : 'messageEnd',
+      timeoutSeconds: timeoutSeconds ?? DEFAULT_DETECTION_SECONDS,
+      ...(isAsync ? { target: asyncTarget(form, url) } : {}),
+    },
+  };
+}
+
+/** Detection beside the call without anybody to tell it to is refused. @throws RestError */
+function asyncTarget(form: URLSearchParams, url: string | null): WebhookTarget {
+  const fault = () => REST_ERRORS.invalidParameter('AsyncAmdStatusCallback');
+  if (!url) throw fault();
+  return readTarget(form, url, 'AsyncAmdStatusCallbackMethod', fault);
 }
 
 function isCallEvent(value: string): value is CallEvent {

@@ -7,6 +7,8 @@ import type { Ticker } from './ticker.js';
 export interface LineListener {
   /** 20 ms of what the far end says. */
   frame(frame: Uint8Array): void;
+  /** The far end pressed a key. */
+  digit(digit: string): void;
   /** The audio queued before the mark has been played, or was cleared. */
   mark(name: string): void;
 }
@@ -21,6 +23,9 @@ export interface Line {
   play(mulaw: Uint8Array): boolean;
   mark(name: string): void;
   clear(): void;
+  press(digit: string): void;
+  /** Connects the far end with another one instead of what is queued. @returns a function that parts them */
+  bridge(other: FarEnd): () => void;
   /** What the far end heard, mu-law, at most the first ten minutes. */
   heard(): Buffer;
   forget(): void;
@@ -31,13 +36,19 @@ type Item = { mark: string } | { audio: Uint8Array; at: number };
 const MAX_QUEUED_BYTES = 600 * 8_000;
 const MAX_HEARD_BYTES = 600 * 8_000;
 
-export function createLine(deps: { farEnd: FarEnd; ticker: Ticker }): Line {
+export function createLine(deps: {
+  farEnd: FarEnd;
+  ticker: Ticker;
+  /** Whether the next frame to the far end is lost on the way. */
+  losesFrame(): boolean;
+}): Line {
   const queue: Item[] = [];
   const heard: Uint8Array[] = [];
   const silence = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
   let queuedBytes = 0;
   let heardBytes = 0;
   let listener: LineListener | undefined;
+  let other: FarEnd | undefined;
   let stop: (() => void) | undefined;
 
   /** Marks at the head have nothing left to wait for. */
@@ -66,14 +77,19 @@ export function createLine(deps: { farEnd: FarEnd; ticker: Ticker }): Line {
   }
 
   function tick(): void {
-    const playing = nextFrame();
+    const playing = other === undefined ? received(nextFrame()) : other.speak();
     if (heardBytes < MAX_HEARD_BYTES) {
       heard.push(playing ?? silence);
       heardBytes += FRAME_BYTES;
     }
     deps.farEnd.hear(playing);
-    const said = deps.farEnd.speak() ?? silence;
-    listener?.frame(said);
+    const said = deps.farEnd.speak();
+    other?.hear(said);
+    listener?.frame(said ?? silence);
+  }
+
+  function received(frame: Uint8Array | undefined): Uint8Array | undefined {
+    return frame !== undefined && deps.losesFrame() ? silence : frame;
   }
 
   function clear(): void {
@@ -92,10 +108,12 @@ export function createLine(deps: { farEnd: FarEnd; ticker: Ticker }): Line {
       stop?.();
       stop = undefined;
       listener = undefined;
+      deps.farEnd.close();
     },
     attach(next) {
       listener = next;
       return () => {
+        if (listener !== next) return;
         listener = undefined;
         queue.length = 0;
         queuedBytes = 0;
@@ -112,6 +130,14 @@ export function createLine(deps: { farEnd: FarEnd; ticker: Ticker }): Line {
       echoMarks();
     },
     clear,
+    press: (digit) => listener?.digit(digit),
+    bridge(party) {
+      other = party;
+      return () => {
+        if (other === party) other = undefined;
+        party.close();
+      };
+    },
     heard: () => Buffer.concat(heard),
     forget() {
       heard.length = 0;

@@ -1,8 +1,12 @@
+import type { VoiceActivityDetector } from '../../audio/voice-activity.js';
 import type { Logger } from '../../telemetry/logger.js';
-import { isOver, type CallRecord, type CallStatus } from './call-record.js';
+import { addLog, isOver, type AnsweredBy, type CallRecord, type CallStatus } from './call-record.js';
 import { createCallbackSender, type CallbackSubscription } from './callbacks.js';
+import { dialNumber } from './dial.js';
 import { createFarEnd } from './far-ends/far-end.js';
+import { createImpairment } from './impairment.js';
 import { createLine, type Line } from './line.js';
+import { detectMachine, type DetectionPlan, type MachineDetection } from './machine-detection.js';
 import { runMediaStream } from './media-stream.js';
 import type { Scenario } from './scenario.js';
 import type { Ticker } from './ticker.js';
@@ -16,6 +20,9 @@ export interface Plant {
   voices: Voices;
   ticker: Ticker;
   webhooks: WebhookClient;
+  newDetector(): VoiceActivityDetector;
+  /** What the far end of a number does. */
+  scenarioOf(number: string): Scenario;
   /** Scripted waits are multiplied by it; audio always runs in real time. */
   timeScale: number;
 }
@@ -25,6 +32,7 @@ export interface CallPlan {
   callbacks: CallbackSubscription | undefined;
   /** How long an outbound call may ring. */
   ringSeconds: number;
+  detection?: DetectionPlan;
 }
 
 /** A call while it lives. */
@@ -57,17 +65,27 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
     webhooks: plant.webhooks,
     timeScale: plant.timeScale,
   });
-  const farEnd = createFarEnd(scenario.farEnd, { voices: plant.voices, hangUp, timeScale: plant.timeScale });
-  const line = createLine({ farEnd, ticker: plant.ticker });
+  const farEnd = createFarEnd(scenario.farEnd, {
+    ...plant,
+    hangUp,
+    press: (digit) => line.press(digit),
+    note: (step) => addLog(call.script, { at: new Date().toISOString(), ...step }),
+    beeped: () => detection?.beeped(),
+  });
+  const impairment = createImpairment(scenario.stream);
+  const line = createLine({ farEnd, ticker: plant.ticker, losesFrame: () => impairment.losesFrame() });
   const runner = createTwimlRunner({
     call,
     webhooks: plant.webhooks,
     answer,
-    stream: (request, signal) => runMediaStream({ call, line, signal }, request),
+    stream: (request, signal) =>
+      runMediaStream({ call, line, signal, impairment, faults: scenario.stream, timeScale: plant.timeScale }, request),
+    dial: (request, signal) => dialNumber({ call, line, plant, signal }, request),
   });
   const timers = new Set<NodeJS.Timeout>();
   let document = new AbortController();
   let limit: NodeJS.Timeout | undefined;
+  let detection: MachineDetection | undefined;
 
   function after(ms: number, action: () => void): NodeJS.Timeout {
     const timer = setTimeout(() => {
@@ -98,7 +116,23 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
 
   function pickUp(): void {
     answer();
-    follow(plan.source);
+    if (plan.detection?.target !== undefined || plan.detection === undefined) follow(plan.source);
+    if (plan.detection === undefined || isOver(call)) return;
+    detection = detectMachine({
+      plan: plan.detection,
+      answeredBy: scenario.answeredBy,
+      after,
+      timeScale: plant.timeScale,
+      onResult: tellAnsweredBy,
+    });
+  }
+
+  function tellAnsweredBy(answeredBy: AnsweredBy, ms: number): void {
+    call.answeredBy = answeredBy;
+    const target = plan.detection?.target;
+    if (target !== undefined) return callbacks.tellAnsweredBy(target, answeredBy, ms);
+    const extra = { AnsweredBy: answeredBy, MachineDetectionDuration: String(ms) };
+    follow(plan.source.kind === 'url' ? { ...plan.source, extra } : plan.source);
   }
 
   function answer(): void {

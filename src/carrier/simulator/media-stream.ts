@@ -1,12 +1,14 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { sign } from '../twilio/signature.js';
 import { addLog, newSid, noteError, type CallRecord, type StreamLog } from './call-record.js';
+import type { Impairment } from './impairment.js';
 import type { Line } from './line.js';
-import { FRAME_MS } from './ticker.js';
+import type { BreakOff, StreamFaults } from './scenario.js';
+import { createStreamWire, receiveMessage } from './stream-wire.js';
 
 const CONNECT_WITHIN_MS = 5_000;
-/** More than this unsent means that the customer's server does not keep up: audio is discarded, as the carrier does. */
-const MAX_UNSENT_BYTES = 65_536;
 const CLOSE_WITHIN_MS = 2_000;
 
 export interface StreamRequest {
@@ -14,15 +16,22 @@ export interface StreamRequest {
   customParameters: Record<string, string>;
 }
 
+export interface StreamDeps {
+  call: CallRecord;
+  line: Line;
+  faults: StreamFaults;
+  impairment: Impairment;
+  /** Scripted waits are multiplied by it. */
+  timeScale: number;
+  signal: AbortSignal;
+}
+
 /**
  * A bidirectional media stream to the customer's server, the simulated carrier being the websocket's client.
  * @param signal aborts the stream because the call ended or was redirected: `stop` is sent, then the socket closed
  * @returns when the stream is over, whoever ended it; failures are noted in the call's record
  */
-export async function runMediaStream(
-  deps: { call: CallRecord; line: Line; signal: AbortSignal },
-  request: StreamRequest,
-): Promise<void> {
+export async function runMediaStream(deps: StreamDeps, request: StreamRequest): Promise<void> {
   const { call, line, signal } = deps;
   const fault = faultOfUrl(request.url);
   if (fault !== undefined) {
@@ -38,6 +47,7 @@ export async function runMediaStream(
     mediaReceived: 0,
     bytesReceived: 0,
     framesDiscarded: 0,
+    framesLost: 0,
     clears: 0,
     marks: [],
   };
@@ -51,15 +61,21 @@ export async function runMediaStream(
       followRedirects: false,
       maxPayload: 1_048_576,
     });
-    const wire = createWire(socket, call, log, request.customParameters);
+    const { customParameters } = request;
+    const wire = createStreamWire({ socket, call, log, customParameters, impairment: deps.impairment });
+    let connection: Socket | undefined;
     let detach = () => {};
     let lastResort: NodeJS.Timeout | undefined;
+    let breaking: NodeJS.Timeout | undefined;
+    let brokenOff = false;
 
     const abort = () => {
       detach();
+      clearTimeout(breaking);
       log.end ??= 'call over';
-      if (socket.readyState !== WebSocket.OPEN) {
+      if (brokenOff || socket.readyState !== WebSocket.OPEN) {
         socket.terminate();
+        resolve();
         return;
       }
       wire.stop();
@@ -68,12 +84,32 @@ export async function runMediaStream(
     };
     signal.addEventListener('abort', abort, { once: true });
 
+    const breakOff = ({ how, goOnAfterSeconds }: BreakOff) => {
+      brokenOff = true;
+      detach();
+      if (how === 'reset') {
+        log.end = 'reset by the carrier';
+        reset(connection);
+      } else {
+        log.end = 'fell silent';
+        // Nothing is read any more, so no ping is answered. The connection stays as it is until the call is over.
+        socket.pause();
+      }
+      breaking = setTimeout(resolve, goOnAfterSeconds * 1_000 * deps.timeScale);
+    };
+
+    socket.on('upgrade', (response) => {
+      connection = response.socket;
+    });
     socket.on('open', () => {
       wire.start();
       detach = line.attach(wire);
+      const plan = deps.faults.breakOff;
+      if (plan === undefined || call.streams.length > plan.times) return;
+      breaking = setTimeout(() => breakOff(plan), plan.afterSeconds * 1_000 * deps.timeScale);
     });
     socket.on('message', (data, isBinary) => {
-      if (isBinary || !receive(line, log, data as Buffer)) {
+      if (isBinary || !receiveMessage(line, log, data as Buffer)) {
         noteError(call, 31924, 'The customer sent a message that is not part of the protocol.');
         log.end ??= 'protocol error';
         socket.close(1_002);
@@ -95,108 +131,22 @@ export async function runMediaStream(
       log.end = error.code ?? 'error';
     });
     socket.on('close', (code) => {
+      // A stream that we broke off is over when its time has come.
+      if (brokenOff) return;
       detach();
       clearTimeout(lastResort);
-      signal.removeEventListener('abort', abort);
+      clearTimeout(breaking);
       log.end ??= `closed by the customer (${code})`;
+      signal.removeEventListener('abort', abort);
       resolve();
     });
   });
 }
 
-/** The carrier's messages, with their running numbers. All numbers are strings on the wire, but the audio format's. */
-function createWire(socket: WebSocket, call: CallRecord, log: StreamLog, customParameters: Record<string, string>) {
-  const { streamSid } = log;
-  let sequence = 0;
-  let chunk = 0;
-  const send = (message: Record<string, unknown>) => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
-  };
-  const next = () => String(++sequence);
-  return {
-    start() {
-      send({ event: 'connected', protocol: 'Call', version: '1.0.0' });
-      send({
-        event: 'start',
-        sequenceNumber: next(),
-        start: {
-          accountSid: call.account.accountSid,
-          streamSid,
-          callSid: call.sid,
-          tracks: ['inbound'],
-          mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8_000, channels: 1 },
-          customParameters,
-        },
-        streamSid,
-      });
-    },
-    frame(frame: Uint8Array) {
-      // Time goes on whether or not the customer takes the audio.
-      const number = ++chunk;
-      if (socket.bufferedAmount > MAX_UNSENT_BYTES) {
-        if (log.framesDiscarded++ === 0) noteError(call, 31930, 'The customer does not keep up; audio is discarded.');
-        return;
-      }
-      log.framesSent++;
-      send({
-        event: 'media',
-        sequenceNumber: next(),
-        media: {
-          track: 'inbound',
-          chunk: String(number),
-          timestamp: String((number - 1) * FRAME_MS),
-          payload: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64'),
-        },
-        streamSid,
-      });
-    },
-    mark(name: string) {
-      addLog(log.marks, { name, at: new Date().toISOString() });
-      send({ event: 'mark', sequenceNumber: next(), streamSid, mark: { name } });
-    },
-    stop() {
-      send({
-        event: 'stop',
-        sequenceNumber: next(),
-        stop: { accountSid: call.account.accountSid, callSid: call.sid },
-        streamSid,
-      });
-    },
-  };
-}
-
-/** Takes one message of the customer. @returns false when it is none of the protocol's */
-function receive(line: Line, log: StreamLog, data: Buffer): boolean {
-  let message: {
-    event?: unknown;
-    streamSid?: unknown;
-    media?: { payload?: unknown };
-    mark?: { name?: unknown };
-  } | null;
-  try {
-    message = JSON.parse(data.toString('utf8')) as typeof message;
-  } catch {
-    return false;
-  }
-  if (message === null || message.streamSid !== log.streamSid) return false;
-  const { event, media, mark } = message;
-  if (event === 'media' && typeof media?.payload === 'string') {
-    const audio = Buffer.from(media.payload, 'base64');
-    log.mediaReceived++;
-    log.bytesReceived += audio.length;
-    if (audio.length > 0 && !line.play(audio)) log.framesDiscarded++;
-    return true;
-  }
-  if (event === 'mark' && typeof mark?.name === 'string') {
-    line.mark(mark.name);
-    return true;
-  }
-  if (event === 'clear') {
-    log.clears++;
-    line.clear();
-    return true;
-  }
-  return false;
+function reset(connection: Socket | undefined): void {
+  // The kernel's reset is for plain sockets only.
+  if (connection === undefined || connection instanceof TLSSocket) connection?.destroy();
+  else connection.resetAndDestroy();
 }
 
 /**

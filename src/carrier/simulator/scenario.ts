@@ -1,26 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-
-const seconds = z.number().min(0).max(600);
-
-/** What the far end does once the line is open. */
-const farEnd = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('person'),
-    /** Said one by one, each when the agent has finished speaking. */
-    lines: z.array(z.string().min(1)).max(20).default(['Hello. Yes, I have a moment.']),
-    goodbye: z.string().min(1).default('Thank you, that is all. Goodbye.'),
-  }),
-  z.strictObject({ kind: z.literal('silent') }),
-  z.strictObject({ kind: z.literal('talker'), text: z.string().min(1) }),
-  z.strictObject({
-    kind: z.literal('voicemail'),
-    greeting: z.string().min(1),
-    hangUpAfterBeepSeconds: seconds,
-  }),
-  z.strictObject({ kind: z.literal('hangUp'), afterSeconds: seconds }),
-]);
+import { farEndScript, seconds } from './far-end-script.js';
 
 const callbacks = z.strictObject({
   copies: z.number().int().min(1).max(10).default(1),
@@ -38,6 +19,25 @@ const create = z.strictObject({
   seconds: seconds.default(0),
 });
 
+/** What happens to the media stream on its way. */
+const stream = z.strictObject({
+  /** So many of a hundred frames are lost, in either direction. */
+  lossPercent: z.number().min(0).max(100).default(0),
+  /** Frames come to the customer up to so much late, in order. */
+  jitterMs: z.number().int().min(0).max(1_000).default(0),
+  breakOff: z
+    .strictObject({
+      /** `reset`: the connection is reset; `silence`: nothing is sent, read or answered any more, and nothing closed. */
+      how: z.enum(['reset', 'silence']),
+      afterSeconds: seconds,
+      /** So much later the carrier takes the stream for gone and goes on with the next verb. */
+      goOnAfterSeconds: seconds.default(0),
+      /** So many streams of the call break off, and those after them do not. */
+      times: z.number().int().min(1).max(100).default(1),
+    })
+    .optional(),
+});
+
 const scenario = z.strictObject({
   name: z.string().min(1),
   description: z.string(),
@@ -47,14 +47,18 @@ const scenario = z.strictObject({
     outcome: z.enum(['answer', 'busy', 'failed', 'nothing']),
     sip: z.number().int().min(400).max(699).optional(),
   }),
-  farEnd: farEnd.default({ kind: 'silent' }),
+  farEnd: farEndScript.default({ kind: 'silent' }),
+  /** What the carrier's detection of answering machines takes the far end for. */
+  answeredBy: z.enum(['human', 'machine', 'unknown']).default('human'),
   callbacks: callbacks.prefault({}),
+  stream: stream.prefault({}),
   create: create.optional(),
 });
 
 export type Scenario = z.output<typeof scenario>;
-export type FarEndScript = Scenario['farEnd'];
 export type CallbackFaults = Scenario['callbacks'];
+export type StreamFaults = Scenario['stream'];
+export type BreakOff = NonNullable<StreamFaults['breakOff']>;
 export type CreateFault = NonNullable<Scenario['create']>;
 
 export interface Scenarios {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { loadVoiceActivity, type VoiceActivityDetector } from '../../audio/voice-activity.js';
 import type { Config } from '../../config.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { createControlApi } from './control-api.js';
@@ -27,7 +28,19 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   const scenarios = loadScenarios();
   const voices = createVoices({ logger });
   const webhooks = createWebhookClient();
-  const exchange = createExchange({ logger, voices, ticker: createTicker(), webhooks, timeScale });
+  let newDetector: (() => VoiceActivityDetector) | undefined;
+  const exchange = createExchange({
+    logger,
+    voices,
+    ticker: createTicker(),
+    webhooks,
+    timeScale,
+    scenarioOf: (number) => scenarios.ofNumber(number),
+    newDetector() {
+      if (newDetector === undefined) throw new Error('the simulated carrier does not listen yet');
+      return newDetector();
+    },
+  });
   const faults = createFaults(scenarios);
   const accounts = [config.carriers.live, config.carriers.test].filter(({ kind }) => kind === 'simulator');
   const rest = createRestApi({ accounts, exchange, faults, timeScale });
@@ -71,6 +84,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
 
   return {
     async listen() {
+      newDetector = await loadVoiceActivity();
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(config.simulator.port, config.simulator.host, resolve);

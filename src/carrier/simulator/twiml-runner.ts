@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { addLog, noteError, type CallRecord, type WebhookTarget } from './call-record.js';
+import { addLog, noteError, type CallRecord, type DialLog, type WebhookTarget } from './call-record.js';
 import { callParams } from './callbacks.js';
+import type { DialRequest } from './dial.js';
 import type { StreamRequest } from './media-stream.js';
 import { parseTwiml, type TwimlElement } from './twiml.js';
 import type { WebhookClient } from './webhook-client.js';
@@ -27,6 +28,8 @@ type Step = { next: TwimlSource } | { end: TwimlEnd } | undefined;
 /** The carrier's hard cap for requests that a call waits for, ms. */
 const WEBHOOK_TIMEOUTS = { connectTimeout: 5_000, readTimeout: 15_000, totalTimeout: 15_000 };
 const MAX_DOCUMENTS = 100;
+const MAX_SECONDS = 14_400;
+const DIAL_RING_SECONDS = 30;
 /** How long a text takes to be said. Nothing is heard of it: there is no audio but the script's. */
 const MS_PER_CHARACTER = 60;
 
@@ -46,6 +49,7 @@ export function createTwimlRunner(deps: {
   /** Called before the first verb that needs an open line. */
   answer(): void;
   stream(request: StreamRequest, signal: AbortSignal): Promise<void>;
+  dial(request: DialRequest, signal: AbortSignal): Promise<DialLog>;
 }): TwimlRunner {
   const { call } = deps;
 
@@ -114,11 +118,13 @@ export function createTwimlRunner(deps: {
     switch (verb.name) {
       case 'Connect':
         return connect(verb, source, signal);
+      case 'Dial':
+        return dial(verb, source, signal);
       case 'Say':
         await wait(verb.text.trim().length * MS_PER_CHARACTER, undefined, { signal });
         return undefined;
       case 'Pause':
-        await wait(secondsOf(verb) * 1_000, undefined, { signal });
+        await wait(secondsOf(verb, 'length', 1) * 1_000, undefined, { signal });
         return undefined;
       case 'Redirect':
         return { next: { kind: 'url', target: target(verb.text.trim(), verb.attributes['method'], source) } };
@@ -143,6 +149,28 @@ export function createTwimlRunner(deps: {
     const action = verb.attributes['action'];
     if (action === undefined) return undefined;
     return { next: { kind: 'url', target: target(action, verb.attributes['method'], source) } };
+  }
+
+  async function dial(verb: TwimlElement, source: TwimlSource, signal: AbortSignal): Promise<Step> {
+    const numbers = verb.children.filter((child) => child.name === 'Number');
+    if (numbers.length > 1 || numbers.length < verb.children.length) {
+      throw new InstructionError(12100, '<Dial> takes one <Number> here, and nothing else.');
+    }
+    const number = (numbers[0] ?? verb).text.trim();
+    if (number === '') throw new InstructionError(12100, '<Dial> needs a number.');
+    const { status, seconds } = await deps.dial(
+      {
+        number,
+        ringSeconds: secondsOf(verb, 'timeout', DIAL_RING_SECONDS),
+        limitSeconds: secondsOf(verb, 'timeLimit', MAX_SECONDS),
+      },
+      signal,
+    );
+    signal.throwIfAborted();
+    const action = verb.attributes['action'];
+    if (action === undefined) return undefined;
+    const extra = { DialCallStatus: status, DialCallDuration: String(seconds) };
+    return { next: { kind: 'url', target: target(action, verb.attributes['method'], source), extra } };
   }
 
   return {
@@ -189,7 +217,7 @@ function absolute(url: string, base: string | undefined): string {
   return /^https?:\/\//i.test(url) ? url : resolved.toString();
 }
 
-function secondsOf(pause: TwimlElement): number {
-  const seconds = Number(pause.attributes['length'] ?? 1);
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 3_600) : 1;
+function secondsOf(verb: TwimlElement, attribute: string, standard: number): number {
+  const seconds = Number(verb.attributes[attribute] ?? standard);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, MAX_SECONDS) : standard;
 }

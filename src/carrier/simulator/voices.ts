@@ -1,6 +1,6 @@
 import { createSynthesizer } from '../../audio/flite.js';
 import type { Logger } from '../../telemetry/logger.js';
-import type { FarEndScript } from './scenario.js';
+import type { FarEndScript, PersonLine } from './far-end-script.js';
 
 /** The far end's voice: another one than the agent's, so that recordings can be told apart. */
 const VOICE = 'rms';
@@ -48,7 +48,7 @@ export const NUDGE = 'Hello?';
 function textsOf(script: FarEndScript): string[] {
   switch (script.kind) {
     case 'person':
-      return [...script.lines, script.goodbye, NUDGE];
+      return [...script.lines.flatMap(spokenOf), ...(script.goodbye === null ? [] : [script.goodbye]), NUDGE];
     case 'talker':
       return [script.text];
     case 'voicemail':
@@ -56,4 +56,9 @@ function textsOf(script: FarEndScript): string[] {
     default:
       return [];
   }
+}
+
+function spokenOf(line: PersonLine): string[] {
+  if (typeof line === 'string') return [line];
+  return 'say' in line ? [line.say] : [];
 }

@@ -1,6 +1,7 @@
 import type { Twilio } from 'twilio';
 import type { CarrierAccount } from '../../config.js';
 import type { AnsweredBy } from '../../domain/call-state.js';
+import type { MachineDetection } from '../../domain/voicemail.js';
 import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../port.js';
 import { createClient, REQUEST_TIMEOUT_MS } from './client.js';
 import { dialOutcomeOf, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
@@ -57,6 +58,7 @@ export function createTwilioCarrier(deps: {
             statusCallbackEvent: ['initiated', 'answered', 'completed'],
             timeout: request.ringTimeoutSeconds,
             timeLimit: request.timeLimitSeconds,
+            ...detection(request.machineDetection, `${callUrl}/amd${CALLBACK_DELIVERY}`),
           }),
         );
         // An answer without a call's id says that something was done, not what.
@@ -94,6 +96,16 @@ export function createTwilioCarrier(deps: {
         .filter((call) => (call.createdAt ?? since) >= sinceSecond)
         .toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
     },
+  };
+}
+
+/** Asynchronous: the callee hears the agent while the carrier listens. Detection is charged per call. */
+function detection(wanted: MachineDetection | undefined, callback: string) {
+  if (wanted === undefined) return {};
+  return {
+    machineDetection: wanted === 'answer' ? 'Enable' : 'DetectMessageEnd',
+    asyncAmd: 'true',
+    asyncAmdStatusCallback: callback,
   };
 }
 

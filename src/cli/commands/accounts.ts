@@ -5,7 +5,8 @@ import type { Plan } from '../../store/models/account.js';
 import { createAccounts } from '../../store/accounts.js';
 import type { Connection } from '../connect.js';
 import type { Output } from '../output.js';
-import { accountView } from '../views.js';
+import { accountView, freezeLine } from '../views.js';
+import { freezeView } from './freezes.js';
 
 const COLUMNS = {
   account_id: 'Account',
@@ -29,7 +30,11 @@ export async function listAccounts({ database }: Connection, out: Output) {
 export async function showAccount({ database }: Connection, out: Output, accountId: string) {
   const account = await createAccounts(database).find(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
-  await out.record('', accountView(account));
+  const { frozen } = await freezeView({ database }, account._id);
+  await out.record('', {
+    ...accountView(account),
+    ...(frozen.length === 0 ? {} : { frozen: out.json ? frozen : frozen.map(freezeLine).join('\n') }),
+  });
 }
 
 /** Options of `accounts limits`, as commander names them; `default`, `all` and `none` lift what was set for this account. */

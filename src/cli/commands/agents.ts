@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import type { EngineName } from '../../domain/engines.js';
 import { ServiceError } from '../../domain/errors.js';
+import type { VoicemailAction } from '../../domain/voicemail.js';
 import { createAgents, type AgentChanges } from '../../store/agents.js';
+import type { HttpTool } from '../../store/models/agent.js';
 import { checkWebhookUrl } from '../../webhooks/guard.js';
 import type { Connection } from '../connect.js';
 import type { Output } from '../output.js';
@@ -29,18 +32,29 @@ export interface AgentOptions {
   ringTimeout?: number;
   webhookUrl?: string;
   phoneNumber?: string;
+  engine?: EngineName;
+  aiDisclosure?: boolean;
+  voicemail?: VoicemailAction;
+  voicemailMessage?: string;
+  transferNumber?: string[];
+  toolsFile?: string;
 }
 
 const CLEARABLE = {
   'output-parameters': 'outputParameters',
   'webhook-url': 'webhookUrl',
   'phone-number': 'phoneNumber',
+  engine: 'engine',
+  voicemail: 'voicemailAction',
+  'voicemail-message': 'voicemailMessage',
+  'transfer-numbers': 'transferNumbers',
+  tools: 'tools',
 } as const;
 
 export async function createAgent(on: Connection, out: Output, accountId: string, options: AgentOptions) {
   const { calls } = on.config;
   const { name = '', instruction = '', ...given } = await fieldsOf(on, options);
-  const agent = await createAgents(on.database).create({
+  const agent = await createAgents(on.database, on.config).create({
     voice: calls.defaultVoice,
     language: calls.defaultLanguage,
     ringTimeoutSeconds: calls.ringSeconds,
@@ -72,11 +86,11 @@ export async function updateAgent(
   const cleared: AgentChanges = Object.fromEntries(clear.map((field) => [CLEARABLE[field], null]));
   const changes: AgentChanges = { ...(await fieldsOf(on, given)), ...cleared };
   if (Object.keys(changes).length === 0) throw new CliError('Nothing to change was given.', EXIT_USAGE);
-  await out.record('Agent changed.', agentView(await createAgents(on.database).update(agentId, changes)));
+  await out.record('Agent changed.', agentView(await createAgents(on.database, on.config).update(agentId, changes)));
 }
 
 async function fieldsOf(on: Connection, options: AgentOptions) {
-  const { maxDuration, ringTimeout, instructionFile, ...fields } = options;
+  const { maxDuration, ringTimeout, instructionFile, voicemail, transferNumber, toolsFile, ...fields } = options;
   if (fields.webhookUrl !== undefined) {
     const fault = checkWebhookUrl(fields.webhookUrl, on.config);
     if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
@@ -86,7 +100,24 @@ async function fieldsOf(on: Connection, options: AgentOptions) {
     ...(instructionFile === undefined ? {} : { instruction: await instructionIn(instructionFile) }),
     ...(maxDuration === undefined ? {} : { maxDurationSeconds: maxDuration }),
     ...(ringTimeout === undefined ? {} : { ringTimeoutSeconds: ringTimeout }),
+    ...(voicemail === undefined ? {} : { voicemailAction: voicemail }),
+    ...(transferNumber === undefined ? {} : { transferNumbers: transferNumber }),
+    ...(toolsFile === undefined ? {} : { tools: await toolsIn(toolsFile) }),
   };
+}
+
+/** Tools as a person writes them: `parameters` may be the JSON Schema itself. What else is wrong the store tells. */
+async function toolsIn(file: string): Promise<HttpTool[]> {
+  let tools: unknown;
+  try {
+    tools = JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new CliError(`The tools cannot be read: ${(error as Error).message}`, EXIT_USAGE);
+  }
+  if (!Array.isArray(tools)) throw new CliError('The tools file must hold a JSON list.', EXIT_USAGE);
+  return tools.map((tool: HttpTool | { parameters: object }) =>
+    typeof tool?.parameters === 'object' ? { ...tool, parameters: JSON.stringify(tool.parameters) } : tool,
+  ) as HttpTool[];
 }
 
 async function instructionIn(file: string): Promise<string> {

@@ -1,8 +1,9 @@
 import { ulid } from 'ulid';
 import { ServiceError } from '../../domain/errors.js';
-import { ledgerAccountId, type Mode } from '../../domain/ids.js';
+import { ledgerAccountId, ownerOfLedgerAccount, type Mode } from '../../domain/ids.js';
 import { usdFromMicros, type Micros } from '../../domain/money.js';
 import { createAccounts } from '../../store/accounts.js';
+import { createLeases } from '../../store/leases.js';
 import { createLedger } from '../../store/ledger.js';
 import type { AccountDocument } from '../../store/models/account.js';
 import { refillTestBalance } from '../../store/test-balance.js';
@@ -75,12 +76,17 @@ export async function showBalance(on: Connection, out: Output, accountId: string
   );
 }
 
-/** Checks every ledger account, or those of one customer, against the sum of its operations. */
+/**
+ * Checks every ledger account, or those of one customer, against the sum of its operations, and the count of its places
+ * for concurrent calls against the places.
+ */
 export async function auditLedger(on: Connection, out: Output, accountId: string | undefined) {
   const owner = accountId === undefined ? undefined : (await findAccount(on, accountId))._id;
   const ledger = createLedger(on.database);
   const rows = [];
+  const leases = createLeases(on.database);
   for (const id of await ledger.accounts(owner)) {
+    const places = await leases.placesOf(ownerOfLedgerAccount(id));
     const { balanced, operationCount, account, operations } = await ledger.audit(id);
     rows.push({
       ledger_account_id: id,
@@ -89,16 +95,25 @@ export async function auditLedger(on: Connection, out: Output, accountId: string
       equation: equationOf(account),
       ...amounts(account),
       summed: amounts(operations),
+      places: { counted: places?.count ?? 0, taken: places?.taken.length ?? 0 },
     });
   }
-  await out.table(rows, {
-    ledger_account_id: 'Ledger account',
-    operations: 'Operations',
-    equation: 'credited - billed = available + held (USD)',
-    balanced: 'Balanced',
-  });
+  await out.table(
+    rows,
+    {
+      ledger_account_id: 'Ledger account',
+      operations: 'Operations',
+      equation: 'credited - billed = available + held (USD)',
+      balanced: 'Balanced',
+      places: 'Places counted / taken',
+    },
+    rows.map((row) => ({ ...row, places: `${row.places.counted} / ${row.places.taken}` })),
+  );
+  const miscounted = rows.filter(({ places }) => places.counted !== places.taken).length;
   const wrong = rows.filter(({ balanced }) => !balanced).length;
   if (wrong > 0) throw new CliError(`${wrong} of ${rows.length} ledger accounts do not equal their operations.`);
+  if (miscounted > 0)
+    throw new CliError(`${miscounted} of ${rows.length} counts of places are not that of the places.`);
 }
 
 function equationOf(a: { creditedMicros: Micros; billedMicros: Micros; availableMicros: Micros; heldMicros: Micros }) {

@@ -1,9 +1,12 @@
 import { userInfo } from 'node:os';
 import { reconcileNow } from '../../calls/reconciler.js';
 import { ServiceError } from '../../domain/errors.js';
+import { ownerOfLedgerAccount } from '../../domain/ids.js';
 import { usdFromMicros, type Micros } from '../../domain/money.js';
 import { readCorrections } from '../../store/call-corrections.js';
+import { createAccountFreezes } from '../../store/account-freezes.js';
 import { createFindings } from '../../store/findings.js';
+import { createLeases } from '../../store/leases.js';
 import { createLedger } from '../../store/ledger.js';
 import type { FindingDocument, FindingFacts } from '../../store/models/reconciliation.js';
 import type { Connection } from '../connect.js';
@@ -44,7 +47,7 @@ export async function resolveFinding(
   { database }: Connection,
   out: Output,
   id: string,
-  options: { reason: string; credit?: Micros },
+  options: { reason: string; credit?: Micros; recount?: boolean },
 ) {
   const findings = createFindings(database);
   const ledger = createLedger(database);
@@ -56,6 +59,9 @@ export async function resolveFinding(
   if (!finding) throw new ServiceError('NOT_FOUND', `There is no finding ${id}.`);
   if (finding.resolvedAt) throw new CliError(`The finding ${id} is resolved already.`);
   const { ledgerAccountId, callId } = finding;
+  if (options.recount === true && finding.kind !== 'places_miscounted') {
+    throw new ServiceError('MISSING_PARAMS', 'Only a finding of miscounted places is resolved by a recount.');
+  }
   if (options.credit !== undefined) {
     if (callId === undefined) {
       throw new ServiceError('MISSING_PARAMS', 'Only the bill of a call can be corrected; credit an account by topup.');
@@ -64,10 +70,11 @@ export async function resolveFinding(
     const { number } = await readCorrections(database, callId, reason);
     await ledger.correct({ ledgerAccountId, callId, number, amountMicros: options.credit, reason });
   }
+  if (options.recount === true) await createLeases(database).recount(ownerOfLedgerAccount(ledgerAccountId));
   await findings.resolve({ id, by: userInfo().username, reason });
-  const frozen = await findings.areFreezing(ledgerAccountId);
-  if (!frozen) await ledger.unfreeze(ledgerAccountId);
-  await out.record(frozen ? 'Resolved; other findings keep the account from new calls.' : 'Resolved.', {
+  const frozen = !(await createAccountFreezes({ database, findings, ledger }).lift(ledgerAccountId));
+  const still = 'Resolved; other findings, or an operator, keep the account from new calls.';
+  await out.record(frozen ? still : 'Resolved.', {
     finding_id: id,
     ledger_account_id: ledgerAccountId,
     frozen,

@@ -3,6 +3,7 @@ import { InboundCallForm, InboundCallQuery } from '../../contract/inbound.js';
 import type { Config } from '../../config.js';
 import { ServiceError } from '../../domain/errors.js';
 import { encodeCrockford, type Mode } from '../../domain/ids.js';
+import { refuseEngine } from '../../store/agent-rules.js';
 import type { CarrierBindings } from '../../store/carrier-bindings.js';
 import type { AgentDocument } from '../../store/models/agent.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
@@ -41,6 +42,7 @@ export function createInboundCall(deps: InboundCallDeps) {
         forwardedFrom: fields.ForwardedFrom,
       }),
     );
+    if (forwarder.mode === 'live') refuseEngine(agent.engine, deps.config);
     const request = callRequestOf(deps.config, forwarder.mode, agent, fields);
     await within(deadline, bind(deps.bindings, request._id, fields.CallSid));
     const refusal = refusalOfReservation(await startCall(deps, request, deadline));

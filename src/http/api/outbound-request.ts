@@ -1,14 +1,14 @@
 import { ulid } from 'ulid';
 import type { OutboundCallRequest } from '../../contract/calls.js';
 import { TEST_FROM_NUMBER, type Config } from '../../config.js';
-import { isBlockedDestination, type DestinationCap } from '../../domain/destinations.js';
+import { destinationFault } from '../../domain/destinations.js';
 import { ServiceError } from '../../domain/errors.js';
-import { isEmergencyNumber } from '../../domain/phone-number.js';
 import type { Agents } from '../../store/agents.js';
 import type { AgentDocument } from '../../store/models/agent.js';
 import type { AgentSnapshot, CallRequestDocument } from '../../store/models/call-request.js';
 import type { PhoneNumbers } from '../../store/phone-numbers.js';
 import { conversationSettingsOf } from '../../store/agent-fields.js';
+import { refuseEngine } from '../../store/agent-rules.js';
 import { checkWebhookUrl } from '../../webhooks/guard.js';
 import type { Principal } from '../context.js';
 
@@ -44,11 +44,14 @@ export async function outboundCallOf(
     request.agent_id === undefined ? undefined : agentOf(deps.agents, account._id, request.agent_id),
     mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
   ]);
+  // Test mode has an engine of its own, whatever the agent names.
+  if (mode === 'live') refuseEngine(agent?.engine, config);
   const to = request.to_phone_number;
-  refuseDestination(to, account.destinationCaps ?? [], [
-    account.allowedCountryPrefixes ?? [],
-    config.calls.allowedCountryPrefixes,
-  ]);
+  const fault = destinationFault(to, {
+    caps: account.destinationCaps ?? [],
+    prefixLists: [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes],
+  });
+  if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
   const from =
     mode === 'test' ? TEST_FROM_NUMBER : (agent?.phoneNumber ?? numbers[0]?._id ?? config.carriers[mode].fromNumber);
   if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');
@@ -105,22 +108,4 @@ function snapshotOf(agent: AgentDocument | undefined, request: OutboundCallReque
     ...(request.instruction === undefined ? {} : { instruction: request.instruction }),
     ...(request.output_parameters === undefined ? {} : { outputParameters: request.output_parameters }),
   };
-}
-
-/** A number must be on every country list that says anything at all, and in no range that is blocked. */
-function refuseDestination(
-  to: string,
-  caps: readonly DestinationCap[],
-  prefixLists: readonly (readonly string[])[],
-): void {
-  if (isEmergencyNumber(to)) {
-    throw new ServiceError('DESTINATION_NOT_ALLOWED', 'Emergency numbers are never called.');
-  }
-  const allowed = prefixLists.every(
-    (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
-  );
-  if (!allowed) throw new ServiceError('DESTINATION_NOT_ALLOWED', 'This account may not call numbers of this country.');
-  if (isBlockedDestination(to, caps)) {
-    throw new ServiceError('DESTINATION_NOT_ALLOWED', 'This account may not call numbers of this range.');
-  }
 }

@@ -1,17 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallGateway } from '../../calls/gateway.js';
 import type { Config } from '../../config.js';
+import { MAX_RESUMPTIONS } from '../../domain/resumption.js';
 import type { CallRequests } from '../../store/call-requests.js';
 import type { CarrierBindings } from '../../store/carrier-bindings.js';
 import type { ConversationResults } from '../../store/conversation-results.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { ApiContext } from '../context.js';
 import { within } from '../deadline.js';
-import { hangUpTwiml, sendTwiml } from '../twiml.js';
+import { apologyTwiml, hangUpTwiml, sendTwiml, streamTwiml } from '../twiml.js';
 import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
-
-/** A media server that closes its socket has stored its result just before, or does so in these moments. */
-const RESULT_CHECKS_MS = [0, 300, 700];
+import { transferTwiml } from './transfer.js';
 
 export interface AfterStreamDeps {
   config: Config;
@@ -23,43 +21,55 @@ export interface AfterStreamDeps {
 }
 
 /**
- * POST /carrier/calls/{call_id}/after-stream: the carrier goes on here when the audio socket is gone. Either the
- * conversation is over, or the media server died and this request is the only one to say so.
+ * POST /carrier/calls/{call_id}/after-stream?after={n}: the carrier goes on here when its n-th stream of the call is gone
+ * (the first is 0). Either the conversation is over, or the stream was lost and the call's workflow decides whether
+ * another one follows. A repeated request gets the same answer.
  */
 export function createContinueAfterStream(deps: AfterStreamDeps) {
   const { config, gateway, requests, bindings, results, logger } = deps;
 
-  async function reportIfBroken(callId: string, { mode, carrierSid }: Callback): Promise<void> {
+  async function nextTwiml(callId: string, callback: Callback, after: number, deadline: number): Promise<string> {
+    const { mode, carrierSid } = callback;
     const request = await calledRequest(requests, callId, mode);
     const binding = request && (await bindings.find(callId));
-    if (binding?.carrierSid !== carrierSid) return;
-    let result = null;
-    for (const pauseMs of RESULT_CHECKS_MS) {
-      await sleep(pauseMs);
-      result = await results.find(callId);
-      if (result?.endedAt !== undefined) return;
+    if (request === undefined || binding?.carrierSid !== carrierSid) return hangUpTwiml();
+    // A media server that says goodbye has stored the end, or told the workflow of it, before it closes the socket.
+    const result = await results.find(callId);
+    if (result?.endedAt !== undefined) {
+      return transferTwiml(config, request, result, callback.form, Date.now()) ?? hangUpTwiml();
     }
-    await gateway.signalMedia(
+    const answer = await gateway.reconnect(
       callId,
       {
-        kind: 'ended',
-        at: Date.now(),
         carrierSid,
-        reason: 'media_failed',
+        at: Date.now(),
+        ...(result === null ? {} : { startedAt: result.startedAt.getTime() }),
         agentAudioPlayed: result?.agentAudioPlayed ?? false,
       },
-      `${callId}:${result?.streamSid ?? 'no-stream'}:ended`,
+      `${carrierSid}:${after}`,
+      deadline,
     );
+    logger.warn({ callId, after, ...answer }, 'a call has lost its stream');
+    if (answer.decision === 'stream') return streamTwiml(config, callId, answer.resumption);
+    return answer.why === 'limit' ? apologyTwiml() : hangUpTwiml();
   }
 
   return async function continueAfterStream(ctx: ApiContext, callId: string): Promise<void> {
     const callback = await verifiedCallback(ctx, config);
+    const deadline = ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS;
+    let twiml: string;
     try {
-      await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, reportIfBroken(callId, callback));
+      twiml = await within(deadline, nextTwiml(callId, callback, streamNumber(ctx.query['after']), deadline));
     } catch (error) {
-      // The call ends either way; its workflow reads the stored result when the carrier says so.
-      logger.error({ callId, requestId: ctx.state.requestId, err: error }, 'the end of a stream could not be told');
+      logger.error({ callId, requestId: ctx.state.requestId, err: error }, 'a call that lost its stream cannot go on');
+      twiml = apologyTwiml();
     }
-    sendTwiml(ctx, hangUpTwiml());
+    sendTwiml(ctx, twiml);
   };
+}
+
+/** Anything but the number of a resumption that we may have written into the URL stands for the first stream. */
+function streamNumber(text: string | string[] | undefined): number {
+  const number = typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
+  return number <= MAX_RESUMPTIONS ? number : 0;
 }

@@ -133,7 +133,8 @@ function wholeNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-function answeredByOf(text: string | undefined): { answeredBy?: AnsweredBy } {
+/** Who answered, as the carrier's detection of answering machines calls them. */
+export function answeredByOf(text: string | undefined): { answeredBy?: AnsweredBy } {
   if (text === undefined || text === '') return {};
   if (text === 'human') return { answeredBy: 'human' };
   return { answeredBy: text.startsWith('machine') || text === 'fax' ? 'voicemail' : 'unknown' };

@@ -1,4 +1,5 @@
 import { Schema } from 'mongoose';
+import type { VoicemailAction } from '../../domain/voicemail.js';
 
 /** A request that an agent may make during a call, to a server of the customer's. */
 export interface HttpTool {
@@ -10,8 +11,6 @@ export interface HttpTool {
   parameters: string;
 }
 
-export const VOICEMAIL_ACTIONS = ['hang_up', 'leave_message', 'continue'] as const;
-
 /**
  * How an agent conducts a conversation, beside what it says. Absent: the engine the service is configured with, AI
  * disclosed, voicemails hung up on, no transfers, no tools.
@@ -19,7 +18,7 @@ export const VOICEMAIL_ACTIONS = ['hang_up', 'leave_message', 'continue'] as con
 export interface ConversationSettings {
   engine?: string;
   aiDisclosure?: boolean;
-  voicemailAction?: (typeof VOICEMAIL_ACTIONS)[number];
+  voicemailAction?: VoicemailAction;
   /** Said after the tone. */
   voicemailMessage?: string;
   /** The only numbers that the agent may transfer a call to. */

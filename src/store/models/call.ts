@@ -3,6 +3,7 @@ import { CALL_STATUSES, END_REASONS } from '../../domain/call-state.js';
 import type { AnsweredBy, CallStatus, Direction, EndReason } from '../../domain/call-state.js';
 import type { Mode } from '../../domain/ids.js';
 import type { Micros } from '../../domain/money.js';
+import type { StoredLatency, StoredUsage } from './conversation-result.js';
 
 /**
  * The read model: what clients, the portal and the webhook are told of a call. Written by the projection alone, each
@@ -43,6 +44,12 @@ export interface CallDocument {
   outputParameters?: string;
   hasRecording?: boolean;
   engine?: string;
+  /** What the far end waited for each answer. */
+  latencies?: StoredLatency[];
+  /** What the providers behind the engine took. */
+  usage?: StoredUsage;
+  /** How often the call went on with a new stream after it had lost one. */
+  resumptions?: number;
   /** Each change that was applied, in order; as many as the workflow makes, about twenty at most. */
   changes?: StoredChange[];
   /** When everything personal was taken out. */
@@ -105,6 +112,9 @@ export const callSchema = new Schema<CallDocument>(
     outputParameters: String,
     hasRecording: Boolean,
     engine: String,
+    latencies: { type: Schema.Types.Mixed },
+    usage: { type: Schema.Types.Mixed },
+    resumptions: Number,
     changes: { type: [changeSchema], default: undefined },
     erasedAt: Date,
   },

@@ -1,4 +1,5 @@
 import { Schema } from 'mongoose';
+import type { AnsweredBy } from '../../domain/call-state.js';
 
 /**
  * Which of the carrier's calls a call of ours is: one row per call, inserted once, by whoever learns of it first. A
@@ -9,6 +10,8 @@ export interface CarrierBindingDocument {
   /** `closed:<call id>` in a closed row, because the index is unique and every server must be able to build it. */
   carrierSid: string;
   closed?: boolean;
+  /** Who answered, by the carrier's own detection; told once. */
+  answeredBy?: AnsweredBy;
   boundAt: Date;
 }
 
@@ -17,6 +20,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     _id: String,
     carrierSid: { type: String, required: true, unique: true },
     closed: Boolean,
+    answeredBy: String,
     boundAt: { type: Date, required: true },
   },
   { collection: 'carrier_bindings', versionKey: false },

@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Micros } from '../../domain/money.js';
 
-/** Why a hold was refused. */
+/** Why a hold was refused, or granted in part only. */
 export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
 
 /** One decided operation, as it stands in the account document until a sweep and in its own row for ever. */
@@ -17,7 +17,7 @@ export interface LedgerMarker {
   /** A hold after which no further window may be held. */
   last?: boolean;
   refused?: boolean;
-  /** With `refused`: why. */
+  /** Why nothing, or less than the whole window, was granted. */
   refusal?: HoldRefusal;
   void?: boolean;
   /** Hold: the UTC day whose spending it counts to. Settlement: the day from whose spending `unspentMicros` went off. */
@@ -25,6 +25,8 @@ export interface LedgerMarker {
   unspentMicros?: Micros;
   /** Correction: what was wrong, for people. */
   reason?: string;
+  /** Correction: the operator's own mark of it, by which a repeat is known. */
+  reference?: string;
   /** Seconds come from our own clocks; the carrier's figure may correct them later. */
   estimated?: boolean;
   epoch: number;
@@ -32,13 +34,7 @@ export interface LedgerMarker {
   at: Date;
 }
 
-/** An account whose figures are in doubt starts no new call; calls that run go on and are billed. */
-export interface LedgerFreeze {
-  reason: string;
-  at: Date;
-}
-
-/** An account whose figures are in doubt starts no new call; calls that run go on and are billed. */
+/** An account whose figures are in doubt, or that an operator stopped, starts no new call; calls that run go on and are billed. */
 export interface LedgerFreeze {
   reason: string;
   at: Date;
@@ -105,6 +101,7 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
     spendDay: Number,
     unspentMicros: Number,
     reason: String,
+    reference: String,
     estimated: Boolean,
     epoch: amount,
     at: { type: Date, required: true },

@@ -1,7 +1,8 @@
 import { Schema } from 'mongoose';
 
 /**
- * What a finding says. All but `hold_overdue` are mismatches between records and freeze the account's first holds.
+ * What a finding says. Mismatches of money freeze the account's first holds; `hold_overdue` and `places_miscounted` are
+ * none.
  *
  * - `account_unbalanced`: the account's document does not equal the sum of its operations
  * - `bill_mismatch`: a call's read model tells another bill than its settlement
@@ -9,6 +10,7 @@ import { Schema } from 'mongoose';
  * - `settlement_missing`: a final call has no settlement
  * - `call_missing`: a settlement bills a call that nobody can read
  * - `hold_overdue`: money is still held after the longest time a call can take, and the call cannot be ended yet
+ * - `places_miscounted`: the count of an account's places for concurrent calls is not that of the places that are taken
  */
 export const FINDING_KINDS = [
   'account_unbalanced',
@@ -17,6 +19,7 @@ export const FINDING_KINDS = [
   'settlement_missing',
   'call_missing',
   'hold_overdue',
+  'places_miscounted',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
@@ -42,7 +45,7 @@ export interface FindingDocument {
 
 /** Whether a finding stops new calls of its account while it is open. */
 export function isFreezing(kind: FindingKind): boolean {
-  return kind !== 'hold_overdue';
+  return kind !== 'hold_overdue' && kind !== 'places_miscounted';
 }
 
 export const findingSchema = new Schema<FindingDocument>(
@@ -77,11 +80,17 @@ export const cursorSchema = new Schema<CursorDocument>(
   { collection: 'reconciliation_cursors', versionKey: false },
 );
 
-/** A call to look at again: one whose end nobody else will write, or one billed by our clocks and not yet by the carrier's. */
+const CHECK_KINDS = ['ending', 'estimate', 'webhook'] as const;
+export type CheckKind = (typeof CHECK_KINDS)[number];
+
+/**
+ * A call to look at again: one whose `ending` nobody else will write, one billed by an `estimate` of our clocks and not
+ * yet by the carrier's figure, or one whose `webhook` is neither delivered nor given up.
+ */
 export interface CheckDocument {
   /** `<kind>:<call id>` */
   _id: string;
-  kind: 'ending' | 'estimate';
+  kind: CheckKind;
   callId: string;
   ledgerAccountId: string;
   attempts: number;
@@ -92,7 +101,7 @@ export interface CheckDocument {
 export const checkSchema = new Schema<CheckDocument>(
   {
     _id: String,
-    kind: { type: String, enum: ['ending', 'estimate'], required: true },
+    kind: { type: String, enum: CHECK_KINDS, required: true },
     callId: { type: String, required: true },
     ledgerAccountId: { type: String, required: true },
     attempts: { type: Number, required: true },

@@ -8,6 +8,7 @@ export interface StreamMessage {
   start?: Record<string, unknown> & { callSid: string; customParameters: Record<string, string> };
   media?: { payload: string; chunk: string; timestamp: string; track: string };
   mark?: { name: string };
+  dtmf?: { track: string; digit: string };
   at: number;
 }
 
@@ -33,6 +34,8 @@ export function openAgent(socket: WebSocket) {
       entry.resolve(message);
     }
   });
+  let pongs = 0;
+  socket.on('pong', () => pongs++);
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   return {
     messages,
@@ -47,6 +50,11 @@ export function openAgent(socket: WebSocket) {
     mark: (name: string) => socket.send(JSON.stringify({ event: 'mark', streamSid, mark: { name } })),
     clear: () => socket.send(JSON.stringify({ event: 'clear', streamSid })),
     close: () => socket.close(),
+    ping: () => socket.ping(),
+    isOpen: () => socket.readyState === socket.OPEN,
+    pongs: () => pongs,
+    /** How the socket was closed; 1006 without a closing handshake. */
+    closeCode: new Promise<number>((resolve) => socket.once('close', resolve)),
     /** Seconds of loud audio that the far end said. */
     secondsHeard() {
       const loud = messages.filter(({ media }) => media !== undefined && isLoud(Buffer.from(media.payload, 'base64')));

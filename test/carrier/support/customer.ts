@@ -27,6 +27,8 @@ export interface Customer {
   answer: (request: SeenRequest) => CustomerAnswer | undefined | Promise<CustomerAnswer | undefined>;
   /** Who takes a stream; refused with 403 when nobody does. */
   onStream: ((socket: WebSocket, upgrade: { path: string; signed: boolean }) => void) | undefined;
+  /** The system's words for streams that broke without a closing handshake. */
+  broken: (string | undefined)[];
   /** Requests to a path that starts so. */
   to(prefix: string): SeenRequest[];
   close(): Promise<void>;
@@ -58,6 +60,7 @@ export async function startCustomer(authToken: string): Promise<Customer> {
   });
   server.on('upgrade', (request, socket, head) => {
     const { onStream } = customer;
+    socket.on('error', (error: NodeJS.ErrnoException) => customer.broken.push(error.code));
     if (onStream === undefined) {
       socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
       return;
@@ -81,6 +84,7 @@ export async function startCustomer(authToken: string): Promise<Customer> {
     seen: [],
     answer: () => undefined,
     onStream: undefined,
+    broken: [],
     to: (prefix) => customer.seen.filter(({ path }) => path.startsWith(prefix)),
     async close() {
       for (const socket of sockets.clients) socket.terminate();

@@ -17,8 +17,18 @@ export interface WireStory {
   errors: { code: number }[];
   requests: { purpose: string; url: string; status?: number }[];
   callbacks: { params: Record<string, string>; attempt: number; status?: number; error?: string }[];
-  streams: { framesSent: number; mediaReceived: number; clears: number; end?: string; marks: { name: string }[] }[];
+  streams: {
+    framesSent: number;
+    framesLost: number;
+    mediaReceived: number;
+    clears: number;
+    end?: string;
+    marks: { name: string }[];
+  }[];
   twiml: string[];
+  answered_by: string | null;
+  dials: { to: string; status: string; seconds: number }[];
+  script: { at: string; did: string; text?: string }[];
 }
 
 export type Bench = Awaited<ReturnType<typeof startBench>>;

@@ -33,7 +33,7 @@ export async function dialIn(options: LineOptions): Promise<WebSocket> {
   return socket;
 }
 
-export function startEvent(carrierSid: string, streamSid: string): string {
+export function startEvent(carrierSid: string, streamSid: string, resumption?: number | string): string {
   return JSON.stringify({
     event: 'start',
     sequenceNumber: '1',
@@ -43,7 +43,7 @@ export function startEvent(carrierSid: string, streamSid: string): string {
       callSid: carrierSid,
       tracks: ['inbound'],
       mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
-      customParameters: {},
+      customParameters: resumption === undefined ? {} : { resumption: String(resumption) },
     },
     streamSid,
   });
@@ -55,7 +55,7 @@ export type CarrierLine = ReturnType<typeof openLine>;
  * A telephone line as a carrier keeps it: sends a frame every 20 ms of wall time, plays what it gets in real time,
  * echoes a mark when the audio before it was played, and all pending ones on a clear.
  */
-export function openLine(socket: WebSocket, carrierSid: string, streamSid: string) {
+export function openLine(socket: WebSocket, carrierSid: string, streamSid: string, resumption?: number) {
   const startedAt = performance.now();
   const buffer: ({ frame: Buffer } | { mark: string })[] = [];
   const speech: Uint8Array[] = [];
@@ -90,6 +90,16 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
       socket.close(1000);
     },
     stopFrames: () => clearInterval(ticking),
+    /** Nothing comes from the line any more, and nobody notices: no audio, no answer to a ping. */
+    fallSilent(): void {
+      clearInterval(ticking);
+      socket.pause();
+    },
+    /** The line breaks without a word. */
+    break(): void {
+      clearInterval(ticking);
+      socket.terminate();
+    },
   };
 
   const send = (message: object) => socket.readyState === socket.OPEN && socket.send(JSON.stringify(message));
@@ -142,6 +152,6 @@ export function openLine(socket: WebSocket, carrierSid: string, streamSid: strin
   }, 10);
 
   send({ event: 'connected', protocol: 'Call', version: '1.0.0' });
-  socket.send(startEvent(carrierSid, streamSid));
+  socket.send(startEvent(carrierSid, streamSid, resumption));
   return line;
 }

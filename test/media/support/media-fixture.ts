@@ -3,30 +3,22 @@ import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { parseConfig } from '../../../src/config.js';
 import { createMediaServer } from '../../../src/conversation/media-server.js';
-import type { MediaServerDeps } from '../../../src/conversation/media-server.js';
+import type { MediaServer, MediaServerDeps } from '../../../src/conversation/media-server.js';
 import type { DialogueTiming } from '../../../src/conversation/engines/offline/dialogue.js';
+import type { EngineFactory } from '../../../src/conversation/port.js';
 import { createEngines } from '../../../src/conversation/engines.js';
 import { createOfflineEngine } from '../../../src/conversation/engines/offline/index.js';
-import { encodeCrockford } from '../../../src/domain/ids.js';
 import type { MediaSignal } from '../../../src/domain/signals.js';
-import { createCallRequests } from '../../../src/store/call-requests.js';
-import { createCarrierBindings } from '../../../src/store/carrier-bindings.js';
 import { createConversationResults } from '../../../src/store/conversation-results.js';
 import { createIndexes, openDatabase } from '../../../src/store/database.js';
 import { createRecordings } from '../../../src/store/recordings.js';
 import { createLogger } from '../../../src/telemetry/logger.js';
 import { dialIn, openLine } from './carrier-line';
 import type { LineOptions } from './carrier-line';
+import { createTestCalls, type TestCall } from './test-calls';
 
 export const STREAM_URL = 'wss://media.example.com/stream';
-/** No worker listens here: workflows stay open and collect the signals they get. */
-const TASK_QUEUE = `media-${randomUUID()}`;
-
-export interface TestCall {
-  callId: string;
-  carrierSid: string;
-  streamSid: string;
-}
+export type { TestCall };
 
 export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 
@@ -34,6 +26,10 @@ export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 export async function openMediaFixture(
   options: Pick<MediaServerDeps, 'timings'> & {
     dialogue?: Partial<DialogueTiming>;
+    /** Conducts live calls instead of the offline one; closed with the server. */
+    engine?: EngineFactory;
+    /** Settings beside those of a test. */
+    env?: NodeJS.ProcessEnv;
     mongodbUri?: string;
     temporalAddress?: string;
   } = {},
@@ -45,6 +41,7 @@ export async function openMediaFixture(
     MEDIA_PORT: '0',
     MONGODB_URI: `${options.mongodbUri ?? process.env['TEST_MONGODB_URI']}/media_${randomUUID()}`,
     TEMPORAL_ADDRESS: options.temporalAddress ?? process.env['TEST_TEMPORAL_ADDRESS'],
+    ...options.env,
   });
   const database = await openDatabase(config.mongodbUri);
   await createIndexes(database);
@@ -52,49 +49,16 @@ export async function openMediaFixture(
   const connection = await Connection.connect({ address: process.env['TEST_TEMPORAL_ADDRESS'] ?? '' });
   const client = new Client({ connection });
   const engine = createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
-  const engines = createEngines({ byDefault: engine, forTests: engine });
+  const engines = createEngines({ byDefault: options.engine ?? engine, forTests: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings } = options;
-  const server = createMediaServer({ config, database, gateway, engines, logger, ...(timings ? { timings } : {}) });
+  const deps = { config, database, gateway, engines, logger, ...(timings ? { timings } : {}) };
+  const server = createMediaServer(deps);
   const { port } = await server.listen();
+  const others: MediaServer[] = [];
   const results = createConversationResults(database);
   const recordings = createRecordings(database);
-  const running = new Set<string>();
-
-  /** A call that was dialed and bound, with its workflow running. */
-  async function placeCall(): Promise<TestCall> {
-    const callId = `call_${encodeCrockford(randomBytes(16))}`;
-    const carrierSid = `CA${randomBytes(16).toString('hex')}`;
-    await createCallRequests(database).insert({
-      _id: callId,
-      accountId: 'acct_1',
-      mode: 'live',
-      direction: 'outbound',
-      fromPhoneNumber: '+12025550199',
-      toPhoneNumber: '+12025550100',
-      agent: {
-        agentId: 'agent_1',
-        instruction: 'I am calling about your table for two. Please confirm it.',
-        voice: 'amber',
-        language: 'en-US',
-        outputParameters: '{"confirmed":false,"note":null}',
-      },
-      inputParameters: '{}',
-      externalCallId: '',
-      ringTimeoutSeconds: 30,
-      maxDurationSeconds: 600,
-      createdAt: new Date(),
-    });
-    await createCarrierBindings(database).bind(callId, carrierSid);
-    await client.workflow.start('CallWorkflow', { workflowId: callId, taskQueue: TASK_QUEUE, args: [] });
-    running.add(callId);
-    return { callId, carrierSid, streamSid: `MZ${randomBytes(16).toString('hex')}` };
-  }
-
-  async function endWorkflow(callId: string): Promise<void> {
-    running.delete(callId);
-    await client.workflow.getHandle(callId).terminate('the test needs it no more');
-  }
+  const calls = createTestCalls({ database, client });
 
   function lineOptions(call: TestCall, changes: Partial<LineOptions> = {}): LineOptions {
     const { authToken } = config.carriers.live;
@@ -107,10 +71,23 @@ export async function openMediaFixture(
     port,
     results,
     recordings,
-    placeCall,
+    placeCall: calls.place,
     lineOptions,
     dialIn: (call: TestCall, changes: Partial<LineOptions> = {}) => dialIn(lineOptions(call, changes)),
     openLine: async (call: TestCall) => openLine(await dialIn(lineOptions(call)), call.carrierSid, call.streamSid),
+
+    /** A later stream of a call, as the carrier opens it when the workflow has granted it. */
+    async resumeLine(call: TestCall, resumption: number, changes: Partial<LineOptions> = {}) {
+      const streamSid = `MZ${randomBytes(16).toString('hex')}`;
+      return openLine(await dialIn(lineOptions(call, changes)), call.carrierSid, streamSid, resumption);
+    },
+
+    /** One more media process on the same servers, but for its memory, which is this process's. */
+    async startAnother(): Promise<{ port: number }> {
+      const another = createMediaServer(deps);
+      others.push(another);
+      return another.listen();
+    },
 
     /** The media signals in the call's history, in order. */
     async signals(callId: string): Promise<MediaSignal[]> {
@@ -122,11 +99,12 @@ export async function openMediaFixture(
       });
     },
 
-    endWorkflow,
+    endWorkflow: calls.end,
 
     async close(): Promise<void> {
       await server.close();
-      await Promise.all(Array.from(running, endWorkflow));
+      await Promise.all(others.map((other) => other.close()));
+      await calls.endAll();
       await gateway.close();
       await connection.close();
       await database.connection.dropDatabase();

@@ -63,6 +63,19 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
       await expectUnmoved(id, before);
     });
 
+    it('leave a number to the reference that has it', async () => {
+      const id = await accountWith(100);
+      const callId = await settledCall(id, 30);
+      const correction = { ledgerAccountId: id, callId, number: 1, amountMicros: SECOND, reason: 'x' };
+      const both = await Promise.allSettled(
+        ['a', 'b'].map((reference) => ledger.correct({ ...correction, reference })),
+      );
+      expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      const before = await ledger.balance(id);
+      await expect(ledger.correct(correction)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
+      await expectUnmoved(id, before);
+    });
+
     it.each([0, -1, 0.5, Number.NaN, Infinity, 2 ** 53])('refuse %d micro-USD', async (amountMicros) => {
       const id = await accountWith(100);
       const callId = await settledCall(id, 30);
@@ -142,11 +155,25 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
       expect(answers.filter(({ refusal }) => refusal === 'SPEND_LIMIT_EXCEEDED')).toHaveLength(33);
     });
 
-    it('clips an extension like missing money does, and refuses the next', async () => {
+    it('clips an extension like missing money does, refuses the next, and each says which of the two it was', async () => {
       const id = await accountWith(10_000);
       const callId = newCallId();
       await hold(id, callId, 0, 100);
-      expect(await hold(id, callId, 1, 100)).toEqual({ grantedSeconds: 40, heldSeconds: 100, last: true });
+      expect(await hold(id, callId, 1, 100)).toEqual({
+        grantedSeconds: 40,
+        heldSeconds: 100,
+        last: true,
+        refusal: 'SPEND_LIMIT_EXCEEDED',
+      });
+      const poor = await accountWith(99);
+      const short = newCallId();
+      await hold(poor, short, 0, 100);
+      expect(await hold(poor, short, 1, 100)).toEqual({
+        grantedSeconds: 39,
+        heldSeconds: 99,
+        last: true,
+        refusal: 'INSUFFICIENT_BALANCE',
+      });
       const full = newCallId();
       const next = await accountWith(10_000);
       await hold(next, full, 0, 60);

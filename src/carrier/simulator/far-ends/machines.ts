@@ -1,18 +1,18 @@
 import { encodeMulaw } from '../../../audio/mulaw.js';
-import type { FarEndScript } from '../scenario.js';
+import type { FarEndScript } from '../far-end-script.js';
 import type { FarEnd, FarEndDeps } from './far-end.js';
-import { createMouth, FRAMES_PER_SECOND } from './mouth.js';
+import { createMouth, framesIn } from './mouth.js';
 
 type Script<K extends FarEndScript['kind']> = Extract<FarEndScript, { kind: K }>;
 
-const deaf = { hear: () => undefined, cleared: () => undefined };
+const deaf = { hear: () => undefined, cleared: () => undefined, close: () => undefined };
 
 export function createSilent(): FarEnd {
   return { ...deaf, speak: () => undefined };
 }
 
 export function createHangUp(script: Script<'hangUp'>, deps: FarEndDeps): FarEnd {
-  let framesLeft = script.afterSeconds * FRAMES_PER_SECOND * deps.timeScale;
+  let framesLeft = framesIn(script.afterSeconds * deps.timeScale);
   return {
     ...deaf,
     speak() {
@@ -39,7 +39,7 @@ const BEEP_SECONDS = 0.5;
 export function createVoicemail(script: Script<'voicemail'>, deps: FarEndDeps): FarEnd {
   const mouth = createMouth(deps.voices);
   let step: 'greeting' | 'beep' | 'recording' = 'greeting';
-  let framesLeft = script.hangUpAfterBeepSeconds * FRAMES_PER_SECOND * deps.timeScale;
+  let framesLeft = framesIn(script.hangUpAfterBeepSeconds * deps.timeScale);
   mouth.say(script.greeting);
   return {
     ...deaf,
@@ -50,6 +50,7 @@ export function createVoicemail(script: Script<'voicemail'>, deps: FarEndDeps): 
         mouth.play(beep());
         return mouth.next();
       }
+      if (step === 'beep') deps.beeped();
       step = 'recording';
       if (framesLeft-- <= 0) deps.hangUp();
       return undefined;

@@ -4,8 +4,10 @@ import type { Voices } from '../voices.js';
 /** Bytes of 20 ms at 8 kHz. */
 export const FRAME_BYTES = 160;
 
-/** Frames in a second. */
-export const FRAMES_PER_SECOND = 50;
+const FRAMES_PER_SECOND = 50;
+
+/** Whole frames of 20 ms in so many seconds. */
+export const framesIn = (seconds: number) => Math.round(seconds * FRAMES_PER_SECOND);
 
 /** Cuts what is to be said into frames of 20 ms. */
 export interface Mouth {

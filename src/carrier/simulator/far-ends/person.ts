@@ -1,94 +1,131 @@
-import { decodeMulaw } from '../../../audio/mulaw.js';
-import type { FarEndScript } from '../scenario.js';
+import type { PersonLine, PersonScript } from '../far-end-script.js';
 import { NUDGE } from '../voices.js';
+import { createEar } from './ear.js';
 import type { FarEnd, FarEndDeps } from './far-end.js';
-import { createMouth, FRAMES_PER_SECOND } from './mouth.js';
-
-const frames = (seconds: number) => seconds * FRAMES_PER_SECOND;
-
-/** Louder than this on average over 20 ms is speech; synthetic speech is above 1,000, a quiet line near 0. */
-const SPEECH_RMS = 250;
+import { createMouth, framesIn } from './mouth.js';
 
 /** Shorter sounds than this are no turn. */
-const TURN_MIN = frames(0.2);
+const TURN_MIN = framesIn(0.2);
 /** So long a pause and it is the person's turn. */
-const TURN_PAUSE = frames(0.8);
-const NUDGE_AFTER = frames(5);
-const MAX_NUDGES = 2;
+const TURN_PAUSE = framesIn(0.8);
+/** A pause so short is one between two words. */
+const WORD_PAUSE = framesIn(0.3);
+const NUDGE_AFTER = framesIn(5);
 /** After the goodbye: how long to wait for the agent's, and how long to listen to it. */
-const FAREWELL_WAIT = frames(3);
-const FAREWELL_MAX = frames(8);
-/** Whatever happens, a person hangs up after this. */
-const PATIENCE = frames(60);
+const FAREWELL_WAIT = framesIn(3);
+const FAREWELL_MAX = framesIn(8);
+/** From one key to the next. */
+const KEY_FRAMES = framesIn(0.3);
 
-/** A person who lets the agent finish, says a line, and after the last one says goodbye and hangs up. */
-export function createPerson(script: Extract<FarEndScript, { kind: 'person' }>, deps: FarEndDeps): FarEnd {
+type State = 'listening' | 'talking' | 'keying' | 'waiting' | 'leaving' | 'gone';
+
+/**
+ * A person who lets the agent finish and takes the turns of the script one by one, interrupting where it says so, and
+ * after the last one says goodbye and hangs up. The script fails when it is not through in time.
+ */
+export function createPerson(script: PersonScript, deps: FarEndDeps): FarEnd {
   const mouth = createMouth(deps.voices);
+  const ear = createEar(() => deps.newDetector());
   const lines = [...script.lines];
-  let state: 'listening' | 'talking' | 'leaving' = 'listening';
+  let state: State = 'listening';
   let saidGoodbye = false;
   let nudges = 0;
-  let lifetime = 0;
-  let heard = { speech: 0, pause: 0, all: 0 };
+  let framesLeft = framesIn(script.patienceSeconds);
+  let keys: string[] = [];
+  let pauseLeft = 0;
 
-  function listen(next: 'listening' | 'leaving'): void {
-    state = next;
-    heard = { speech: 0, pause: 0, all: 0 };
+  function listen(): void {
+    state = saidGoodbye ? 'leaving' : 'listening';
+    ear.restart();
   }
 
-  function say(text: string): void {
+  function say(did: 'said' | 'interrupted' | 'nudged', text: string): void {
     state = 'talking';
+    deps.note({ did, text });
     mouth.say(text);
+  }
+
+  function leave(did: 'finished' | 'timeout'): void {
+    if (state === 'gone') return;
+    state = 'gone';
+    deps.note({ did });
+    deps.hangUp();
   }
 
   function takeTurn(): void {
     const line = lines.shift();
-    saidGoodbye = line === undefined;
-    say(line ?? script.goodbye);
+    if (line !== undefined) return begin(line, false);
+    if (script.goodbye === null) return leave('finished');
+    saidGoodbye = true;
+    say('said', script.goodbye);
+  }
+
+  function begin(line: PersonLine, interrupting: boolean): void {
+    if (typeof line === 'string') say('said', line);
+    else if ('say' in line) say(interrupting ? 'interrupted' : 'said', line.say);
+    else if ('keys' in line) {
+      state = 'keying';
+      deps.note({ did: 'keyed', text: line.keys });
+      keys = line.keys.split('');
+      pauseLeft = 0;
+    } else {
+      state = 'waiting';
+      deps.note({ did: 'waited' });
+      pauseLeft = framesIn(line.waitSeconds * deps.timeScale);
+    }
+  }
+
+  /** The agent has been speaking for as long as the next line lets it, and still does. */
+  function isTimeToInterrupt(): boolean {
+    const [next] = lines;
+    if (next === undefined || typeof next === 'string' || !('say' in next)) return false;
+    const { interruptAfterSeconds: after } = next;
+    return after !== undefined && ear.pause <= WORD_PAUSE && ear.speech >= Math.max(TURN_MIN, framesIn(after));
   }
 
   function decide(): void {
-    const agentFinished = heard.speech >= TURN_MIN && heard.pause >= TURN_PAUSE;
-    const agentSilent = heard.speech < TURN_MIN;
+    const agentFinished = ear.speech >= TURN_MIN && ear.pause >= TURN_PAUSE;
+    const agentSilent = ear.speech < TURN_MIN;
     if (state === 'listening') {
-      if (agentFinished) takeTurn();
-      else if (agentSilent && heard.all >= NUDGE_AFTER) {
-        if (nudges++ < MAX_NUDGES) say(NUDGE);
+      const interrupting = isTimeToInterrupt() ? lines.shift() : undefined;
+      if (interrupting !== undefined) begin(interrupting, true);
+      else if (agentFinished) takeTurn();
+      else if (agentSilent && ear.all >= NUDGE_AFTER) {
+        if (nudges++ < script.nudges) say('nudged', NUDGE);
         else takeTurn();
       }
-    } else if (agentFinished || heard.all >= FAREWELL_MAX || (agentSilent && heard.all >= FAREWELL_WAIT)) {
-      deps.hangUp();
+    } else if (agentFinished || ear.all >= FAREWELL_MAX || (agentSilent && ear.all >= FAREWELL_WAIT)) {
+      leave('finished');
     }
+  }
+
+  function keepPressing(): void {
+    if (pauseLeft-- > 0) return;
+    const key = keys.shift();
+    if (key === undefined) return listen();
+    deps.press(key);
+    pauseLeft = KEY_FRAMES;
   }
 
   return {
     hear(frame) {
-      if (state === 'talking') return;
-      heard.all++;
-      if (frame !== undefined && isSpeech(frame)) {
-        heard.speech++;
-        heard.pause = 0;
-      } else {
-        heard.pause++;
-      }
+      ear.hear(frame);
     },
     cleared() {
+      ear.cleared();
       // The rest of a sentence that was broken off is no turn of the agent.
-      if (state === 'listening') listen('listening');
+      if (state === 'listening') ear.restart();
     },
     speak() {
-      if (++lifetime >= PATIENCE) deps.hangUp();
-      if (state !== 'talking') decide();
+      if (framesLeft-- <= 0) leave('timeout');
+      if (state === 'listening' || state === 'leaving') decide();
+      if (state === 'keying') keepPressing();
+      else if (state === 'waiting' && pauseLeft-- <= 0) takeTurn();
       if (state !== 'talking') return undefined;
       const frame = mouth.next();
-      if (frame === undefined && !mouth.busy()) listen(saidGoodbye ? 'leaving' : 'listening');
+      if (frame === undefined && !mouth.busy()) listen();
       return frame;
     },
+    close: () => ear.close(),
   };
-}
-
-function isSpeech(frame: Uint8Array): boolean {
-  let sum = 0;
-  for (const sample of decodeMulaw(frame)) sum += sample * sample;
-  return Math.sqrt(sum / frame.length) > SPEECH_RMS;
 }

@@ -1,53 +1,55 @@
 import { createSynthesizer } from '../../../audio/flite.js';
-import type { FliteVoice } from '../../../audio/flite.js';
+import { createRecogniser } from '../../../audio/recogniser.js';
 import type { EngineFactory } from '../../port.js';
 import { createTurnTaking } from '../../turn-taking.js';
-import { loadVoiceActivity } from '../../voice-activity.js';
+import { loadVoiceActivity } from '../../../audio/voice-activity.js';
 import { voiceNamed } from '../../voices.js';
 import { createDialogue, DIALOGUE_TIMING } from './dialogue.js';
 import type { DialogueTiming } from './dialogue.js';
-import { FIXED_LINES, INTRODUCTION, REPLIES } from './lines.js';
+import { FIRST_LINES } from './lines.js';
+import { createSpokenLines } from './spoken-lines.js';
 
 /** Stamped on every result, so that nobody takes it for a conversation with a model. */
 export const OFFLINE_ENGINE = 'offline-demo';
 
 /**
- * The engine that needs no account and no network: it speaks by flite, hears voice but understands no words, and follows
- * a fixed dialogue. One thread speaks for all calls of the process.
+ * The engine that needs no account and no network: it speaks by flite, understands yes and no, digits and listed choices,
+ * and asks for what the output template names. One thread speaks and one listens for all calls of the process.
+ * @param options.report told of faults that a call outlives
  */
-export function createOfflineEngine(options: { timing?: Partial<DialogueTiming> } = {}): EngineFactory {
+export function createOfflineEngine(
+  options: { timing?: Partial<DialogueTiming>; report?: (error: Error) => void } = {},
+): EngineFactory {
   const timing = { ...DIALOGUE_TIMING, ...options.timing };
   const synthesizer = createSynthesizer();
-  const kept = new Map<string, Promise<Uint8Array>>();
+  const recogniser = createRecogniser();
+  const speak = createSpokenLines(synthesizer);
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
-
-  function speak(text: string, voice: FliteVoice): Promise<Uint8Array> {
-    if (!FIXED_LINES.has(text)) return synthesizer.speak(text, voice);
-    const key = `${voice} ${text}`;
-    const known = kept.get(key);
-    if (known !== undefined) return known;
-    const spoken = synthesizer.speak(text, voice);
-    kept.set(key, spoken);
-    spoken.catch(() => kept.delete(key));
-    return spoken;
-  }
 
   return {
     name: OFFLINE_ENGINE,
 
     async warm() {
       newDetector ??= await loadVoiceActivity();
-      await synthesizer.warm();
+      await Promise.all([synthesizer.warm(), recogniser.warm()]);
       const { flite } = voiceNamed('');
-      await Promise.all([INTRODUCTION, ...REPLIES].map((line) => speak(line, flite)));
+      await Promise.all(FIRST_LINES.map((line) => speak(line, flite)));
     },
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      const turnTaking = createTurnTaking(newDetector());
-      return createDialogue({ name: OFFLINE_ENGINE, speak, turnTaking, timing });
+      return createDialogue({
+        name: OFFLINE_ENGINE,
+        speak,
+        recogniser,
+        turnTaking: createTurnTaking(newDetector()),
+        timing,
+        report: options.report ?? (() => undefined),
+      });
     },
 
-    close: () => synthesizer.close(),
+    async close() {
+      await Promise.all([synthesizer.close(), recogniser.close()]);
+    },
   };
 }

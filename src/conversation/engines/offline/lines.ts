@@ -1,5 +1,6 @@
-/** What the offline engine can say beside its instruction. */
+/** What the offline engine can say beside its instruction, its questions and what it reads back. */
 export const INTRODUCTION = 'Hello. This is an automated assistant.';
+export const GREETING_WITHOUT_DISCLOSURE = 'Hello.';
 export const REPLIES: readonly string[] = [
   'Thank you, I have noted that.',
   'I see. Please go on.',
@@ -11,17 +12,63 @@ export const ARE_YOU_THERE = 'Are you still there?';
 export const TWENTY_SECONDS_LEFT = 'We have about twenty seconds left.';
 export const FEW_SECONDS_LEFT = 'We have only a few seconds left.';
 export const SILENT_GOODBYE = 'I cannot hear you, so I will hang up now. Goodbye.';
+export const LINE_BROKE = 'Sorry, the line broke for a moment.';
+/** The same to someone who was not asked anything. */
+export const BRIDGE = `${LINE_BROKE} Please go on.`;
+
+export const THANKS = 'Thank you.';
+export const ALL_ANSWERED = 'Thank you. That is all I need to know. Goodbye.';
+export const NOT_UNDERSTOOD = 'Sorry, I did not understand.';
+export const CANNOT_LISTEN = 'Sorry, I cannot listen to you right now. Please use the keys of your telephone.';
+export const LEFT_OPEN = 'Let us leave that open.';
+export const NO_OPERATOR = 'I am only an automated assistant and cannot put you through.';
+export const I_HEARD = 'I heard';
+export const IS_THAT_RIGHT = 'Is that right?';
+export const YES_OR_NO = 'Please say yes or no.';
+export const YES_OR_NO_BY_KEY = 'Please say yes or no, or press 1 for yes or 2 for no.';
+export const SAY_DIGITS = 'Please say or key in the digits.';
+export const SAY_DIGIT_BY_DIGIT = 'Please say it digit by digit, or key it in and press the pound key.';
+export const KEY_DIGITS = 'Please key it in and press the pound key.';
+export const LET_US_TRY_AGAIN = 'Sorry, let us try again.';
 
 /** All of them: their audio is worth keeping. */
 export const FIXED_LINES: ReadonlySet<string> = new Set([
   INTRODUCTION,
+  GREETING_WITHOUT_DISCLOSURE,
   ...REPLIES,
   GOODBYE,
   ARE_YOU_THERE,
   TWENTY_SECONDS_LEFT,
   FEW_SECONDS_LEFT,
   SILENT_GOODBYE,
+  LINE_BROKE,
+  BRIDGE,
+  THANKS,
+  ALL_ANSWERED,
+  NOT_UNDERSTOOD,
+  CANNOT_LISTEN,
+  LEFT_OPEN,
+  NO_OPERATOR,
+  I_HEARD,
+  IS_THAT_RIGHT,
+  YES_OR_NO,
+  YES_OR_NO_BY_KEY,
+  SAY_DIGITS,
+  SAY_DIGIT_BY_DIGIT,
+  KEY_DIGITS,
+  LET_US_TRY_AGAIN,
 ]);
+
+/** What an answer may begin with: spoken ahead, so that nobody waits for a voice. */
+export const FIRST_LINES: readonly string[] = [
+  INTRODUCTION,
+  THANKS,
+  I_HEARD,
+  NOT_UNDERSTOOD,
+  LINE_BROKE,
+  BRIDGE,
+  ...REPLIES,
+];
 
 const MAX_OPENING_CHARACTERS = 300;
 

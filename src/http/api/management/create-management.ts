@@ -19,6 +19,7 @@ import { createCursors } from '../cursor.js';
 import type { PlacingDeps } from '../place-call.js';
 import { createReadRecording } from '../recording.js';
 import { createStatementRoutes } from '../statements.js';
+import { createVoiceRoutes } from '../voices.js';
 import { createAccountRoutes } from './account.js';
 import { createAgentRoutes } from './agents.js';
 import { createApiKeyRoutes } from './api-keys.js';
@@ -71,6 +72,7 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
   const account = createAccountRoutes(shared);
   const keys = createApiKeyRoutes(shared);
   const statements = createStatementRoutes(shared);
+  const voices = createVoiceRoutes(shared);
   return {
     listCalls: (ctx, principal) => calls.list(ctx, principal),
     createCall: (ctx, principal) => callActions.create(ctx, principal),
@@ -103,6 +105,8 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     updateApiKey: (ctx, principal, params) => keys.update(ctx, principal, params['key_id'] ?? ''),
     revokeApiKey: (ctx, principal, params) => keys.revoke(ctx, principal, params['key_id'] ?? ''),
     readAuditLog: (ctx, principal) => account.audit(ctx, principal),
+    listVoices: (ctx) => voices.voices(ctx),
+    listLanguages: (ctx) => voices.languages(ctx),
     readBalance: (ctx, principal) => statements.balance(ctx, principal),
     readLedger: (ctx, principal) => statements.ledger(ctx, principal),
     readUsage: (ctx, principal) => statements.usage(ctx, principal),

@@ -1,5 +1,5 @@
-/** Why an attempt did not reach its receiver, as it is kept with the attempt. */
-export type WebhookFailure =
+/** Why a request was not answered with success; webhooks keep it with the attempt. */
+export type EgressFailure =
   /** The URL or an address of its name is not public. */
   | 'blocked'
   | 'timeout'
@@ -14,8 +14,8 @@ export type WebhookFailure =
   | 'response_too_large'
   | 'invalid_response';
 
-const FAILURE_BY_CODE: Readonly<Record<string, WebhookFailure>> = {
-  WEBHOOK_ADDRESS_BLOCKED: 'blocked',
+const FAILURE_BY_CODE: Readonly<Record<string, EgressFailure>> = {
+  ADDRESS_BLOCKED: 'blocked',
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
   ETIMEDOUT: 'timeout',
   ENOTFOUND: 'dns_failed',
@@ -37,7 +37,7 @@ const FAILURE_BY_CODE: Readonly<Record<string, WebhookFailure>> = {
 };
 
 /** The class of an error that a request ended with; messages of libraries are not kept, they may repeat the URL. */
-export function classifyFailure(error: unknown): WebhookFailure {
+export function classifyFailure(error: unknown): EgressFailure {
   // By shape, not by class: errors of the runtime may come from another realm than this code's.
   const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
   if (name === 'TimeoutError') return 'timeout';

@@ -1,0 +1,63 @@
+import { Context } from '@temporalio/activity';
+import type { CallProjection } from '../src/store/projection.js';
+import type { Recordings } from '../src/store/recordings.js';
+import type { Logger } from '../src/telemetry/logger.js';
+import { whileBeating } from './while-beating.js';
+
+interface Deps {
+  recordings: Recordings;
+  projection: CallProjection;
+  logger: Logger;
+  /** 0: recordings are kept for ever. */
+  retentionDays: number;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+/** No call lasts this long: whoever wrote a recording that is still open by then is gone. */
+const UNFINISHED_AFTER_MS = 6 * 60 * 60_000;
+/** What a round leaves, the next goes on with. */
+const STEP_BUDGET_MS = 15_000;
+const CALLS_AT_ONCE = 50;
+
+/** Housekeeping of recordings, part of each round of reconciliation. */
+export function createRecordingActivities({ recordings, projection, logger, retentionDays }: Deps) {
+  /** The call is told first: an address that leads nowhere for a moment is better than one that is never taken back. */
+  async function forget(callId: string): Promise<void> {
+    const call = await projection.find(callId);
+    if (call?.hasRecording) {
+      const change = { callId, sequence: call.sequence + 1, at: call.updatedAt.getTime() };
+      await projection.apply(change, { hasRecording: false });
+    }
+    await recordings.delete(callId);
+  }
+
+  async function sweep(): Promise<{ deleted: number; finished: number }> {
+    const deadline = Date.now() + STEP_BUDGET_MS;
+    const oldest = new Date(Date.now() - retentionDays * DAY_MS);
+    let [deleted, finished] = [0, 0];
+    for (const callId of await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE)) {
+      await recordings.seal(callId);
+      finished++;
+    }
+    while (retentionDays > 0 && Date.now() < deadline) {
+      const callIds = await recordings.callsBefore(oldest, CALLS_AT_ONCE);
+      if (callIds.length === 0) break;
+      for (const callId of callIds) await forget(callId);
+      deleted += callIds.length;
+    }
+    if (deleted > 0) logger.info({ deleted }, 'recordings past their retention were deleted');
+    Context.current()
+      .metricMeter.createCounter(
+        'callwright_recordings_deleted',
+        'recording',
+        'Recordings deleted after their retention',
+      )
+      .add(deleted);
+    return { deleted, finished };
+  }
+
+  return {
+    /** Deletes recordings past their retention, and finishes those whose process died unnoticed. */
+    sweepRecordings: (): Promise<{ deleted: number; finished: number }> => whileBeating(sweep),
+  };
+}

@@ -1,0 +1,60 @@
+const SAMPLE_RATE = 8_000;
+
+/** Listens for one steady tone, as answering machines play it before they record. */
+export interface BeepDetector {
+  /** @param pcm the next 20 ms at 8 kHz; @returns true once for each beep, when it has ended */
+  push(pcm: Int16Array): boolean;
+}
+
+const BEEP_HERTZ = { from: 350, to: 2_200 };
+/** A vowel that is sung so evenly for so long is not speech. */
+const BEEP_MIN_MS = 180;
+const FRAME_MS = 20;
+const STEADY_SHARE = 0.03;
+/** What a sine leaves over of itself; voices leave 0.05 and more. */
+const MAX_RESIDUE = 0.01;
+const MIN_RMS = 250;
+
+export function createBeepDetector(): BeepDetector {
+  let hertz = 0;
+  let lengthMs = 0;
+
+  return {
+    push(pcm) {
+      const now = sineIn(pcm);
+      if (now !== undefined && lengthMs > 0 && Math.abs(now - hertz) <= hertz * STEADY_SHARE) {
+        lengthMs += FRAME_MS;
+        return false;
+      }
+      const ended = lengthMs >= BEEP_MIN_MS;
+      hertz = now ?? 0;
+      lengthMs = now === undefined ? 0 : FRAME_MS;
+      return ended;
+    },
+  };
+}
+
+/**
+ * The frequency of the one sine that the samples are, or undefined when they are anything else. A sine obeys
+ * x[n+1] + x[n-1] = 2 cos(w) x[n]; the factor is fitted, and what does not fit is the residue.
+ */
+function sineIn(pcm: Int16Array): number | undefined {
+  let energy = 0;
+  let product = 0;
+  let sums = 0;
+  for (let n = 1; n + 1 < pcm.length; n++) {
+    const middle = pcm[n] ?? 0;
+    const sum = (pcm[n - 1] ?? 0) + (pcm[n + 1] ?? 0);
+    energy += middle * middle;
+    product += middle * sum;
+    sums += sum * sum;
+  }
+  if (energy < MIN_RMS ** 2 * pcm.length) return undefined;
+  const factor = product / energy;
+  if (Math.abs(factor) >= 2) return undefined;
+  // Relative to the tone itself: near a quarter of the sample rate the sums of a sine vanish.
+  const residue = (sums - factor * product) / energy;
+  if (residue > MAX_RESIDUE) return undefined;
+  const hertz = (Math.acos(factor / 2) * SAMPLE_RATE) / (2 * Math.PI);
+  return hertz >= BEEP_HERTZ.from && hertz <= BEEP_HERTZ.to ? hertz : undefined;
+}

@@ -1,0 +1,69 @@
+import { dirname, join } from 'node:path';
+import { parentPort } from 'node:worker_threads';
+import type { Decoder, SoundSwallowerModule } from 'soundswallower';
+import { garbageWord, PHONES } from './grammar.js';
+import type { GrammarSource } from './grammar.js';
+import { decodeMulaw } from './mulaw.js';
+import { pronounce } from './pronunciation.js';
+
+/** What the recogniser asks of its thread. */
+export interface RecognitionRequest {
+  id: number;
+  mulaw: Uint8Array;
+  source: GrammarSource;
+}
+
+export type RecognitionReply = { id: number; text: string } | { id: number; error: string };
+
+const FULL_SCALE = 32_768;
+
+let loading: Promise<Decoder> | undefined;
+let grammar = '';
+
+async function load(): Promise<Decoder> {
+  const { default: createModule } = await import('soundswallower');
+  const folder = dirname(require.resolve('soundswallower'));
+  // The folder must be absolute: its default is taken from the working directory.
+  const options: Partial<SoundSwallowerModule> & { modelBase: string } = { modelBase: join(folder, 'model', '/') };
+  const library = await createModule(options);
+  // Words weigh the same whatever their number (lw, wip): that lets garbage be told from them.
+  const decoder = new library.Decoder({ loglevel: 'FATAL', samprate: 8_000, lw: 1, wip: 0.0005 });
+  await decoder.initialize();
+  decoder.add_words(...PHONES.map((phone): [string, string] => [garbageWord(phone), phone]));
+  return decoder;
+}
+
+function listenFor(decoder: Decoder, { jsgf, words }: GrammarSource): void {
+  if (jsgf === grammar) return;
+  grammar = '';
+  const unknown = words.filter((word) => !decoder.lookup_word(word));
+  if (unknown.length > 0) decoder.add_words(...unknown.map((word): [string, string] => [word, pronounce(word)]));
+  decoder.set_grammar(jsgf);
+  grammar = jsgf;
+}
+
+async function recognise({ mulaw, source }: RecognitionRequest): Promise<string> {
+  const decoder = await (loading ??= load());
+  listenFor(decoder, source);
+  const samples = Float32Array.from(decodeMulaw(mulaw), (sample) => sample / FULL_SCALE);
+  decoder.start();
+  // As a whole, so that loudness and line are evened out over all of it.
+  decoder.process_audio(samples, false, true);
+  decoder.stop();
+  return decoder.get_text().trim();
+}
+
+/** One after the other: decoding is synchronous, and a queue keeps replies in order. */
+let queue: Promise<void> = Promise.resolve();
+
+parentPort?.on('message', (request: RecognitionRequest) => {
+  queue = queue.then(async () => {
+    let reply: RecognitionReply;
+    try {
+      reply = { id: request.id, text: await recognise(request) };
+    } catch (error) {
+      reply = { id: request.id, error: error instanceof Error ? error.message : String(error) };
+    }
+    parentPort?.postMessage(reply);
+  });
+});

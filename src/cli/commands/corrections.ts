@@ -1,0 +1,46 @@
+import { ServiceError } from '../../domain/errors.js';
+import { CALL_ID_PATTERN, ledgerAccountId } from '../../domain/ids.js';
+import { usdFromMicros, type Micros } from '../../domain/money.js';
+import { correctOnce } from '../../store/call-corrections.js';
+import { createCallRequests } from '../../store/call-requests.js';
+import { createLedger } from '../../store/ledger.js';
+import type { Connection } from '../connect.js';
+import { formatUsd, type Output } from '../output.js';
+
+/** Gives back a part of a call's bill, as an entry of its own; the reference makes a repeat harmless. */
+export async function correctCall(
+  { database }: Connection,
+  out: Output,
+  callId: string,
+  amountMicros: Micros,
+  options: { reason: string; reference: string },
+) {
+  const request = CALL_ID_PATTERN.test(callId) ? await createCallRequests(database).find(callId) : null;
+  if (!request) throw new ServiceError('CALL_NOT_FOUND', `There is no call ${callId}.`);
+  const { accountId, mode } = request;
+  const ledger = createLedger(database);
+  const id = ledgerAccountId(accountId, mode);
+  const { entryId, repeated } = await correctOnce(database, ledger, {
+    ledgerAccountId: id,
+    callId,
+    amountMicros,
+    ...options,
+  });
+  const { availableMicros } = await ledger.balance(id);
+  const sentence = repeated
+    ? 'This correction stands already; nothing more was credited.'
+    : `Gave back ${formatUsd(amountMicros)} USD; repeating this reference gives back nothing more.`;
+  await out.record(sentence, {
+    call_id: callId,
+    account_id: accountId,
+    mode,
+    entry_id: entryId,
+    reference: options.reference,
+    reason: options.reason.trim(),
+    amount_usd: usdFromMicros(amountMicros),
+    amount_micros: amountMicros,
+    repeated,
+    available_usd: usdFromMicros(availableMicros),
+    available_micros: availableMicros,
+  });
+}

@@ -1,0 +1,67 @@
+import { userInfo } from 'node:os';
+import { ledgerAccountId, type Mode } from '../../domain/ids.js';
+import { createAccountFreezes } from '../../store/account-freezes.js';
+import { createFindings } from '../../store/findings.js';
+import { createLedger } from '../../store/ledger.js';
+import type { Connection } from '../connect.js';
+import type { Output } from '../output.js';
+import { CliError } from '../run.js';
+import { freezeLine } from '../views.js';
+import { findAccount } from './money.js';
+
+const MODES: readonly Mode[] = ['live', 'test'];
+
+interface FreezeOptions {
+  reason: string;
+  mode?: Mode;
+}
+
+/** Stops new calls of an account, of one mode or both. Calls that run go on and are billed. */
+export async function freezeAccount(on: Connection, out: Output, accountId: string, options: FreezeOptions) {
+  const { freezes, ids } = await open(on, accountId, options.mode);
+  for (const id of ids) await freezes.freeze({ ledgerAccountId: id, reason: options.reason, by: userInfo().username });
+  await show(on, out, 'New calls are refused now; calls that run go on.', accountId);
+}
+
+/** Ends an operator's freeze; an open finding keeps the account frozen. */
+export async function unfreezeAccount(on: Connection, out: Output, accountId: string, options: FreezeOptions) {
+  const { freezes, ids } = await open(on, accountId, options.mode);
+  const by = userInfo().username;
+  const lifted: boolean[] = [];
+  for (const id of ids) lifted.push(await freezes.unfreeze({ ledgerAccountId: id, reason: options.reason, by }));
+  const free = lifted.every(Boolean);
+  const sentence = free ? 'The account takes new calls.' : 'Open findings keep the account from new calls.';
+  await show(on, out, sentence, accountId);
+  if (!free) throw new CliError('The account stays frozen: resolve its findings (`callwright findings list`).');
+}
+
+/** Which modes of an account take no new calls, why, and since when. */
+export async function freezeView({ database }: Pick<Connection, 'database'>, accountId: string) {
+  const ledger = createLedger(database);
+  const freezes = createAccountFreezes({ database, findings: createFindings(database), ledger });
+  const frozen = [];
+  for (const mode of MODES) {
+    const id = ledgerAccountId(accountId, mode);
+    const freeze = await ledger.frozen(id);
+    if (!freeze) continue;
+    // The ledger keeps the first reason; an operator's that came second counts as well.
+    const operator = await freezes.standing(id);
+    const { reason, at, by } = operator ?? { ...freeze, by: 'reconciler' };
+    frozen.push({ mode, reason, at: at.toISOString(), by });
+  }
+  return { account_id: accountId, frozen };
+}
+
+async function show(on: Connection, out: Output, sentence: string, accountId: string): Promise<void> {
+  const { frozen, ...account } = await freezeView(on, accountId);
+  await out.record(sentence, { ...account, frozen: out.json ? frozen : frozen.map(freezeLine).join('\n') });
+}
+
+async function open(on: Connection, accountId: string, mode: Mode | undefined) {
+  const { database } = on;
+  const account = await findAccount(on, accountId);
+  return {
+    freezes: createAccountFreezes({ database, findings: createFindings(database), ledger: createLedger(database) }),
+    ids: MODES.filter((each) => mode === undefined || each === mode).map((each) => ledgerAccountId(account._id, each)),
+  };
+}

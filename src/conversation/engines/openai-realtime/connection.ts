@@ -1,0 +1,145 @@
+import { WebSocket } from 'ws';
+import type { RawData } from 'ws';
+import { parseMessage } from './protocol.js';
+import type { ClientEvent, ServerEvent } from './protocol.js';
+
+export interface ConnectionTimings {
+  /** From dialing to the open socket, ms. */
+  connectMs: number;
+  /** From the open socket to a session that has our settings, ms. */
+  sessionMs: number;
+  /** A socket is pinged this often, and is lost when nothing comes back until the next ping, ms. */
+  pingEveryMs: number;
+}
+
+export const CONNECTION_TIMINGS: ConnectionTimings = { connectMs: 5_000, sessionMs: 5_000, pingEveryMs: 10_000 };
+
+export interface ConnectionHandlers {
+  /** The session has our settings. */
+  onReady(): void;
+  onEvent(event: ServerEvent): void;
+  /** It is gone, for whatever reason; told once, and not after `close`. */
+  onLost(why: string): void;
+}
+
+export interface Connection {
+  /** Dropped when the socket is not open. */
+  send(event: ClientEvent): void;
+  close(): void;
+}
+
+const MAX_MESSAGE_BYTES = 8 * 1_024 * 1_024;
+/** A provider that takes nothing any more is as good as gone. */
+const MAX_UNSENT_BYTES = 1_024 * 1_024;
+/** So many messages that are no events, with no event between them, are an outage. */
+const MAX_GARBAGE = 3;
+const CLOSE_WITHIN_MS = 1_000;
+const SESSION_EVENT = 'session';
+
+/**
+ * One socket to the provider, from dialing to its end. The first thing sent is the session's settings; it is ready when
+ * the provider has confirmed them.
+ */
+export function openConnection(p: {
+  url: string;
+  apiKey: string;
+  session: Record<string, unknown>;
+  handlers: ConnectionHandlers;
+  timings?: Partial<ConnectionTimings>;
+}): Connection {
+  const { handlers } = p;
+  const timings = { ...CONNECTION_TIMINGS, ...p.timings };
+  let over = false;
+  let ready = false;
+  let garbage = 0;
+  let alive = true;
+  const options = {
+    headers: { authorization: `Bearer ${p.apiKey}` },
+    handshakeTimeout: timings.connectMs,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    followRedirects: false,
+    closeTimeout: CLOSE_WITHIN_MS,
+  };
+  const socket = new WebSocket(p.url, options);
+  let settling: NodeJS.Timeout | undefined;
+  const pinging = setInterval(ping, timings.pingEveryMs);
+
+  function finish(): void {
+    over = true;
+    clearTimeout(settling);
+    clearInterval(pinging);
+  }
+
+  function lose(why: string): void {
+    if (over) return;
+    finish();
+    socket.terminate();
+    handlers.onLost(why);
+  }
+
+  function ping(): void {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (!alive) return lose('the socket is half open');
+    alive = false;
+    socket.ping();
+  }
+
+  function send(event: ClientEvent): void {
+    if (over || socket.readyState !== WebSocket.OPEN) return;
+    if (socket.bufferedAmount > MAX_UNSENT_BYTES) return lose('the provider takes nothing any more');
+    socket.send(JSON.stringify(event));
+  }
+
+  function take(data: RawData, isBinary: boolean): void {
+    alive = true;
+    const message = isBinary ? ({ kind: 'garbage' } as const) : parseMessage(asText(data));
+    if (message.kind === 'garbage') {
+      garbage += 1;
+      if (garbage >= MAX_GARBAGE) lose('the provider sends garbage');
+      return;
+    }
+    garbage = 0;
+    if (message.kind === 'ignored') return;
+    const { event } = message;
+    if (!ready && event.type === 'session.updated') {
+      ready = true;
+      clearTimeout(settling);
+      return handlers.onReady();
+    }
+    if (!ready && event.type === 'error' && [SESSION_EVENT, null, undefined].includes(event.error.event_id)) {
+      return lose(`the provider refused the session: ${event.error.code ?? event.error.type}`);
+    }
+    handlers.onEvent(event);
+  }
+
+  socket.on('open', () => {
+    if (over) return;
+    settling = setTimeout(() => lose('the provider did not confirm the session'), timings.sessionMs);
+    send({ type: 'session.update', event_id: SESSION_EVENT, session: p.session });
+  });
+  socket.on('message', (data, isBinary) => {
+    if (!over) take(data, isBinary);
+  });
+  socket.on('pong', () => (alive = true));
+  socket.on('unexpected-response', (request, response) => {
+    response.resume();
+    request.destroy();
+    lose(`the provider refused the connection with ${response.statusCode}`);
+  });
+  socket.on('error', (error) => lose(`the connection failed: ${error.message}`));
+  socket.on('close', (code) => lose(`the provider closed the connection with ${code}`));
+
+  return {
+    send,
+    close() {
+      if (over) return;
+      finish();
+      socket.close(1000);
+    },
+  };
+}
+
+function asText(data: RawData): string {
+  return (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer)).toString('utf8');
+}

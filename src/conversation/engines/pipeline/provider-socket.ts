@@ -1,0 +1,108 @@
+import { WebSocket } from 'ws';
+import { ProviderError, type ProviderPart } from './ports.js';
+
+const CONNECT_WITHIN_MS = 5_000;
+/** No message of a provider is nearly as large. */
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** A provider that does not read has this much waiting at most: audio of 30 s. */
+const MAX_UNSENT_BYTES = 240_000;
+const MAX_RETRY_AFTER_MS = 2_000;
+
+export interface ProviderSocket {
+  /** Sends now, or as soon as the socket is open. Binary for bytes, text for objects (as JSON). */
+  send(data: Uint8Array | object): void;
+  /** Closes without a word to `onLost`. */
+  close(lastWords?: object): void;
+}
+
+/**
+ * A websocket to a provider whose messages are JSON objects. Whatever goes wrong is told by `onLost`, once: a refusal, a
+ * close that nobody asked for, or a message that is no JSON object.
+ */
+export function openProviderSocket(p: {
+  part: ProviderPart;
+  url: string;
+  headers: Record<string, string>;
+  onMessage(message: Record<string, unknown>): void;
+  /** The provider closed in order (1000). When absent, that is a loss too. */
+  onClosed?(): void;
+  onLost(error: ProviderError): void;
+}): ProviderSocket {
+  const socket = new WebSocket(p.url, {
+    headers: p.headers,
+    handshakeTimeout: CONNECT_WITHIN_MS,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+  let waiting: (Uint8Array | string)[] = [];
+  let waitingBytes = 0;
+  let over = false;
+
+  function lose(message: string, retryAfterMs?: number): void {
+    if (over) return;
+    over = true;
+    socket.terminate();
+    p.onLost(new ProviderError(p.part, message, retryAfterMs));
+  }
+
+  socket.on('open', () => {
+    for (const data of waiting) socket.send(data);
+    waiting = [];
+  });
+  socket.on('message', (data: Buffer, isBinary) => {
+    if (over) return;
+    const message = isBinary ? undefined : objectIn(data.toString('utf8'));
+    if (message === undefined) lose('sent a message that is no JSON object');
+    else p.onMessage(message);
+  });
+  socket.on('unexpected-response', (request, response) => {
+    const seconds = Number(response.headers['retry-after']);
+    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
+    response.resume();
+    request.destroy();
+    lose(`refused the connection with ${response.statusCode}`, retryAfterMs);
+  });
+  socket.on('error', (error) => lose(`connection failed: ${codeOf(error)}`));
+  socket.on('close', (code) => {
+    if (over) return;
+    if (code !== 1000 || p.onClosed === undefined) return lose(`closed the connection with ${code}`);
+    over = true;
+    return p.onClosed();
+  });
+
+  return {
+    send(data) {
+      if (over) return;
+      const bytes = data instanceof Uint8Array ? data : JSON.stringify(data);
+      if (socket.readyState === WebSocket.OPEN) socket.send(bytes);
+      else {
+        waiting.push(bytes);
+        waitingBytes += bytes.length;
+      }
+      if (Math.max(waitingBytes, socket.bufferedAmount) > MAX_UNSENT_BYTES) lose('does not take what it is sent');
+    },
+    close(lastWords) {
+      if (over) return;
+      over = true;
+      if (lastWords !== undefined && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(lastWords));
+      if (socket.readyState !== WebSocket.OPEN) return socket.terminate();
+      // A provider may finish in its own time; nobody waits for it.
+      socket.close(1000);
+      return void setTimeout(() => socket.terminate(), 1_000).unref();
+    },
+  };
+}
+
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A system's code or an error's name: messages of libraries may quote addresses with keys in them. */
+function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? error.name;
+}

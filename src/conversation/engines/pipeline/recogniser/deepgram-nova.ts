@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { openProviderSocket } from '../provider-socket.js';
+import { ProviderError, type Recogniser } from '../ports.js';
+import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
+
+/** The provider closes a stream that is silent for 10 s (NET-0001). */
+const KEEP_ALIVE_MS = 4_000;
+
+const results = z.object({
+  is_final: z.boolean(),
+  speech_final: z.boolean().default(false),
+  channel: z.object({ alternatives: z.array(z.object({ transcript: z.string() })).min(1) }),
+});
+
+/** Nova models by `/v1/listen`: they tell of pauses; whether a pause ends the turn is for the caller's silence to say. */
+export function createNovaRecogniser(account: DeepgramAccount): Recogniser {
+  return {
+    decidesTurns: false,
+
+    open(language, events) {
+      let finals: string[] = [];
+      let mayHaveEnded = false;
+      let lastSentAt = performance.now();
+      const url = listenUrl(account, '/v1/listen', {
+        language,
+        interim_results: 'true',
+        smart_format: 'true',
+        endpointing: '300',
+        utterance_end_ms: '1000',
+      });
+      const socket = openProviderSocket({
+        part: 'recogniser',
+        url,
+        headers: { authorization: `Token ${account.apiKey}` },
+        onMessage: read,
+        onLost(error) {
+          clearInterval(keepingAlive);
+          events.onLost(error);
+        },
+      });
+      const keepingAlive = setInterval(() => {
+        if (performance.now() - lastSentAt >= KEEP_ALIVE_MS) send({ type: 'KeepAlive' });
+      }, KEEP_ALIVE_MS / 4);
+
+      function send(data: Uint8Array | object): void {
+        lastSentAt = performance.now();
+        socket.send(data);
+      }
+
+      function read(message: Record<string, unknown>): void {
+        switch (message['type']) {
+          case 'Results':
+            return readResults(message);
+          case 'UtteranceEnd':
+            events.onAlive();
+            if (finals.length > 0) endTurn(finals.join(' '));
+            return undefined;
+          default:
+            return events.onAlive();
+        }
+      }
+
+      function readResults(message: Record<string, unknown>): void {
+        const parsed = results.safeParse(message);
+        if (!parsed.success) {
+          close();
+          return events.onLost(new ProviderError('recogniser', 'sent results of an unknown shape'));
+        }
+        events.onAlive();
+        const { is_final: isFinal, speech_final: isPause, channel } = parsed.data;
+        const text = channel.alternatives[0]?.transcript.trim() ?? '';
+        if (text !== '' && mayHaveEnded) {
+          mayHaveEnded = false;
+          events.onGoesOn();
+        }
+        const words = [...finals, text].filter(Boolean).join(' ');
+        if (isFinal && text !== '') finals.push(text);
+        if (text !== '') events.onWords(words);
+        if (isPause && words !== '' && !mayHaveEnded) {
+          mayHaveEnded = true;
+          events.onMayEnd(words);
+        }
+      }
+
+      function endTurn(text: string): void {
+        forget();
+        events.onEnd(text);
+      }
+
+      function forget(): void {
+        finals = [];
+        mayHaveEnded = false;
+      }
+
+      function close(): void {
+        clearInterval(keepingAlive);
+        socket.close({ type: 'CloseStream' });
+      }
+
+      return { push: send, hurry: () => send({ type: 'Finalize' }), forget, close };
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { ProviderError, Recogniser, RecogniserEvents, RecogniserStream } from '../ports.js';
+
+/** Audio kept for a stream that takes over, 10 s of frames of 20 ms. */
+const KEPT_FRAMES = 500;
+const REOPEN_AFTER_MS = 200;
+/** In one call; a provider that breaks off this often is not there. */
+const MAX_REOPENINGS = 5;
+
+export interface SteadyRecogniser extends RecogniserStream {
+  /** The stream has nothing to say to a caller who spoke: it counts as lost. */
+  stalled(): void;
+}
+
+/**
+ * A recogniser's stream that is opened once more when it is lost, and hears the words of the current turn again. Lost a
+ * second time before it has understood anything, it is gone for good.
+ */
+export function openSteadyRecogniser(p: {
+  recogniser: Recogniser;
+  language: string;
+  events: Omit<RecogniserEvents, 'onLost'> & {
+    /** The stream is opened again. */
+    onTrouble(error: ProviderError): void;
+    onGone(error: ProviderError): void;
+  };
+  stallError(): ProviderError;
+}): SteadyRecogniser {
+  const { events } = p;
+  let kept: Uint8Array[] = [];
+  let reopenings = 0;
+  let understood = true;
+  let closed = false;
+  let reopening: NodeJS.Timeout | undefined;
+  let stream = open();
+
+  function open(): RecogniserStream {
+    let current = true;
+    /** A stream that was given up may still talk. */
+    const ifCurrent =
+      <A extends unknown[]>(tell: (...values: A) => void) =>
+      (...values: A) => {
+        if (current && !closed) tell(...values);
+      };
+    const opened = p.recogniser.open(p.language, {
+      onWords: ifCurrent((text: string) => {
+        understood = true;
+        events.onWords(text);
+      }),
+      onMayEnd: ifCurrent((text: string) => events.onMayEnd(text)),
+      onGoesOn: ifCurrent(() => events.onGoesOn()),
+      onEnd: ifCurrent((text: string) => {
+        understood = true;
+        events.onEnd(text);
+      }),
+      onAlive: ifCurrent(() => events.onAlive()),
+      onLost: ifCurrent((error: ProviderError) => {
+        current = false;
+        lost(error);
+      }),
+    });
+    return {
+      ...opened,
+      close() {
+        current = false;
+        opened.close();
+      },
+    };
+  }
+
+  function lost(error: ProviderError): void {
+    if (!understood || reopenings >= MAX_REOPENINGS) {
+      close();
+      return events.onGone(error);
+    }
+    understood = false;
+    reopenings += 1;
+    events.onTrouble(error);
+    reopening = setTimeout(reopen, error.retryAfterMs ?? REOPEN_AFTER_MS);
+    return undefined;
+  }
+
+  function reopen(): void {
+    reopening = undefined;
+    stream = open();
+    for (const frame of kept) stream.push(frame);
+  }
+
+  function close(): void {
+    closed = true;
+    clearTimeout(reopening);
+    stream.close();
+  }
+
+  return {
+    push(frame) {
+      if (closed) return;
+      kept.push(frame);
+      if (kept.length > KEPT_FRAMES) kept.shift();
+      if (reopening === undefined) stream.push(frame);
+    },
+    hurry() {
+      if (reopening === undefined && !closed) stream.hurry();
+    },
+    forget() {
+      kept = [];
+      if (reopening === undefined && !closed) stream.forget();
+    },
+    stalled() {
+      if (reopening !== undefined || closed) return;
+      stream.close();
+      lost(p.stallError());
+    },
+    close,
+  };
+}

@@ -1,0 +1,20 @@
+import { Validator } from '@cfworker/json-schema';
+import type { ToolDefinition } from '../port.js';
+
+const MAX_ARGUMENT_CHARACTERS = 16_384;
+const MOST_FAULTS = 3;
+const MAX_FAULT_CHARACTERS = 200;
+
+/**
+ * What is wrong with a tool's arguments, in words for the model that gave them, or undefined. The validator interprets
+ * the schema: a customer's text is never made into code.
+ */
+export function argumentFault(definition: ToolDefinition, given: Record<string, unknown>): string | undefined {
+  const json = JSON.stringify(given);
+  if (json === undefined || json.length > MAX_ARGUMENT_CHARACTERS) return 'the arguments are too long';
+  const { valid, errors } = new Validator(definition.parameters, '2020-12', false).validate(JSON.parse(json));
+  if (valid) return undefined;
+  // The first of them only repeat that something deeper is wrong.
+  const faults = errors.slice(-MOST_FAULTS).map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
+  return `the arguments do not fit: ${faults.join('; ').slice(0, MAX_FAULT_CHARACTERS)}`;
+}

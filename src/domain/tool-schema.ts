@@ -1,0 +1,90 @@
+/** Keywords whose meaning a model and a validator agree on, and whose cost is bounded by the size of the arguments. */
+const KEYWORDS = new Set([
+  '$comment',
+  '$schema',
+  'additionalProperties',
+  'anyOf',
+  'const',
+  'default',
+  'description',
+  'enum',
+  'examples',
+  'exclusiveMaximum',
+  'exclusiveMinimum',
+  'items',
+  'maxItems',
+  'maxLength',
+  'maximum',
+  'minItems',
+  'minLength',
+  'minimum',
+  'multipleOf',
+  'oneOf',
+  'properties',
+  'required',
+  'title',
+  'type',
+]);
+
+const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+const MAX_DEPTH = 8;
+
+type Fault = string | undefined;
+
+/**
+ * What is wrong with the JSON Schema of a tool's arguments, or undefined. It must describe an object; references and
+ * patterns are refused: the one may never end, the other may take for ever.
+ */
+export function toolSchemaFault(text: string): Fault {
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text);
+  } catch {
+    return 'must be a string holding a JSON Schema';
+  }
+  if (!isObject(schema) || schema['type'] !== 'object') return 'must be a JSON Schema of type object';
+  return schemaFault(schema, 1);
+}
+
+function schemaFault(schema: unknown, depth: number): Fault {
+  if (typeof schema === 'boolean') return undefined;
+  if (!isObject(schema)) return 'holds a schema that is no object';
+  if (depth > MAX_DEPTH) return `must nest at most ${MAX_DEPTH} schemas`;
+  const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
+  if (unknown !== undefined) return `holds the keyword ${unknown.slice(0, 64)}, which is not supported`;
+  return ownFault(schema) ?? firstFault(subschemas(schema), (each) => schemaFault(each, depth + 1));
+}
+
+function ownFault(schema: Record<string, unknown>): Fault {
+  const { type, required, properties, anyOf, oneOf } = schema;
+  const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  if (!types.every((name) => typeof name === 'string' && TYPES.includes(name))) return 'holds an unknown type';
+  if (required !== undefined && !isListOf(required, 'string')) return 'required must be a list of names';
+  if (properties !== undefined && !isObject(properties)) return 'properties must be an object';
+  if (schema['enum'] !== undefined && !Array.isArray(schema['enum'])) return 'enum must be a list';
+  if (![anyOf, oneOf].every((list) => list === undefined || Array.isArray(list)))
+    return 'anyOf and oneOf must be lists';
+  return undefined;
+}
+
+function subschemas({ properties, items, additionalProperties, anyOf, oneOf }: Record<string, unknown>): unknown[] {
+  const single = [items, additionalProperties].filter((each) => each !== undefined);
+  const lists = [anyOf, oneOf].flatMap((list) => (Array.isArray(list) ? (list as unknown[]) : []));
+  return [...single, ...lists, ...(isObject(properties) ? Object.values(properties) : [])];
+}
+
+function firstFault<T>(values: readonly T[], faultOf: (value: T) => Fault): Fault {
+  for (const value of values) {
+    const fault = faultOf(value);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function isListOf(value: unknown, type: 'string'): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === type);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,84 @@
+import { ENGINE_NAMES, type EngineName } from './engines.js';
+
+/** A voice as customers choose it: the same name on every engine, spoken there by that engine's closest voice. */
+export interface Voice {
+  name: string;
+  description: string;
+  /** The languages it speaks, by engine; an engine that is not named does not have it. */
+  languages: Readonly<Partial<Record<EngineName, readonly string[]>>>;
+}
+
+export interface Language {
+  tag: string;
+  name: string;
+}
+
+/** Languages that every model in use hears, writes and speaks; their vendors support more. */
+export const LANGUAGES: readonly Language[] = [
+  { tag: 'en-US', name: 'English (United States)' },
+  { tag: 'en-GB', name: 'English (United Kingdom)' },
+  { tag: 'de-DE', name: 'German' },
+  { tag: 'es-ES', name: 'Spanish (Spain)' },
+  { tag: 'es-MX', name: 'Spanish (Mexico)' },
+  { tag: 'fr-FR', name: 'French' },
+  { tag: 'hi-IN', name: 'Hindi' },
+  { tag: 'it-IT', name: 'Italian' },
+  { tag: 'ja-JP', name: 'Japanese' },
+  { tag: 'nl-NL', name: 'Dutch' },
+  { tag: 'pt-BR', name: 'Portuguese (Brazil)' },
+];
+
+const ALL = LANGUAGES.map(({ tag }) => tag);
+const EVERYWHERE = { 'openai-realtime': ALL, pipeline: ALL, 'offline-demo': ['en-US'] };
+
+export const VOICES: readonly Voice[] = [
+  { name: 'amber', description: 'Female, clear, calm', languages: EVERYWHERE },
+  { name: 'cobalt', description: 'Male, deep', languages: EVERYWHERE },
+  { name: 'slate', description: 'Male, British', languages: EVERYWHERE },
+  { name: 'copper', description: 'Male, plain', languages: EVERYWHERE },
+];
+
+/**
+ * Why no call can be held with this voice in this language, in a sentence that begins with the field at fault; undefined
+ * when one of the engines has the pair.
+ */
+export function voiceFault(
+  wanted: { voice: string; language: string },
+  engines: readonly EngineName[] = ENGINE_NAMES,
+): string | undefined {
+  const offered = VOICES.filter((voice) => engines.some((engine) => voice.languages[engine] !== undefined));
+  const voice = offered.find(({ name }) => name === wanted.voice);
+  const on = `the engine${engines.length === 1 ? '' : 's'} ${engines.join(', ')}`;
+  if (voice === undefined) {
+    return `voice: there is no voice ${wanted.voice} on ${on}; there are ${offered.map(({ name }) => name).join(', ')}`;
+  }
+  const spoken = new Set(engines.flatMap((engine) => voice.languages[engine] ?? []));
+  if (!spoken.has(wanted.language)) {
+    return `language: the voice ${wanted.voice} does not speak ${wanted.language} on ${on}; it speaks ${[...spoken].join(', ')}`;
+  }
+  return undefined;
+}
+
+/** The voices of some engines, each with the engines and languages it can be had in. */
+export function voicesOf(engines: readonly EngineName[]) {
+  return VOICES.map(({ name, description, languages }) => ({
+    name,
+    description,
+    engines: engines.flatMap((engine) => {
+      const spoken = languages[engine];
+      return spoken === undefined ? [] : [{ engine, languages: [...spoken] }];
+    }),
+  })).filter((voice) => voice.engines.length > 0);
+}
+
+/** The languages of some engines, each with the engines and voices that speak it. */
+export function languagesOf(engines: readonly EngineName[]) {
+  return LANGUAGES.map(({ tag, name }) => ({
+    tag,
+    name,
+    engines: engines.flatMap((engine) => {
+      const voices = VOICES.filter((voice) => voice.languages[engine]?.includes(tag)).map((voice) => voice.name);
+      return voices.length === 0 ? [] : [{ engine, voices }];
+    }),
+  })).filter((language) => language.engines.length > 0);
+}

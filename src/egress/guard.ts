@@ -1,0 +1,96 @@
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../config.js';
+
+type GuardConfig = Pick<Config, 'webhooks'>;
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** All addresses of a name, as `dns.lookup` gives them. */
+export type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+const MAX_URL_LENGTH = 2_048;
+
+/** Thrown by the guarded lookup: the name leads to an address that no request may be sent to. */
+export class BlockedAddressError extends Error {
+  override readonly name = 'BlockedAddressError';
+  readonly code = 'ADDRESS_BLOCKED';
+}
+
+/** Azure's host agent: a public address by every registry, and yet the machine's own metadata service. */
+const AZURE_HOST_AGENT = '168.63.129.16';
+
+/** Global unicast; whatever is outside is not a public IPv6 address. */
+const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** Inside or beside it, these carry an IPv4 address or a tunnel that ends somewhere else than it says. */
+const TUNNELS_IPV6 = ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/23', '::/96'].map((cidr) =>
+  ipaddr.IPv6.parseCIDR(cidr),
+);
+
+/**
+ * What is wrong with a URL that a customer gave, in a sentence that begins with the field, or undefined. Names are not
+ * resolved here: the guarded lookup judges the addresses really connected to, at every request.
+ */
+export function urlFault(field: string, url: string, config: GuardConfig): string | undefined {
+  if (url.length > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
+  // The parser would drop them silently, and the URL would not be the one that was asked for.
+  if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return `${field} must be a valid http or https URL.`;
+  const parsed = new URL(url);
+  if (parsed.username !== '' || parsed.password !== '') return `${field} must not contain a user name or password.`;
+  if (config.webhooks.guarded && !isPermittedHost(parsed.hostname, config)) {
+    return `${field} must be publicly reachable: it names a private, loopback or link-local address.`;
+  }
+  return undefined;
+}
+
+/**
+ * A lookup for the very socket that will connect, so that no name can resolve differently in between. One bad address
+ * among several refuses them all.
+ * @param resolve how names are resolved; the system's way unless a test brings another
+ */
+export function createGuardedLookup(config: GuardConfig, resolve: Resolve = systemLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      const [first] = addresses ?? [];
+      if (error) return callback(error, '');
+      if (first === undefined) return callback(new Error('The name has no address.'), '');
+      if (config.webhooks.guarded && !addresses.every(({ address }) => isPermittedAddress(address, config))) {
+        return callback(new BlockedAddressError('The name leads to an address that is not public.'), '');
+      }
+      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+/** The URL parser has already turned decimal, octal, hexadecimal and short forms into plain dotted ones. */
+function isPermittedHost(hostname: string, config: GuardConfig): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (ipaddr.isValid(host)) return isPermittedAddress(host, config);
+  const local = host === 'localhost' || host.endsWith('.localhost');
+  return host !== '' && (!local || isPermittedAddress('127.0.0.1', config));
+}
+
+function isPermittedAddress(address: string, config: GuardConfig): boolean {
+  // What cannot be judged (an IPv6 zone, a new notation) is refused.
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return isPublic(parsed) || config.webhooks.allowCidrs.some((cidr) => isWithin(parsed, ipaddr.parseCIDR(cidr)));
+}
+
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast' || address.toString() === AZURE_HOST_AGENT) return false;
+  return (
+    address.kind() === 'ipv4' ||
+    (isWithin(address, PUBLIC_IPV6) && !TUNNELS_IPV6.some((range) => isWithin(address, range)))
+  );
+}
+
+function isWithin(address: Address, range: [Address, number]): boolean {
+  return address.kind() === range[0].kind() && address.match(range);
+}

@@ -1,0 +1,21 @@
+import { offeredEngineNames, type Config } from '../../config.js';
+import { languageListOf, voiceListOf } from '../../contract/voices.js';
+import { languagesOf, voicesOf } from '../../domain/voices.js';
+import type { ApiContext } from '../context.js';
+
+/** GET /voices and GET /languages: what agents of this service can speak with. */
+export function createVoiceRoutes({ config }: { config: Config }) {
+  const { byDefault } = config.engines;
+  const engines = offeredEngineNames(config);
+  const voices = voiceListOf(byDefault, voicesOf(engines));
+  const languages = languageListOf(byDefault, languagesOf(engines));
+  return {
+    async voices(ctx: ApiContext): Promise<void> {
+      ctx.body = voices;
+    },
+
+    async languages(ctx: ApiContext): Promise<void> {
+      ctx.body = languages;
+    },
+  };
+}

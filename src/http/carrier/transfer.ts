@@ -1,0 +1,48 @@
+import VoiceResponse from 'twilio/lib/twiml/VoiceResponse.js';
+import type { Config } from '../../config.js';
+import type { CallRequestDocument } from '../../store/models/call-request.js';
+import type { ConversationResultDocument } from '../../store/models/conversation-result.js';
+import { single, type FormFields } from '../middleware/form.js';
+import { hangUpTwiml } from '../twiml.js';
+
+/** The carrier counts from the answer of the other side; the call's own limit ends both. */
+const MIN_SECONDS = 1;
+
+/**
+ * What a carrier does with a call that its agent has put through, once the stream is over; undefined when the agent has
+ * not. The carrier asks again when the other side is gone: with `DialCallStatus`, which says whether it ever came.
+ * @param now ms since the epoch
+ */
+export function transferTwiml(
+  config: Pick<Config, 'publicBaseUrl'>,
+  request: CallRequestDocument,
+  result: Pick<ConversationResultDocument, 'startedAt' | 'transferTo'> | null,
+  form: FormFields,
+  now: number,
+): string | undefined {
+  if (result?.transferTo === undefined) return undefined;
+  const ended = single(form, 'DialCallStatus');
+  if (ended !== undefined) return wasConnected(ended) ? hangUpTwiml() : nobodyThereTwiml();
+  const talkedSeconds = Math.floor((now - result.startedAt.getTime()) / 1_000);
+  const response = new VoiceResponse();
+  const dial = response.dial({
+    action: `${config.publicBaseUrl}/carrier/calls/${request._id}/after-stream`,
+    method: 'POST',
+    // A number of ours: the carrier shows no other.
+    callerId: request.direction === 'outbound' ? request.fromPhoneNumber : request.toPhoneNumber,
+    timeLimit: Math.max(MIN_SECONDS, request.maxDurationSeconds - talkedSeconds),
+  });
+  dial.number(result.transferTo);
+  return response.toString();
+}
+
+function wasConnected(dialCallStatus: string): boolean {
+  return dialCallStatus === 'completed' || dialCallStatus === 'answered';
+}
+
+function nobodyThereTwiml(): string {
+  const response = new VoiceResponse();
+  response.say('We are sorry, nobody could be reached. Goodbye.');
+  response.hangup();
+  return response.toString();
+}

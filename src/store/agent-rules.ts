@@ -1,0 +1,52 @@
+import { offeredEngineNames, type Config } from '../config.js';
+import { urlFault } from '../egress/guard.js';
+import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
+import { ServiceError } from '../domain/errors.js';
+import { voiceFault } from '../domain/voices.js';
+import type { AgentDocument } from './models/agent.js';
+
+/** What of the configuration decides whether an agent can be used. */
+export type AgentPolicy = Pick<Config, 'engines' | 'carriers' | 'webhooks'>;
+
+type Spoken = Pick<AgentDocument, 'voice' | 'language'> & { engine?: string | undefined };
+
+/**
+ * Refuses an engine that is not offered, a voice that the engine does not have, and a language that the voice does not
+ * speak there.
+ * @param policy absent where the service's configuration is not known: then any engine may have the voice
+ * @throws ServiceError MISSING_PARAMS that begins with the field
+ */
+export function refuseUnspeakable(agent: Spoken, policy?: AgentPolicy): void {
+  if (policy !== undefined) refuseEngine(agent.engine, policy);
+  const { voice, language } = agent;
+  const fault = voiceFault({ voice, language }, enginesFor(agent, policy));
+  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', `${fault}.`);
+}
+
+/**
+ * Refuses an engine that live calls cannot be conducted by; absent is the configured one, which the start-up has checked.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function refuseEngine(engine: string | undefined, policy: Pick<AgentPolicy, 'engines' | 'carriers'>): void {
+  const offered = offeredEngineNames(policy);
+  if (engine === undefined || offered.some((name) => name === engine)) return;
+  const why =
+    engine === 'offline-demo'
+      ? 'is a demonstration and not for calls to real numbers (ALLOW_DEMO_ENGINE_ON_LIVE_CALLS)'
+      : 'is not configured on this service';
+  throw new ServiceError('MISSING_PARAMS', `engine: ${engine} ${why}; there is ${offered.join(', ')}.`);
+}
+
+/** @throws ServiceError MISSING_PARAMS when a tool's address may not be asked */
+export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPolicy): void {
+  for (const { name, url } of tools ?? []) {
+    const fault = urlFault(`tools: the url of ${name}`, url, policy);
+    if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
+  }
+}
+
+function enginesFor({ engine }: Spoken, policy: AgentPolicy | undefined): readonly EngineName[] {
+  const named = ENGINE_NAMES.find((name) => name === engine);
+  if (named !== undefined) return [named];
+  return policy === undefined ? ENGINE_NAMES : [policy.engines.byDefault];
+}

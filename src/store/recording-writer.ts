@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import mongoose from 'mongoose';
+import type { Database } from './database.js';
+import { isDuplicateKey } from './database.js';
+import type { RecordingChunkDocument } from './models/recording.js';
+
+/** Two seconds of a recording: what a process that dies takes with it. */
+const CHUNK_BYTES = 64_000;
+const LONGEST_PAUSE_MS = 5_000;
+
+export interface RecordingWriter {
+  /** Takes interleaved little-endian 16-bit PCM, left the caller, right the agent. Never waits. */
+  write(pcm: Buffer): void;
+  /** Writes the rest. @throws the database's error when it stayed away too long, and the recording is then not whole */
+  close(): Promise<void>;
+}
+
+/** Writes one file of a recording: its document, then its chunks as they fill, then its length. */
+export function writeRecording(deps: {
+  files: Database['recordingFiles'];
+  chunks: mongoose.mongo.Collection<RecordingChunkDocument>;
+  giveUpAfterMs: number;
+  after: Promise<boolean>;
+  id: string;
+  chunkId: (n: number) => string;
+  offsetMs: number;
+}): RecordingWriter {
+  const { files, chunks, giveUpAfterMs, after, id, chunkId, offsetMs } = deps;
+  /** The chunk that is being filled. */
+  let chunk: Buffer | undefined;
+  let filled = 0;
+  let count = 0;
+  let length = 0;
+  let written: Promise<void> = after.then((isOurs) => {
+    if (!isOurs) throw new Error('The recording belongs to another stream.');
+  });
+  // Reported by close; until then a failure must not be an unhandled one.
+  written.catch(() => undefined);
+
+  function next(write: () => Promise<unknown>): void {
+    written = written.then(() => repeat(write, giveUpAfterMs));
+    written.catch(() => undefined);
+  }
+
+  function flush(): void {
+    if (chunk === undefined) return;
+    if (count === 0) {
+      next(() =>
+        files.create({
+          _id: id,
+          chunkSize: CHUNK_BYTES,
+          uploadDate: new Date(),
+          filename: `${id}.wav`,
+          metadata: { contentType: 'audio/wav', offsetMs },
+          open: true,
+        }),
+      );
+    }
+    const data = new mongoose.mongo.Binary(chunk.subarray(0, filled));
+    const document = { _id: chunkId(count), files_id: id, n: count, data };
+    chunk = undefined;
+    filled = 0;
+    count += 1;
+    next(() => chunks.insertOne(document));
+  }
+
+  return {
+    write(pcm) {
+      length += pcm.length;
+      for (let at = 0; at < pcm.length;) {
+        chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+        const copied = pcm.copy(chunk, filled, at);
+        filled += copied;
+        at += copied;
+        if (filled === CHUNK_BYTES) flush();
+      }
+    },
+    async close() {
+      flush();
+      if (count > 0) next(() => files.updateOne({ _id: id }, { $set: { length }, $unset: { open: '' } }));
+      await written;
+    },
+  };
+}
+
+/** A write that was made already counts as made. */
+async function repeat(write: () => Promise<unknown>, giveUpAfterMs: number): Promise<void> {
+  const giveUpAt = performance.now() + giveUpAfterMs;
+  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      await write();
+      return;
+    } catch (error) {
+      if (isDuplicateKey(error)) return;
+      if (performance.now() + pauseMs > giveUpAt) throw error;
+    }
+    await sleep(pauseMs);
+  }
+}

@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import type { createCallGateway as CreateCallGateway } from '../../../src/calls/gateway.js';
+import type { parseConfig as ParseConfig } from '../../../src/config.js';
+import type { createEngines as CreateEngines } from '../../../src/conversation/engines.js';
+import type { createMediaServer as CreateMediaServer } from '../../../src/conversation/media-server.js';
+import type { openDatabase as OpenDatabase } from '../../../src/store/database.js';
+import type { createLogger as CreateLogger } from '../../../src/telemetry/logger.js';
+import { serveFigures } from './process-figures.js';
+import { createToneEngine } from './tone-engine.js';
+
+/** What runs in production: a loader of TypeScript would make other code of it. */
+const built = (module: string): unknown => require(join(__dirname, '..', '..', '..', 'dist', 'src', module));
+const { createCallGateway } = built('calls/gateway.js') as { createCallGateway: typeof CreateCallGateway };
+const { parseConfig } = built('config.js') as { parseConfig: typeof ParseConfig };
+const { createEngines } = built('conversation/engines.js') as { createEngines: typeof CreateEngines };
+const { createMediaServer } = built('conversation/media-server.js') as { createMediaServer: typeof CreateMediaServer };
+const { openDatabase } = built('store/database.js') as { openDatabase: typeof OpenDatabase };
+const { createLogger } = built('telemetry/logger.js') as { createLogger: typeof CreateLogger };
+
+/** One media process as it is built, but for its engine. */
+async function main(): Promise<void> {
+  const config = parseConfig(process.env);
+  const heardMs: number[] = [];
+  const engine = createToneEngine((ms) => heardMs.push(ms));
+  const server = createMediaServer({
+    config,
+    database: await openDatabase(config.mongodbUri),
+    gateway: await createCallGateway({ config }),
+    engines: createEngines({ byDefault: engine, forTests: engine }),
+    logger: createLogger({ role: 'media', level: 'error' }),
+  });
+  const { port } = await server.listen();
+  serveFigures(heardMs);
+  process.send?.({ port });
+}
+
+void main();

@@ -1,0 +1,38 @@
+import { encodeMulaw } from '../../../src/audio/mulaw.js';
+import type { EngineFactory } from '../../../src/conversation/port.js';
+
+const TONE_SECONDS = 300;
+const HERTZ = 440;
+
+/**
+ * An engine that costs nothing: plays a tone without end and hears the caller. The carriers of the bench write into each
+ * frame when they sent it, by the machine's clock in ns.
+ * @param onHeard gets how long each frame took to be heard, ms
+ */
+export function createToneEngine(onHeard: (ms: number) => void): EngineFactory {
+  const tone = encodeMulaw(
+    Int16Array.from({ length: TONE_SECONDS * 8_000 }, (_, i) =>
+      Math.round(8_000 * Math.sin((2 * Math.PI * HERTZ * i) / 8_000)),
+    ),
+  );
+  return {
+    name: 'tone',
+    warm: () => Promise.resolve(),
+    create: () => ({
+      name: 'tone',
+      capabilities: { freeForm: false, dtmf: false, languages: [] },
+      start(_call, sink) {
+        sink.audio('tone', tone);
+        return Promise.resolve();
+      },
+      onCallerAudio(frame) {
+        const sentAt = Buffer.from(frame.buffer, frame.byteOffset, 8).readBigUInt64LE();
+        onHeard(Number(process.hrtime.bigint() - sentAt) / 1e6);
+      },
+      onDtmf: () => undefined,
+      onPlayed: () => undefined,
+      stop: () => Promise.resolve({ summary: 'A tone was played.', outputParameters: {} }),
+    }),
+    close: () => Promise.resolve(),
+  };
+}

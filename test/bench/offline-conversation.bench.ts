@@ -1,0 +1,88 @@
+import { createSynthesizer } from '../../src/audio/flite.js';
+import { createOfflineEngine } from '../../src/conversation/engines/offline/index.js';
+import { connect, until } from '../support/engine-line';
+import type { EngineLine } from '../support/engine-line';
+import { withoutSilence } from '../support/spoken';
+import { percentile, report } from './figures';
+
+jest.setTimeout(600_000);
+
+/** A busy machine gets five times what an idle one is held to. */
+const ROOM = 5;
+const QUESTIONS = 8;
+/** Into the agent's line before it is talked over. */
+const INTERRUPT_AFTER_MS = 1_500;
+
+const booleans = Object.fromEntries(Array.from({ length: QUESTIONS }, (_, i) => [`confirmed_${'abcdefgh'[i]}`, false]));
+const digits = Object.fromEntries(Array.from({ length: QUESTIONS }, (_, i) => [`code_${'abcdefgh'[i]}`, null]));
+
+describe('the offline conversation', () => {
+  const synthesizer = createSynthesizer();
+  const factory = createOfflineEngine();
+  beforeAll(() => factory.warm());
+  afterAll(() => Promise.all([synthesizer.close(), factory.close()]));
+
+  const speak = async (text: string) => withoutSilence(await synthesizer.speak(text, 'rms'));
+
+  /** From the end of each of the caller's turns to the first audio of the reply, in ms, as the far end hears it. */
+  function waits(line: EngineLine): number[] {
+    return line.said.map(({ toMs }) => (line.itemsAt.find((atMs) => atMs > toMs) ?? Number.NaN) - toMs);
+  }
+
+  it('answers, begins and stops in time', async () => {
+    const [no, four, yes] = [await speak('No.'), await speak('Four one five two.'), await speak('Yes.')];
+
+    const patient = connect(factory.create(), { outputTemplate: digits });
+    await patient.agentTurn();
+    for (let i = 0; i < QUESTIONS; i++) {
+      patient.say(four);
+      await patient.agentTurn();
+      patient.say(yes);
+      if (i < QUESTIONS - 1) await patient.agentTurn();
+    }
+    await patient.ended;
+
+    const hasty = connect(factory.create(), { outputTemplate: booleans });
+    for (let i = 0; i < QUESTIONS; i++) {
+      await until(() => hasty.itemsAt.length === i + 1);
+      // A greeting that was hardly heard is said again; the first one is listened to.
+      const beforeMs = i === 0 ? 4_000 : INTERRUPT_AFTER_MS;
+      await until(() => hasty.now() - (hasty.itemsAt[i] ?? 0) >= beforeMs);
+      hasty.say(no);
+      await until(() => hasty.clearedAt.length === i + 1 || hasty.clearedAt.length >= QUESTIONS);
+    }
+    await hasty.ended;
+
+    const results = await Promise.all([patient.stop(), hasty.stop()]);
+    expect(Object.values(results[0].outputParameters)).toEqual(Array.from({ length: QUESTIONS }, () => '4152'));
+    expect(Object.values(results[1].outputParameters)).toEqual(Array.from({ length: QUESTIONS }, () => false));
+
+    const lines = [patient, hasty];
+    const latencies = lines.flatMap((line) => line.latencies);
+    const answers = lines.flatMap(waits);
+    const own = latencies.map(({ parts }) => parts?.['own'] ?? 0);
+    const share = (name: string) => latencies.map(({ parts }) => parts?.[name] ?? 0);
+    const firstWords = lines.map((line) => line.itemsAt[0] ?? Number.NaN);
+    const clears = hasty.clearedAt.map((atMs, i) => atMs - (hasty.said[i]?.fromMs ?? 0));
+    const figures = {
+      'replies measured': answers.length,
+      'caller’s end of speech to first audio p50, ms': percentile(answers, 50),
+      'caller’s end of speech to first audio p95, ms': percentile(answers, 95),
+      'of that, silence that ends a turn p50, ms': percentile(share('pause'), 50),
+      'of that, recogniser p50, ms': percentile(share('recogniser'), 50),
+      'of that, recogniser p95, ms': percentile(share('recogniser'), 95),
+      'of that, voice p95, ms': percentile(share('voice'), 95),
+      'of that, our own p95, ms': percentile(own, 95),
+      'answer to first word, slowest, ms': Math.max(...firstWords),
+      'interruptions measured': clears.length,
+      'caller’s first sound to clear p95, ms': percentile(clears, 95),
+    };
+    report('offline conversation', figures);
+    expect(percentile(answers, 50)).toBeLessThan(1_200 * ROOM);
+    expect(percentile(answers, 95)).toBeLessThan(2_000 * ROOM);
+    expect(percentile(own, 95)).toBeLessThan(50 * ROOM);
+    expect(Math.max(...firstWords)).toBeLessThan(1_000 * ROOM);
+    expect(clears).toHaveLength(QUESTIONS);
+    expect(percentile(clears, 95)).toBeLessThan(300 * ROOM);
+  });
+});

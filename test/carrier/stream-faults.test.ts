@@ -1,0 +1,144 @@
+import { tone } from './support/agent.js';
+import { dial, streamCall, twiml } from './support/line-tools.js';
+import { startBench, until, type Bench } from './support/simulator.js';
+
+let bench: Bench;
+beforeAll(async () => {
+  // Scripted waits in a tenth of their time: a stream breaks off after 0.3 s.
+  bench = await startBench({ SIMULATOR_TIME_SCALE: '0.1' });
+});
+afterAll(() => bench.close());
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const goOn = (path: string) => `<Redirect method="POST">${bench.customer.baseUrl}${path}</Redirect>`;
+
+/** After the stream the call asks at this path, and gets the same stream again. */
+function streamAgain(path: string): void {
+  const { answer } = bench.customer;
+  bench.customer.answer = (request) =>
+    request.path === path
+      ? twiml(`<Connect><Stream url="${bench.customer.streamUrl}/stream/again"/></Connect>`)
+      : answer(request);
+}
+
+describe('…40', () => {
+  it('resets the socket, goes on with the next verb, and leaves the next stream alone', async () => {
+    const { agents, sid } = await streamCall(bench, '+12025550140', goOn('/after-40'));
+    streamAgain('/after-40');
+    expect(await agents[0]!.closeCode).toBe(1006);
+    expect(agents[0]!.messages.some(({ event }) => event === 'stop')).toBe(false);
+    await until(() => agents.length === 2);
+    expect(bench.customer.to('/after-40').map(({ signed }) => signed)).toEqual([true]);
+    await pause(1_000);
+    expect(agents[1]!.isOpen()).toBe(true);
+    expect((await bench.story(sid)).status).toBe('in-progress');
+    await bench.carrier.hangUp(sid);
+    const { streams } = await bench.ended(sid);
+    expect(streams.map(({ end }) => end)).toEqual(['reset by the carrier', 'call over']);
+  });
+
+  it('is a reset of TCP, and hangs up when no verb follows', async () => {
+    // Now and then a busy system shows a reset as an end.
+    for (let tries = 0; tries < 5 && !bench.customer.broken.includes('ECONNRESET'); tries++) {
+      const { sid } = await streamCall(bench, '+12025550140');
+      expect(await bench.ended(sid)).toMatchObject({ status: 'completed' });
+    }
+    expect(bench.customer.broken).toContain('ECONNRESET');
+  });
+
+  it('can be had with any number, of an outbound and of an inbound call', async () => {
+    await bench.control('/faults', { fault: 'stream-reset', count: 2 });
+    const outbound = await streamCall(bench, '+12025550107');
+    expect(await outbound.agents[0]!.closeCode).toBe(1006);
+    const arrived = await bench.control('/inbound', {
+      to: '+12025550199',
+      from: '+12025550123',
+      script: '07',
+      url: `${bench.customer.baseUrl}/inbound/twiml`,
+    });
+    await until(() => outbound.agents.length === 2);
+    expect(await outbound.agents[1]!.closeCode).toBe(1006);
+    const { sid } = arrived.body as { sid: string };
+    expect((await bench.ended(sid)).streams[0]?.end).toBe('reset by the carrier');
+
+    const spared = await streamCall(bench, '+12025550107');
+    await pause(1_000);
+    expect(spared.agents[0]!.isOpen()).toBe(true);
+    await bench.carrier.hangUp(spared.sid);
+  });
+});
+
+describe('…41', () => {
+  it('loses about 5 of 100 frames in either direction, keeps the time, and sends the others late but in order', async () => {
+    await bench.control('/faults', { fault: 'stream-lossy' });
+    const { agents, sid } = await streamCall(bench, '+12025550107');
+    const [agent] = agents;
+    agent!.media(tone(8_000));
+    agent!.mark('end');
+    await until(() => agent!.messages.some(({ event }) => event === 'mark'), 40_000);
+    await bench.carrier.hangUp(sid);
+    await agent!.closed;
+    const frames = agent!.messages.flatMap(({ media, at }) => (media === undefined ? [] : [{ ...media, at }]));
+    const chunks = frames.map(({ chunk }) => Number(chunk));
+    expect(frames.map(({ timestamp }) => Number(timestamp))).toEqual(chunks.map((chunk) => (chunk - 1) * 20));
+    expect(chunks.toSorted((a, b) => a - b)).toEqual(chunks);
+    const sequence = agent!.messages.flatMap(({ sequenceNumber }) => sequenceNumber ?? []);
+    expect(sequence.map(Number)).toEqual(sequence.map((_, i) => i + 1));
+    const [stream] = (await bench.story(sid)).streams;
+    expect(stream!.framesSent).toBe(frames.length);
+    const lost = stream!.framesLost / (stream!.framesLost + stream!.framesSent);
+    expect(lost).toBeGreaterThan(0.02);
+    expect(lost).toBeLessThan(0.1);
+    // Frames that come evenly lie 20 ms apart; these are held back by up to 60.
+    const gaps = frames.slice(1).map(({ at }, i) => at - (frames[i]?.at ?? 0));
+    expect(gaps.filter((gap) => gap < 5).length).toBeGreaterThan(gaps.length / 20);
+
+    const heard = Buffer.from(await (await fetch(`${bench.url}/simulator/calls/${sid}/heard.wav`)).arrayBuffer());
+    const samples = new Int16Array(heard.buffer.slice(heard.byteOffset + 44, heard.byteOffset + heard.length));
+    const loud = frameEnergies(samples);
+    const first = loud.indexOf(true);
+    const span = loud.slice(first, loud.lastIndexOf(true) + 1);
+    const holes = span.filter((isLoud) => !isLoud).length / span.length;
+    expect(holes).toBeGreaterThan(0.02);
+    expect(holes).toBeLessThan(0.1);
+  });
+});
+
+describe('…42', () => {
+  it('falls silent without closing, answers no ping, and goes on with the next verb after a while', async () => {
+    const { agents, sid } = await streamCall(bench, '+12025550142', goOn('/after-42'));
+    streamAgain('/after-42');
+    const [agent] = agents;
+    agent!.ping();
+    await until(() => agent!.pongs() === 1);
+    await until(async () => (await bench.story(sid)).streams[0]?.end === 'fell silent');
+    await pause(100);
+    const received = agent!.messages.length;
+    agent!.ping();
+    await until(() => agents.length === 2);
+    expect(agent!.messages).toHaveLength(received);
+    expect(agent!.pongs()).toBe(1);
+    expect(agent!.isOpen()).toBe(true);
+    expect(bench.customer.to('/after-42')).toHaveLength(1);
+    await bench.carrier.hangUp(sid);
+    expect(await agents[0]!.closeCode).toBe(1006);
+    await agents[1]!.closed;
+    expect(agents[1]!.messages.at(-1)?.event).toBe('stop');
+  });
+});
+
+it('a call that is redirected again and again is ended by the carrier', async () => {
+  bench.customer.answer = ({ path }) =>
+    path.endsWith('/twiml') || path === '/loop' ? twiml(goOn('/loop')) : undefined;
+  const { sid } = await dial(bench, '+12025550107');
+  const story = await bench.ended(sid);
+  expect(story.errors.map(({ code }) => code)).toEqual([12100]);
+  expect(bench.customer.to('/loop').length).toBeGreaterThan(10);
+  expect(bench.customer.to('/loop').length).toBeLessThan(200);
+});
+
+function frameEnergies(samples: Int16Array): boolean[] {
+  return Array.from({ length: Math.floor(samples.length / 160) }, (_, i) =>
+    samples.subarray(i * 160, i * 160 + 160).some((sample) => Math.abs(sample) > 1_000),
+  );
+}

@@ -1,0 +1,135 @@
+import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
+import { createSimulator, type Simulator } from '../../src/carrier/simulator/server.js';
+import { parseConfig } from '../../src/config.js';
+import { createEngines } from '../../src/conversation/engines.js';
+import { createMediaServer, type MediaServer } from '../../src/conversation/media-server.js';
+import { createPorts, type Ports } from '../../src/launch/free-port.js';
+import { createConversationResults } from '../../src/store/conversation-results.js';
+import type { AgentDocument } from '../../src/store/models/agent.js';
+import type { CallDocument } from '../../src/store/models/call.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { eventually, startService, type Customer, type Service } from '../http/harness';
+import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
+
+/** The API, a worker, a media server and the simulated carrier, with an engine that does what the test says. */
+const engine = createScriptedEngine();
+let ports: Ports;
+let simulator: Simulator;
+let service: Service;
+let gateway: CallGateway;
+let media: MediaServer;
+let customer: Customer;
+
+beforeAll(async () => {
+  ports = createPorts(process.env);
+  const [apiPort, mediaPort, simulatorPort] = [await ports.take(), await ports.take(), await ports.take()];
+  const env = {
+    API_PORT: String(apiPort),
+    PUBLIC_BASE_URL: `http://127.0.0.1:${apiPort}`,
+    MEDIA_PORT: String(mediaPort),
+    STREAM_URL: `ws://127.0.0.1:${mediaPort}/stream`,
+    SIMULATOR_PORT: String(simulatorPort),
+    SIMULATOR_URL: `http://127.0.0.1:${simulatorPort}`,
+  };
+  const logger = createLogger({ role: 'test', level: 'silent' });
+  simulator = createSimulator({ config: parseConfig({ NODE_ENV: 'test', ...env }), logger });
+  await simulator.listen();
+  service = await startService({ env });
+  const { config, database } = service;
+  gateway = await createCallGateway({ config });
+  const engines = createEngines({ byDefault: engine.factory, forTests: engine.factory });
+  media = createMediaServer({ config, database, gateway, engines, logger });
+  await media.listen();
+  customer = await service.customer();
+}, 120_000);
+
+afterAll(async () => {
+  await media.close();
+  await gateway.close();
+  await service.close();
+  await simulator.close();
+  await ports.release();
+});
+
+/** Places a call with an agent that has these abilities, and waits until its engine may speak. */
+async function placed(to: string, abilities: Partial<AgentDocument>) {
+  const { _id: agentId } = customer.agent;
+  await service.database.agents.updateOne({ _id: agentId }, abilities);
+  const answer = await service.place(customer.liveKey, { to_phone_number: to, agent_id: agentId });
+  expect(answer.status).toBe(200);
+  const callId = String(answer.json['call_id']);
+  const scripted: ScriptedCall = await eventually(async () => engine.calls.get(callId));
+  return { callId, scripted };
+}
+
+const ended = (callId: string) =>
+  eventually(async () => {
+    const call = await service.database.calls.findById(callId).lean<CallDocument>();
+    return call?.durationSeconds !== undefined && call.summary !== undefined && call;
+  });
+
+/** The carrier's own book of the call. */
+async function carrierCall(
+  callId: string,
+): Promise<{ dials: { to: string; status: string; seconds: number }[]; twiml: string[] }> {
+  const binding = await service.database.carrierBindings.findById(callId).lean();
+  const response = await fetch(`${service.config.carriers.live.baseUrl}/simulator/calls/${binding?.carrierSid}`);
+  return (await response.json()) as Awaited<ReturnType<typeof carrierCall>>;
+}
+
+describe('a transfer', () => {
+  it('connects the callee with the other number, and is billed until the two have spoken', async () => {
+    const { callId, scripted } = await placed('+12025550100', { transferNumbers: ['+12025550106'] });
+    scripted.sink.audio('words', new Uint8Array(8_000).fill(0x20));
+    scripted.sink.endOfItem('words');
+    expect(await scripted.sink.tool({ name: 'transfer_call', arguments: { number: '+12025550106' } })).toMatchObject({
+      ok: true,
+    });
+    const call = await ended(callId);
+    expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', summary: 'Scripted.' });
+    const result = await createConversationResults(service.database).find(callId);
+    expect(result).toMatchObject({ endReason: 'transferred', transferTo: '+12025550106' });
+    const { dials } = await carrierCall(callId);
+    expect(dials).toMatchObject([{ to: '+12025550106', status: 'completed' }]);
+    const streamSeconds = (Number(result?.endedAt) - Number(result?.startedAt)) / 1_000;
+    expect(call.durationSeconds).toBeGreaterThan(Math.floor(streamSeconds));
+    expect(call.costMicros).toBe((call.durationSeconds ?? 0) * 2_500);
+  });
+
+  it('to a number that is busy ends with an apology', async () => {
+    const { callId, scripted } = await placed('+12025550100', { transferNumbers: ['+12025550101'] });
+    await scripted.sink.tool({ name: 'transfer_call', arguments: { number: '+12025550101' } });
+    expect(await ended(callId)).toMatchObject({ status: 'COMPLETED' });
+    const { dials, twiml } = await carrierCall(callId);
+    expect(dials).toMatchObject([{ to: '+12025550101', status: 'busy' }]);
+    expect(twiml.at(-1)).toContain('nobody could be reached');
+  });
+});
+
+describe('a mailbox that answers', () => {
+  it('is hung up on as voicemail, by the carrier’s own detection', async () => {
+    const { callId } = await placed('+12025550105', { voicemailAction: 'hang_up' });
+    const call = await ended(callId);
+    expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'voicemail', answeredBy: 'voicemail' });
+    expect(engine.calls.get(callId)).toMatchObject({ answeredBy: ['voicemail'], stopped: 'voicemail' });
+  });
+
+  it('is left to the engine when its greeting is over, where the agent leaves a message', async () => {
+    const { callId, scripted } = await placed('+12025550105', { voicemailAction: 'leave_message' });
+    await eventually(async () => scripted.answeredBy.length > 0);
+    expect(scripted.answeredBy).toEqual(['voicemail']);
+    expect(scripted.stopped).toBeUndefined();
+    scripted.sink.end('voicemail');
+    expect(await ended(callId)).toMatchObject({ endReason: 'voicemail', answeredBy: 'voicemail' });
+  });
+
+  it('is nothing special to an agent that goes on in any case', async () => {
+    const { callId, scripted } = await placed('+12025550105', { voicemailAction: 'continue' });
+    const { twiml } = await carrierCall(callId);
+    expect(twiml[0]).toContain('<Stream');
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    expect(scripted.answeredBy).toEqual([]);
+    scripted.sink.end('agent_hangup');
+    expect((await ended(callId)).endReason).toBe('agent_hangup');
+  });
+});

@@ -1,0 +1,72 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { WebSocketServer, type WebSocket } from 'ws';
+
+export interface Loopback {
+  port: number;
+  /** Takes everything and answers nothing from now on; its owner heeds it. */
+  hanging: boolean;
+  hang(): void;
+  /** Breaks every connection and refuses new ones. */
+  kill(): void;
+  openSockets(): number;
+  close(): Promise<void>;
+}
+
+/** A provider's server on this machine. */
+export async function openLoopback(p: {
+  onRequest?(request: IncomingMessage, response: ServerResponse): void;
+  /** The HTTP status and headers of a refusal, if the upgrade is refused. */
+  refuse?(request: IncomingMessage): { status: number; headers?: Record<string, string> } | undefined;
+  onSocket?(socket: WebSocket, request: IncomingMessage): void;
+}): Promise<Loopback> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((request, response) => {
+    if (p.onRequest === undefined) response.writeHead(404).end();
+    else p.onRequest(request, response);
+  });
+  const websockets = new WebSocketServer({ noServer: true });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => undefined);
+  });
+  server.on('upgrade', (request, socket, head) => {
+    const refusal = p.refuse?.(request);
+    if (refusal !== undefined) {
+      const headers = Object.entries(refusal.headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${headers.join('')}Content-Length: 0\r\n\r\n`);
+      return;
+    }
+    websockets.handleUpgrade(request, socket, head, (opened) => {
+      opened.on('error', () => undefined);
+      p.onSocket?.(opened, request);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  function kill(): void {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  }
+
+  const loopback: Loopback = {
+    port: (server.address() as AddressInfo).port,
+    hanging: false,
+    hang: () => void (loopback.hanging = true),
+    kill,
+    openSockets: () => sockets.size,
+    async close() {
+      const closed = new Promise<void>((resolve) => (server.listening ? server.once('close', resolve) : resolve()));
+      kill();
+      await closed;
+    },
+  };
+  return loopback;
+}
+
+export async function bodyOf(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
+}

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
+import type { ScriptedTurn } from '../engine-contract';
+import { openSession } from './openai-realtime-session';
+import type { FakeSession, Nastiness } from './openai-realtime-session';
+
+export type FakeRealtime = Awaited<ReturnType<typeof startFakeRealtime>>;
+
+/**
+ * The provider's realtime interface on loopback, by the shapes of its GA protocol: hears voice by its loudness, makes one
+ * response at a time from a script, and answers wrong events as the provider does. Its chat completions conclude calls.
+ */
+export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
+  const nasty: Nastiness = {
+    refuseUpgrades: { status: 429, times: 0 },
+    hangs: false,
+    stallMs: 0,
+    closeAfterDeltas: undefined,
+    speed: 4,
+    refusesTruncation: false,
+    failResponses: 0,
+    lateTranscripts: false,
+    ...options,
+  };
+  const sessions: FakeSession[] = [];
+  const conclusions: { body: string; authorization: string | undefined }[] = [];
+  const timers = new Set<NodeJS.Timeout>();
+  let script: ScriptedTurn[] = [];
+  let conclusion: (body: string) => { status: number; text: string } = () => ({
+    status: 200,
+    text: chatAnswer({ summary: 'The appointment was talked about.', values: {} }),
+  });
+  let upgrades = 0;
+
+  const http = createServer(answer);
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      if (nasty.hangs) return;
+      const body = Buffer.concat(chunks).toString('utf8');
+      conclusions.push({ body, authorization: request.headers.authorization });
+      const { status, text } =
+        request.url === '/v1/chat/completions' ? conclusion(body) : { status: 404, text: '{"error":{}}' };
+      response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+    });
+  }
+
+  http.on('upgrade', (request, socket, head) => {
+    upgrades += 1;
+    socket.on('error', () => socket.destroy());
+    const refused = request.headers.authorization === 'Bearer test-key' ? undefined : 401;
+    const nastily = nasty.refuseUpgrades.times-- > 0 ? nasty.refuseUpgrades.status : undefined;
+    const status = refused ?? nastily;
+    const beta = request.headers['openai-beta'] !== undefined;
+    if (status !== undefined || beta || !request.url?.startsWith('/v1/realtime?model=')) {
+      socket.end(`HTTP/1.1 ${status ?? 400} No\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => open(webSocket));
+  });
+
+  function later(act: () => void, ms: number): void {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      act();
+    }, ms);
+    timers.add(timer);
+  }
+
+  function open(socket: WebSocket): void {
+    const turns = script;
+    script = [];
+    sessions.push(openSession({ socket, turns, nasty, later }));
+  }
+
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const { port } = http.address() as AddressInfo;
+
+  return {
+    nasty,
+    sessions,
+    conclusions,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    upgrades: () => upgrades,
+    /** What the next session to open makes of the caller's turns. */
+    script: (turns: readonly ScriptedTurn[]) => void (script = [...turns]),
+    concludeBy: (by: typeof conclusion) => void (conclusion = by),
+    /** Breaks all connections and refuses new ones from now on. */
+    kill(): void {
+      nasty.refuseUpgrades = { status: 503, times: 1_000 };
+      for (const { socket } of sessions) socket.terminate();
+    },
+    async close(): Promise<void> {
+      for (const timer of timers) clearTimeout(timer);
+      for (const { socket } of sessions) socket.terminate();
+      http.closeAllConnections();
+      await new Promise<void>((resolve) => http.close(() => resolve()));
+    },
+  };
+}
+
+/** A chat completion whose content is this value. */
+export function chatAnswer(value: unknown): string {
+  return JSON.stringify({
+    choices: [{ index: 0, message: { role: 'assistant', content: JSON.stringify(value), refusal: null } }],
+    usage: { prompt_tokens: 120, completion_tokens: 30, prompt_tokens_details: { cached_tokens: 20 } },
+  });
+}

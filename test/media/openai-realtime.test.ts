@@ -1,0 +1,295 @@
+import { BRIDGE, GREETING } from './fakes/openai-realtime-session';
+import { eventually } from './support/media-fixture';
+import { ANSWER_MS, placeRealtimeCall } from './support/realtime-call';
+import type { RealtimeCall } from './support/realtime-call';
+
+const LONG =
+  'This is a long answer of many words, so that there is all the time in the world to interrupt it, again and again.';
+
+describe('the realtime engine', () => {
+  let call: RealtimeCall;
+  afterEach(() => call.close());
+
+  it('asks for telephone audio both ways, a voice, transcripts, turns that only we interrupt, and the tools', async () => {
+    call = await placeRealtimeCall({ call: { voicemail: { action: 'hang_up' } } });
+    await call.greeted();
+    const [update] = call.sent('session.update');
+    expect(update?.session).toMatchObject({
+      type: 'realtime',
+      output_modalities: ['audio'],
+      audio: {
+        input: {
+          format: { type: 'audio/pcmu' },
+          transcription: { model: 'gpt-4o-mini-transcribe', language: 'en' },
+          turn_detection: {
+            type: 'server_vad',
+            silence_duration_ms: 500,
+            create_response: true,
+            interrupt_response: false,
+          },
+        },
+        output: { format: { type: 'audio/pcmu' }, voice: 'cedar' },
+      },
+    });
+    expect(update?.session?.tools?.map(({ name }) => name)).toEqual(['look_up', 'answering_machine']);
+    expect(update?.session?.instructions).toContain('In your very first sentence say that you are an AI assistant.');
+    expect(call.session().errors).toEqual([]);
+  });
+
+  it('leaves semantic turn detection to the provider when it is chosen', async () => {
+    call = await placeRealtimeCall({ env: { OPENAI_TURN_DETECTION: 'semantic_vad', OPENAI_VAD_EAGERNESS: 'high' } });
+    await call.greeted();
+    expect(call.sent('session.update')[0]?.session?.audio?.input?.turn_detection).toEqual({
+      type: 'semantic_vad',
+      eagerness: 'high',
+      create_response: true,
+      interrupt_response: false,
+    });
+  });
+
+  it('on a barge-in cancels what is being made and truncates it at what was heard, and nothing of it comes late', async () => {
+    call = await placeRealtimeCall({ nasty: { speed: 1.2 }, script: [{ hears: 'Wait.', says: 'Yes?' }] });
+    const { line } = call;
+    const speech = await call.speech('Wait, wait, please.');
+    await eventually(() => line.heard.length > 60, ANSWER_MS);
+    line.say(speech);
+    await eventually(() => call.sent('conversation.item.truncate').length > 0, ANSWER_MS);
+    const heardMs = line.heard.length * 20;
+    const order = call
+      .session()
+      .events.map(({ type }) => type)
+      .filter((type) => /cancel|truncate/.test(type));
+    expect(order).toEqual(['response.cancel', 'conversation.item.truncate']);
+    const [truncate] = call.sent('conversation.item.truncate');
+    expect(truncate?.audio_end_ms).toBeGreaterThan(0);
+    expect(truncate?.audio_end_ms).toBeLessThanOrEqual(heardMs);
+    await call.spoken(1);
+    const first = line.turns.find(({ speaker }) => speaker === 'agent');
+    expect(first?.text).toMatch(/^Hello, .* \(interrupted\)$/);
+    expect(GREETING.startsWith(first?.text.replace(' (interrupted)', '') ?? '-')).toBe(true);
+    expect((first?.endMs ?? 0) - (first?.startMs ?? 0)).toBe(truncate?.audio_end_ms);
+    const clearedMs = line.events.find(({ kind }) => kind === 'clear')?.atMs ?? Infinity;
+    const late = line.events.filter(
+      (event) => event.kind === 'audio' && event.itemId === truncate?.item_id && event.atMs > clearedMs,
+    );
+    expect(late).toEqual([]);
+    expect(call.session().errors).toEqual([]);
+  });
+
+  it('all audio sent before barge-in: cancels nothing, truncates at what was heard, not at what was sent', async () => {
+    call = await placeRealtimeCall({ nasty: { speed: 0 }, script: [{ hears: 'Wait.', says: 'Yes?' }] });
+    const { line } = call;
+    const speech = await call.speech('Wait, wait, please.');
+    await eventually(() => line.heard.length > 60, ANSWER_MS);
+    line.say(speech);
+    await eventually(() => call.sent('conversation.item.truncate').length > 0, ANSWER_MS);
+    const heardMs = line.heard.length * 20;
+    expect(call.sent('response.cancel')).toEqual([]);
+    const [truncate] = call.sent('conversation.item.truncate');
+    expect(truncate?.audio_end_ms).toBeGreaterThan(0);
+    expect(truncate?.audio_end_ms).toBeLessThanOrEqual(heardMs);
+    await call.spoken(1);
+    expect(line.agentTurns()[1]).toBe('Yes?');
+    expect(call.session().errors).toEqual([]);
+  });
+
+  it('truncate too long: an error of the provider about it does not stop the talk', async () => {
+    call = await placeRealtimeCall({ nasty: { refusesTruncation: true }, script: [{ hears: 'Wait.', says: 'Yes?' }] });
+    const speech = await call.speech('Wait, wait, please.');
+    await eventually(() => call.line.heard.length > 60, ANSWER_MS);
+    call.line.say(speech);
+    await call.spoken(1);
+    expect(call.session().errors).toEqual(['invalid_value']);
+    expect(call.line.agentTurns()[1]).toBe('Yes?');
+    await call.ask();
+    expect(call.line.failed).toBeUndefined();
+    expect(call.fake.upgrades()).toBe(1);
+  });
+
+  it('10 s stall: says one moment, takes a new session with what was said, and answers once', async () => {
+    call = await placeRealtimeCall({ script: [{ hears: 'What is the address?', says: 'It is the old answer.' }] });
+    await call.greeted();
+    call.fake.nasty.stallMs = 10_000;
+    call.line.say(await call.speech('What is the address?'));
+    await eventually(() => call.line.agentTurns().includes('One moment, please.'), ANSWER_MS);
+    await eventually(() => call.line.agentTurns().includes(BRIDGE), ANSWER_MS);
+    expect(call.fake.upgrades()).toBe(2);
+    expect(call.session().instructions()).toContain('What is the address?');
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    expect(call.line.agentTurns()).toEqual([GREETING, 'One moment, please.', BRIDGE]);
+    expect(call.line.failed).toBeUndefined();
+  }, 90_000);
+
+  it('a stall of 4 s: says one moment and waits', async () => {
+    call = await placeRealtimeCall({ script: [{ hears: 'What is the address?', says: 'Main Street five.' }] });
+    await call.greeted();
+    call.fake.nasty.stallMs = 4_000;
+    call.line.say(await call.speech('What is the address?'));
+    await eventually(() => call.line.agentTurns().includes('Main Street five.'), ANSWER_MS);
+    expect(call.line.agentTurns()).toEqual([GREETING, 'One moment, please.', 'Main Street five.']);
+    expect(call.fake.upgrades()).toBe(1);
+    expect(call.line.latencies.at(-1)?.totalMs).toBeGreaterThan(4_000);
+  });
+
+  it('mid-stream close: what came is heard, then the call goes on in another session', async () => {
+    call = await placeRealtimeCall({ script: [{ hears: 'Please tell me.', says: LONG }] });
+    await call.greeted();
+    call.fake.nasty.closeAfterDeltas = 8;
+    call.line.say(await call.speech('Please tell me.'));
+    await eventually(() => call.line.agentTurns().includes(BRIDGE), ANSWER_MS);
+    const cut = call.line.agentTurns()[1];
+    expect(LONG.startsWith(cut?.split(' (')[0] ?? '-')).toBe(true);
+    expect(call.session().instructions()).toMatch(/The line broke for a moment/);
+    expect(call.session().instructions()).toContain('Please tell me.');
+    await call.ask();
+    expect(call.line.failed).toBeUndefined();
+    expect(call.fake.upgrades()).toBe(2);
+  });
+
+  it('429 on the upgrade: dials once more and greets', async () => {
+    call = await placeRealtimeCall({ nasty: { refuseUpgrades: { status: 429, times: 1 } } });
+    await call.greeted();
+    expect(call.line.agentTurns()).toEqual([GREETING]);
+    expect(call.fake.upgrades()).toBe(2);
+  });
+
+  it('429 twice: the call fails without a sound', async () => {
+    call = await placeRealtimeCall({ nasty: { refuseUpgrades: { status: 429, times: 2 } } });
+    await eventually(() => call.line.failed !== undefined, ANSWER_MS);
+    expect(call.line.failed?.message).toContain('429');
+    expect(call.line.heard).toEqual([]);
+    expect(call.fake.upgrades()).toBe(2);
+  });
+
+  it('garbage now and then is left out; nothing but garbage is an outage', async () => {
+    call = await placeRealtimeCall();
+    await call.greeted();
+    const { socket } = call.session();
+    const event = JSON.stringify({ type: 'rate_limits.updated', rate_limits: [] });
+    for (const garbage of ['{"type":', '[]', event, '{"type":"response.done","response":{"id":7}}', 'null', event]) {
+      socket.send(garbage);
+    }
+    await call.ask();
+    expect(call.fake.upgrades()).toBe(1);
+    for (const garbage of ['<html>', '{', '"x"']) socket.send(garbage);
+    await eventually(() => call.fake.upgrades() === 2, ANSWER_MS);
+    await eventually(() => call.line.agentTurns().includes(BRIDGE), ANSWER_MS);
+    expect(call.line.failed).toBeUndefined();
+  });
+
+  it('error events, failed responses and rate limits: the response is asked for again', async () => {
+    call = await placeRealtimeCall({ nasty: { failResponses: 1 } });
+    await call.greeted();
+    expect(call.line.agentTurns()[0]).not.toBe('');
+    call.session().send({ type: 'error', error: { type: 'server_error', code: null, message: 'x', event_id: null } });
+    await call.ask();
+    expect(call.line.failed).toBeUndefined();
+    expect(call.fake.upgrades()).toBe(1);
+  });
+
+  it('a session that the provider refuses fails the call', async () => {
+    call = await placeRealtimeCall({ env: { OPENAI_API_KEY: 'wrong-key' } });
+    await eventually(() => call.line.failed !== undefined, ANSWER_MS);
+    expect(call.line.failed?.message).toContain('401');
+    expect(call.line.failed?.message).not.toContain('wrong-key');
+  });
+
+  it('a half-open socket is found out, and the call goes on', async () => {
+    call = await placeRealtimeCall({ timings: { pingEveryMs: 400 } });
+    await call.greeted();
+    call.session().socket.pause();
+    await eventually(() => call.fake.upgrades() === 2, ANSWER_MS);
+    await eventually(() => call.line.agentTurns().includes(BRIDGE), ANSWER_MS);
+    expect(call.line.failed).toBeUndefined();
+  });
+
+  it('takes a new session before the provider ends the old one, without a word', async () => {
+    call = await placeRealtimeCall({ timings: { renewAfterMs: 8_000 } });
+    await call.greeted();
+    await call.ask('I have a question.');
+    await eventually(() => call.fake.upgrades() === 2, ANSWER_MS);
+    const before = call.line.agentTurns();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(call.line.agentTurns()).toEqual(before);
+    expect(call.session().instructions()).toContain('Something was said.');
+    await call.ask();
+    expect(call.line.failed).toBeUndefined();
+  }, 90_000);
+
+  it('introduces itself again when nobody heard its first words', async () => {
+    call = await placeRealtimeCall({ script: [{ hears: 'Hello?', says: GREETING }] });
+    const speech = await call.speech('Hello?');
+    await eventually(() => call.line.heard.length > 10, ANSWER_MS);
+    call.line.say(speech);
+    await call.spoken(1);
+    const told = call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text);
+    expect(told).toEqual([expect.stringMatching(/Introduce yourself again/)]);
+  });
+
+  it('keeps words in order when the provider tells them late', async () => {
+    call = await placeRealtimeCall({ nasty: { speed: 0, lateTranscripts: true } });
+    await call.greeted();
+    expect(call.line.agentTurns()).toEqual([GREETING]);
+  });
+
+  it('tells how long the caller waited, by what took it', async () => {
+    call = await placeRealtimeCall();
+    await call.greeted();
+    await call.ask();
+    const [latency] = call.line.latencies;
+    expect(call.line.latencies).toHaveLength(1);
+    expect(latency?.parts?.['recogniser']).toBeGreaterThanOrEqual(400);
+    expect(latency?.totalMs).toBe((latency?.parts?.['recogniser'] ?? 0) + (latency?.parts?.['model'] ?? 0));
+    const reply = call.line.turns.at(-1);
+    expect(Math.abs((reply?.startMs ?? 0) - (latency?.atMs ?? 0))).toBeLessThan(2_500);
+  });
+
+  it('a caller who speaks while a tool works gets one answer at a time', async () => {
+    call = await placeRealtimeCall({
+      nasty: { speed: 1 },
+      script: [
+        { hears: 'Look it up.', calls: { name: 'look_up', arguments: {} } },
+        { hears: 'Are you there?', says: LONG },
+      ],
+      answerTool: () => new Promise((resolve) => setTimeout(resolve, 10_000, { ok: true, result: 'found' })),
+    });
+    await call.greeted();
+    call.line.say(await call.speech('Look it up.'));
+    await eventually(() => call.line.tools.length > 0, ANSWER_MS);
+    await eventually(() => call.line.agentTurns().includes('One moment, please.'), ANSWER_MS);
+    call.line.say(await call.speech('Are you there?'));
+    await eventually(() => call.line.agentTurns().some((text) => text.includes('found')), ANSWER_MS);
+    expect(call.line.agentTurns().filter((text) => text === LONG)).toHaveLength(1);
+    expect(call.fake.upgrades()).toBe(1);
+  }, 90_000);
+
+  it('counts what the provider took, and its price', async () => {
+    call = await placeRealtimeCall({
+      env: {
+        ENGINE_PRICES:
+          'realtime_input_text_tokens=4,realtime_input_audio_tokens=32,realtime_cached_text_tokens=0.4,' +
+          'realtime_cached_audio_tokens=0.4,realtime_output_text_tokens=16,realtime_output_audio_tokens=64,' +
+          'transcription_input_tokens=1.25,transcription_output_tokens=5,chat_input_tokens=0.4,' +
+          'chat_cached_input_tokens=0.1,chat_output_tokens=1.6,call_seconds=0',
+      },
+    });
+    await call.greeted();
+    await call.ask();
+    const { usage } = await call.line.hangUp();
+    expect(usage?.units).toMatchObject({
+      realtime_input_text_tokens: 80,
+      realtime_input_audio_tokens: 60,
+      realtime_cached_text_tokens: 40,
+      realtime_cached_audio_tokens: 20,
+      realtime_output_text_tokens: 30,
+      realtime_output_audio_tokens: 120,
+      transcription_input_tokens: 10,
+      transcription_output_tokens: 5,
+      chat_input_tokens: 100,
+      chat_cached_input_tokens: 20,
+      chat_output_tokens: 30,
+    });
+    // 320 + 1,920 + 16 + 8 + 480 + 7,680 + 12.5 + 25 + 40 + 2 + 48
+    expect(usage?.costMicros).toBe(10_552);
+  });
+});

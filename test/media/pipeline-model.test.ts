@@ -1,0 +1,163 @@
+import { eventually } from './support/media-fixture';
+import { GREETING, openPipeline } from './support/pipeline-harness';
+import type { PipelineHarness } from './support/pipeline-harness';
+
+const ANSWER_MS = 30_000;
+const FILLER = 'One moment, please.';
+
+describe('the pipeline engine and a language model', () => {
+  let pipeline: PipelineHarness;
+  let line: ReturnType<PipelineHarness['dial']>;
+  beforeAll(async () => {
+    pipeline = await openPipeline();
+    await pipeline.factory.warm();
+  });
+  afterEach(async () => {
+    await line.hangUp();
+    pipeline.chat.faults.length = 0;
+  });
+  afterAll(() => pipeline.close());
+
+  async function greeted(script: readonly string[] = ['When is it?']): Promise<void> {
+    pipeline.stt.script(script);
+    line = pipeline.dial();
+    await eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS);
+  }
+
+  async function ask(): Promise<void> {
+    line.say(await pipeline.speak('Tell me, when is it?'));
+  }
+
+  /** The agent has had this many turns in all, and is silent. */
+  async function agentTurns(count: number): Promise<string[]> {
+    await eventually(() => line.agentTurns().length >= count && !line.isPlaying(), ANSWER_MS);
+    return line.agentTurns();
+  }
+
+  it('a stall of 10 s: the caller is told to wait, and the second attempt answers', async () => {
+    pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
+    await greeted();
+    pipeline.chat.faults.push({ kind: 'stall', ms: 10_000 });
+    await ask();
+    expect((await agentTurns(3)).slice(1)).toEqual([FILLER, 'At ten.']);
+    expect(line.failed).toBeUndefined();
+  }, 90_000);
+
+  it('stalls at both attempts: the agent says sorry, and the call fails when that was heard', async () => {
+    await greeted();
+    pipeline.chat.faults.push({ kind: 'stall', ms: 30_000 }, { kind: 'stall', ms: 30_000 });
+    await ask();
+    await eventually(() => line.failed !== undefined, 60_000);
+    expect(line.failed?.message).toBe('model: sent nothing for 6000 ms');
+    expect(line.agentTurns()[1]).toBe(FILLER);
+    expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
+  }, 90_000);
+
+  it('429: it is asked again after the time it names', async () => {
+    pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
+    await greeted();
+    pipeline.chat.faults.push({ kind: 'status', status: 429, headers: { 'retry-after': '1' } });
+    await ask();
+    expect((await agentTurns(2)).at(-1)).toBe('At ten.');
+  });
+
+  it('a close in the middle of the stream: what was said stands, and the rest is asked for', async () => {
+    pipeline.chat.answers.set('When is it?', { says: 'It is tomorrow. It is at ten o clock in the morning.' });
+    const goOn = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
+    pipeline.chat.answers.set(goOn, { says: 'It is at ten.' });
+    await greeted();
+    pipeline.chat.faults.push({ kind: 'cut', afterCharacters: 24 });
+    await ask();
+    expect((await agentTurns(2)).slice(1)).toEqual(['It is tomorrow. It is at ten.']);
+    expect(pipeline.chat.requests.at(-1)?.messages.slice(-2)).toEqual([
+      { role: 'assistant', content: 'It is tomorrow.' },
+      { role: 'user', content: goOn },
+    ]);
+  });
+
+  it('garbage: it is asked again; garbage twice: the agent says sorry', async () => {
+    pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
+    await greeted(['When is it?', 'When is it?']);
+    pipeline.chat.faults.push({ kind: 'garbage', text: '{"choices":[{"del' });
+    await ask();
+    expect((await agentTurns(2)).at(-1)).toBe('At ten.');
+    // The attempts before the turn was known to be over do not count.
+    for (let i = 0; i < 8; i++) pipeline.chat.faults.push({ kind: 'garbage', text: i % 2 ? 'null' : '{"choices":7}' });
+    await ask();
+    await eventually(() => line.failed !== undefined, ANSWER_MS);
+    expect(line.failed?.message).toBe('model: sent garbage');
+    expect(line.agentTurns().at(-1)).toMatch(/^I am sorry/);
+  });
+
+  it('an empty answer: it is asked again', async () => {
+    pipeline.chat.answers.set('When is it?', { says: '' });
+    await greeted();
+    const before = pipeline.chat.requests.length;
+    await ask();
+    await eventually(() => pipeline.chat.requests.length > before, ANSWER_MS);
+    pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
+    expect((await agentTurns(2)).at(-1)).toBe('At ten.');
+    expect(line.failed).toBeUndefined();
+  });
+
+  it('a slow model: one filler, then the answer behind it', async () => {
+    pipeline.chat.answers.set('When is it?', { says: 'At ten.', afterMs: 3_000 });
+    await greeted();
+    await ask();
+    expect((await agentTurns(3)).slice(1)).toEqual([FILLER, 'At ten.']);
+    const [latency] = line.latencies;
+    expect(latency?.parts?.['model']).toBeGreaterThan(2_000);
+  });
+
+  it('a slow model at the greeting: no filler, since nobody shall pay for hearing only that', async () => {
+    pipeline.chat.faults.push({ kind: 'stall', ms: 3_000 });
+    await greeted();
+    expect(line.agentTurns()).toEqual([GREETING]);
+  });
+
+  it('barge-in: the model is broken off, and learns which of its words were heard', async () => {
+    const long = Array.from({ length: 40 }, (_, i) => `This is sentence number ${i + 1} of a long story.`).join(' ');
+    pipeline.chat.answers.set('When is it?', { says: long });
+    pipeline.chat.answers.set('Stop, please.', { says: 'All right.' });
+    await greeted(['When is it?', 'Stop, please.']);
+    await ask();
+    await eventually(() => line.isPlaying() && line.callerTurns().length === 1, ANSWER_MS);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    line.say(await pipeline.speak('Stop now, please, I have heard enough.'));
+    await eventually(() => line.agentTurns().at(-1) === 'All right.', ANSWER_MS);
+    const story = line.agentTurns()[1] ?? '';
+    expect(story).toMatch(/^This is sentence number 1 .* \(interrupted\)$/);
+    const heard = story.replace(' (interrupted)', '');
+    expect(long.startsWith(heard)).toBe(true);
+    const [turn] = line.turns.filter(({ text }) => text === story);
+    const playedMs = (turn?.endMs ?? 0) - (turn?.startMs ?? 0);
+    // 50 ms a character: a word more or less.
+    expect(Math.abs(heard.length * 50 - playedMs)).toBeLessThan(800);
+    expect(pipeline.chat.requests.at(-1)?.messages.slice(-2)).toEqual([
+      { role: 'assistant', content: `${heard} [interrupted]` },
+      { role: 'user', content: 'Stop, please.' },
+    ]);
+  });
+
+  it('a caller who speaks while a tool is at work: its answer is known before the next reply', async () => {
+    pipeline.chat.answers.set('When is it?', { calls: { name: 'look_up', arguments: { day: 'monday' } } });
+    pipeline.chat.answers.set('Hurry up.', { says: 'It is on Monday.' });
+    pipeline.stt.script(['When is it?', 'Hurry up.']);
+    let answered = false;
+    line = pipeline.dial({}, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      answered = true;
+      return { ok: true, result: { at: 'ten' } };
+    });
+    await agentTurns(1);
+    await ask();
+    await eventually(() => line.tools.length === 1, ANSWER_MS);
+    line.say(await pipeline.speak('Please do hurry up.'));
+    await eventually(() => line.agentTurns().at(-1) === 'It is on Monday.', ANSWER_MS);
+    expect(answered).toBe(true);
+    const messages = pipeline.chat.requests.at(-1)?.messages ?? [];
+    expect(messages.slice(-4).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+    expect(messages.at(-2)?.content).toBe('{"at":"ten"}');
+    expect(line.tools).toHaveLength(1);
+  });
+});

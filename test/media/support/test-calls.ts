@@ -1,0 +1,61 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { encodeCrockford } from '../../../src/domain/ids.js';
+import { createCallRequests } from '../../../src/store/call-requests.js';
+import { createCarrierBindings } from '../../../src/store/carrier-bindings.js';
+import type { Database } from '../../../src/store/database.js';
+import type { AgentSnapshot } from '../../../src/store/models/call-request.js';
+
+/** No worker listens here: workflows stay open and collect the signals they get. */
+const TASK_QUEUE = `media-${randomUUID()}`;
+
+export interface TestCall {
+  callId: string;
+  carrierSid: string;
+  streamSid: string;
+}
+
+/** Calls that stand where a media server meets them: dialed, bound, with a workflow that runs. */
+export function createTestCalls({ database, client }: { database: Database; client: Client }) {
+  const running = new Set<string>();
+
+  async function place(changes: { accountId?: string; agent?: Partial<AgentSnapshot> } = {}): Promise<TestCall> {
+    const callId = `call_${encodeCrockford(randomBytes(16))}`;
+    const carrierSid = `CA${randomBytes(16).toString('hex')}`;
+    await createCallRequests(database).insert({
+      _id: callId,
+      accountId: changes.accountId ?? 'acct_1',
+      mode: 'live',
+      direction: 'outbound',
+      fromPhoneNumber: '+12025550199',
+      toPhoneNumber: '+12025550100',
+      agent: {
+        agentId: 'agent_1',
+        instruction: 'I am calling about your table for two. Please confirm it.',
+        voice: 'amber',
+        language: 'en-US',
+        ...changes.agent,
+      },
+      inputParameters: '{}',
+      externalCallId: '',
+      ringTimeoutSeconds: 30,
+      maxDurationSeconds: 600,
+      createdAt: new Date(),
+    });
+    await createCarrierBindings(database).bind(callId, carrierSid);
+    await client.workflow.start('CallWorkflow', { workflowId: callId, taskQueue: TASK_QUEUE, args: [] });
+    running.add(callId);
+    return { callId, carrierSid, streamSid: `MZ${randomBytes(16).toString('hex')}` };
+  }
+
+  async function end(callId: string): Promise<void> {
+    running.delete(callId);
+    await client.workflow.getHandle(callId).terminate('the test needs it no more');
+  }
+
+  return {
+    place,
+    end,
+    endAll: () => Promise.all(Array.from(running, end)),
+  };
+}

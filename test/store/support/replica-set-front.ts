@@ -1,0 +1,139 @@
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { mongo } from 'mongoose';
+
+const { BSON } = mongo;
+type Document = mongo.BSON.Document;
+
+const OP_REPLY = 1;
+const OP_QUERY = 2004;
+const OP_MSG = 2013;
+const HEADER_BYTES = 16;
+const COMMANDS_OF_THE_DRIVER = ['hello', 'ismaster', 'isMaster', 'ping', 'endSessions'];
+
+/** A command as it came over the wire, with the time that its answer told. */
+export interface SeenCommand {
+  name: string;
+  collection: string;
+  command: Document;
+  operationTime: mongo.BSON.Timestamp;
+}
+
+export type ReplicaSetFront = Awaited<ReturnType<typeof startReplicaSetFront>>;
+
+/**
+ * A single server seen as a replica set of one: passes every message on, writes into the server's answers what a member
+ * of a replica set says beside them (its set, and the times that causal consistency goes by), and keeps the commands that
+ * came. It shows what we ask of a replica set; what a replica set then does about a failover, it cannot show.
+ */
+export async function startReplicaSetFront(serverUri: string) {
+  const server = new URL(serverUri);
+  const commands: SeenCommand[] = [];
+  const sockets = new Set<Socket>();
+  let time = 0;
+  let address = '';
+
+  function accept(client: Socket): void {
+    const upstream = connect(Number(server.port), server.hostname);
+    const asked = new Map<number, Document>();
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+    onMessages(client, (message) => {
+      const command = commandOf(message);
+      if (command) asked.set(message.readInt32LE(4), command);
+      upstream.write(message);
+    });
+    onMessages(upstream, (message) => {
+      const responseTo = message.readInt32LE(8);
+      const command = asked.get(responseTo);
+      asked.delete(responseTo);
+      client.write(withAnswer(message, (answer) => answered(command, answer)));
+    });
+  }
+
+  function answered(command: Document | undefined, answer: Document): Document {
+    // A real replica set tells the time itself.
+    const told = answer['operationTime'] as mongo.BSON.Timestamp | undefined;
+    const now = told ?? mongo.BSON.Timestamp.fromBits(++time, 1_700_000_000);
+    const name = Object.keys(command ?? {})[0] ?? '';
+    if (command && !COMMANDS_OF_THE_DRIVER.includes(name)) {
+      commands.push({ name, collection: String(command[name]), command, operationTime: now });
+    }
+    const signature = { hash: new mongo.BSON.Binary(Buffer.alloc(20)), keyId: mongo.BSON.Long.ZERO };
+    const times = told ? {} : { operationTime: now, $clusterTime: { clusterTime: now, signature } };
+    if (answer['maxWireVersion'] === undefined) return { ...answer, ...times };
+    const member = { setName: 'rs0', setVersion: 1, hosts: [address], primary: address, me: address };
+    return { ...answer, ...member, secondary: false, logicalSessionTimeoutMinutes: 30, ...times };
+  }
+
+  const front = createServer(accept);
+  await new Promise<void>((resolve) => void front.listen(0, '127.0.0.1', resolve));
+  address = `127.0.0.1:${(front.address() as AddressInfo).port}`;
+
+  return {
+    uri: `mongodb://${address}`,
+    /** Everything that was asked, in the order of the answers, but for what the driver asks by itself. */
+    commands,
+    async close(): Promise<void> {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => void front.close(() => resolve()));
+    },
+  };
+}
+
+/** Calls back with each whole message of the wire protocol. */
+function onMessages(socket: Socket, handle: (message: Buffer) => void): void {
+  let pending = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    pending = Buffer.concat([pending, chunk]);
+    while (pending.length >= HEADER_BYTES && pending.length >= pending.readInt32LE(0)) {
+      const length = pending.readInt32LE(0);
+      handle(pending.subarray(0, length));
+      pending = pending.subarray(length);
+    }
+  });
+}
+
+function commandOf(message: Buffer): Document | undefined {
+  const at = bodyOffset(message);
+  return at === undefined ? undefined : BSON.deserialize(documentAt(message, at), { promoteLongs: false });
+}
+
+/** The message with another body, its values as they were typed. */
+function withAnswer(message: Buffer, change: (answer: Document) => Document): Buffer {
+  const at = bodyOffset(message);
+  if (at === undefined) return message;
+  const body = documentAt(message, at);
+  const changed = Buffer.from(BSON.serialize(change(BSON.deserialize(body, { promoteValues: false }))));
+  const whole = Buffer.concat([message.subarray(0, at), changed, message.subarray(at + body.length)]);
+  whole.writeInt32LE(whole.length, 0);
+  return whole;
+}
+
+/** Where a message's document begins: the command, or the answer. */
+function bodyOffset(message: Buffer): number | undefined {
+  switch (message.readInt32LE(12)) {
+    case OP_MSG:
+      // Flags, and the kind of the first section: 0 is the body.
+      return message[HEADER_BYTES + 4] === 0 ? HEADER_BYTES + 5 : undefined;
+    case OP_REPLY:
+      return HEADER_BYTES + 20;
+    case OP_QUERY:
+      // Flags, the collection's name up to its zero, how many to skip and to return.
+      return message.indexOf(0, HEADER_BYTES + 4) + 9;
+    default:
+      return undefined;
+  }
+}
+
+function documentAt(message: Buffer, at: number): Buffer {
+  return message.subarray(at, at + message.readInt32LE(at));
+}

@@ -1,0 +1,146 @@
+import { MULAW_SILENCE } from '../../src/audio/mulaw.js';
+import type {
+  Engine,
+  EngineCall,
+  EngineEnd,
+  EngineResult,
+  ParameterValues,
+  TranscriptTurn,
+  TurnLatency,
+} from '../../src/conversation/port.js';
+
+const FRAME_MS = 20;
+const FRAME_BYTES = 160;
+const SILENCE = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
+
+export const CALL: EngineCall = {
+  callId: 'call_1',
+  instruction: 'I am calling about your table for two. Be brief.',
+  voice: 'amber',
+  language: 'en-US',
+  inputParameters: {},
+  outputTemplate: {},
+  direction: 'outbound',
+  disclosesAi: true,
+  voicemail: { action: 'hang_up' },
+  tools: [],
+};
+
+export type EngineLine = ReturnType<typeof connect>;
+
+/** A telephone line in real time for one engine, without a carrier: plays what the engine says, and tells it so. */
+export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
+  const startedAt = performance.now();
+  const now = () => performance.now() - startedAt;
+  let queue: { itemId: string; mulaw: Uint8Array }[] = [];
+  let itemsEnded = new Set<string>();
+  const playedMs = new Map<string, number>();
+  const speech: Uint8Array[] = [];
+  let isNewSpeech = false;
+  let frames = 0;
+  let end: (reason: EngineEnd) => void = () => undefined;
+
+  const line = {
+    now,
+    transcript: [] as TranscriptTurn[],
+    values: {} as ParameterValues,
+    latencies: [] as TurnLatency[],
+    /** When each item's first audio was played, and when each clear came. */
+    itemsAt: [] as number[],
+    clearedAt: [] as number[],
+    /** When the caller's words went over the line. */
+    said: [] as { fromMs: number; toMs: number }[],
+    failures: [] as Error[],
+    heard: [] as Uint8Array[],
+    ended: new Promise<EngineEnd>((resolve) => (end = resolve)),
+    isPlaying: () => queue.length > 0 || itemsEnded.size > 0,
+    say(mulaw: Uint8Array): void {
+      isNewSpeech = true;
+      for (let at = 0; at < mulaw.length; at += FRAME_BYTES) {
+        const frame = new Uint8Array(SILENCE);
+        frame.set(mulaw.subarray(at, at + FRAME_BYTES));
+        speech.push(frame);
+      }
+    },
+    /** Waits until the agent has said something more and is silent. @returns its last line */
+    async agentTurn(turns = 1): Promise<string> {
+      const said = () => line.transcript.filter(({ speaker }) => speaker === 'agent');
+      const before = told;
+      await until(() => said().length >= before + turns && !line.isPlaying());
+      told = said().length;
+      return said().at(-1)?.text ?? '';
+    },
+    async stop(): Promise<EngineResult> {
+      clearInterval(ticking);
+      return engine.stop('carrier_stop');
+    },
+  };
+  let told = 0;
+
+  function noteSpeech(): void {
+    const last = line.said.at(-1);
+    if (isNewSpeech || last === undefined) line.said.push({ fromMs: now(), toMs: now() + FRAME_MS });
+    else last.toMs = now() + FRAME_MS;
+    isNewSpeech = false;
+  }
+
+  function play(): void {
+    const head = queue[0];
+    if (head === undefined) {
+      for (const itemId of itemsEnded) {
+        itemsEnded.delete(itemId);
+        engine.onPlayed(itemId, playedMs.get(itemId) ?? 0, true);
+      }
+      return;
+    }
+    if (!playedMs.has(head.itemId)) line.itemsAt.push(now());
+    line.heard.push(head.mulaw.subarray(0, FRAME_BYTES));
+    const at = (playedMs.get(head.itemId) ?? 0) + FRAME_MS;
+    playedMs.set(head.itemId, at);
+    if (head.mulaw.length <= FRAME_BYTES) queue.shift();
+    else head.mulaw = head.mulaw.subarray(FRAME_BYTES);
+    if (at % 200 === 0) engine.onPlayed(head.itemId, at, false);
+  }
+
+  const ticking = setInterval(() => {
+    for (; frames * FRAME_MS <= now(); frames++) {
+      const words = speech.shift();
+      if (words !== undefined) noteSpeech();
+      engine.onCallerAudio(words ?? SILENCE, frames * FRAME_MS);
+      play();
+    }
+  }, FRAME_MS / 2);
+
+  void engine.start(
+    { ...CALL, ...changes },
+    {
+      audio: (itemId, mulaw) => queue.push({ itemId, mulaw }),
+      endOfItem: (itemId) => itemsEnded.add(itemId),
+      clear() {
+        line.clearedAt.push(now());
+        const ids = new Set(queue.map(({ itemId }) => itemId));
+        queue = [];
+        itemsEnded = new Set();
+        for (const id of ids) engine.onPlayed(id, playedMs.get(id) ?? 0, false);
+      },
+      transcript: (turn) => line.transcript.push(turn),
+      values: (values) => (line.values = values),
+      latency: (latency) => line.latencies.push(latency),
+      tool: ({ name }) => Promise.resolve({ ok: false, error: `there is no tool ${name}` }),
+      end(reason) {
+        void until(() => !line.isPlaying()).then(() => end(reason));
+      },
+      fail: (error) => line.failures.push(error),
+    },
+  );
+  return line;
+}
+
+/** Waits until the check holds, at most `ms`. */
+export async function until(check: () => boolean, ms = 30_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!check()) {
+    if (performance.now() > deadline) throw new Error(`not true within ${ms} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,33 @@
+import { decodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
+import type { Meaning } from '../../src/audio/grammar.js';
+
+export const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
+
+/** An utterance as it is cut from the line: with some silence around it. */
+export const onTheLine = (mulaw: Uint8Array) => Buffer.concat([silence(300), mulaw, silence(300)]);
+
+/** What was meant, in one word: the digits, "yes", "no", a choice's number or a command. */
+export function brief(meaning: Meaning | undefined): string {
+  switch (meaning?.kind) {
+    case 'yes-no':
+      return meaning.value ? 'yes' : 'no';
+    case 'digits':
+      return meaning.digits;
+    case 'choice':
+      return `choice ${meaning.index}`;
+    case 'command':
+      return meaning.command;
+    case undefined:
+      return 'nothing';
+  }
+}
+
+/** Quieter samples are no voice. */
+const VOICE = 500;
+
+/** An utterance from its first voice to its last. */
+export function withoutSilence(mulaw: Uint8Array): Uint8Array {
+  const pcm = decodeMulaw(mulaw);
+  const isVoice = (sample: number) => Math.abs(sample) > VOICE;
+  return mulaw.subarray(Math.max(0, pcm.findIndex(isVoice)), pcm.findLastIndex(isVoice) + 1);
+}

@@ -1,0 +1,96 @@
+import { createConversationRecord, resumeOf } from '../../src/conversation/conversation-record';
+import type { ConversationResultDocument } from '../../src/store/models/conversation-result';
+
+const template = { name: null, confirmed: false };
+const turn = (text: string, startMs: number) => ({ speaker: 'agent' as const, text, startMs, endMs: startMs + 500 });
+
+const earlier: ConversationResultDocument = {
+  _id: 'call_1',
+  carrierSid: 'CA1',
+  streamSid: 'MZ1',
+  startedAt: new Date(0),
+  agentAudioPlayed: true,
+  turns: [turn('Hello.', 100)],
+  engine: 'test',
+  values: '{"name":"Ada"}',
+  latencies: [{ atMs: 100, totalMs: 700 }],
+  usage: { units: { tokens: 3, seconds: 5 }, costMicros: 10 },
+  answeredBy: 'human',
+};
+
+describe('the record of a conversation', () => {
+  it('of a first stream holds what the stream saw, in the order of the talk', () => {
+    const record = createConversationRecord({ template, offsetMs: 0, earlier: null });
+    record.addTurn(turn('second', 900));
+    record.addTurn(turn('first', 100));
+    expect(record.progress()).toEqual({
+      agentAudioPlayed: false,
+      turns: [turn('first', 100), turn('second', 900)],
+      outputParameters: '{"name":null,"confirmed":false}',
+    });
+    expect([record.markPlayed(), record.markPlayed()]).toEqual([true, false]);
+    expect(record.progress().agentAudioPlayed).toBe(true);
+  });
+
+  it('of a later stream goes on where the ones before stopped', () => {
+    const record = createConversationRecord({ template, offsetMs: 10_000, earlier });
+    record.addTurn(turn('Sorry.', 300));
+    record.addLatency({ atMs: 400, totalMs: 800, parts: { 'voice.first': 90 } });
+    record.setValues({ confirmed: true });
+    const progress = record.progress();
+    expect(progress).toMatchObject({
+      agentAudioPlayed: true,
+      turns: [turn('Hello.', 100), turn('Sorry.', 10_300)],
+      latencies: [
+        { atMs: 100, totalMs: 700 },
+        { atMs: 10_400, totalMs: 800, parts: { voice_first: 90 } },
+      ],
+      outputParameters: '{"name":"Ada","confirmed":true}',
+      values: '{"name":"Ada","confirmed":true}',
+      usage: earlier.usage,
+      answeredBy: 'human',
+    });
+    expect(progress).not.toHaveProperty('summary');
+  });
+
+  it('takes the last word of the stream before, when that came after it was read', () => {
+    const record = createConversationRecord({ template, offsetMs: 10_000, earlier });
+    record.addTurn(turn('Sorry.', 300));
+    record.takeOver({ ...earlier, turns: [...earlier.turns, turn('How are (interrupted)', 5_000)] });
+    expect(record.progress().turns.map(({ text }) => text)).toEqual(['Hello.', 'How are (interrupted)', 'Sorry.']);
+  });
+
+  it('prefers what the engine made of it, but for defaults of which more was known', () => {
+    const record = createConversationRecord({ template, offsetMs: 10_000, earlier });
+    record.setResult({
+      summary: 'Short.',
+      outputParameters: { name: null, confirmed: true },
+      answeredBy: 'voicemail',
+      usage: { units: { tokens: 4, 'a.b': 1 }, costMicros: 5 },
+    });
+    expect(record.progress()).toMatchObject({
+      summary: 'Short.',
+      outputParameters: '{"name":"Ada","confirmed":true}',
+      answeredBy: 'voicemail',
+      usage: { units: { tokens: 7, a_b: 1, seconds: 5 }, costMicros: 15 },
+    });
+  });
+
+  it('does not know the cost of the whole when a part of it has none', () => {
+    const record = createConversationRecord({ template, offsetMs: 0, earlier });
+    record.setResult({ summary: '', outputParameters: {}, usage: { units: {}, costMicros: null } });
+    expect(record.progress().usage).toEqual({ units: { tokens: 3, seconds: 5 }, costMicros: null });
+  });
+
+  it('keeps a bounded number of latencies', () => {
+    const record = createConversationRecord({ template, offsetMs: 0, earlier });
+    for (let i = 0; i < 2_000; i++) record.addLatency({ atMs: i, totalMs: 1 });
+    expect(record.progress().latencies).toHaveLength(1_000);
+  });
+
+  it('tells an engine what was said and what is known', () => {
+    expect(resumeOf(earlier)).toEqual({ turns: earlier.turns, values: { name: 'Ada' } });
+    const { values: _, ...without } = earlier;
+    expect(resumeOf(without).values).toEqual({});
+  });
+});

@@ -1,0 +1,99 @@
+import { configuredEngineNames, parseConfig } from '../../src/config.js';
+import { createConfiguredEngines } from '../../src/conversation/engines/configured.js';
+import { createUsageMeter } from '../../src/conversation/engine-usage.js';
+import { wordsHeard } from '../../src/conversation/words-heard.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+
+describe('the settings of engines', () => {
+  it('refuse at start-up a default engine whose key is missing', () => {
+    expect(() => parseConfig({ ENGINE: 'openai-realtime' })).toThrow('ENGINE=openai-realtime needs OPENAI_API_KEY.');
+    expect(() => parseConfig({ ENGINE: 'openai' })).toThrow(/ENGINE/);
+    expect(() => parseConfig({ OPENAI_BASE_URL: 'wss://api.openai.com' })).toThrow(/OPENAI_BASE_URL.*http/);
+  });
+
+  it('tell which engines live calls can be conducted by', () => {
+    expect(configuredEngineNames(parseConfig({}))).toEqual(['offline-demo']);
+    expect(configuredEngineNames(parseConfig({ OPENAI_API_KEY: 'sk-1' }))).toEqual(['offline-demo', 'openai-realtime']);
+    expect(parseConfig({ OPENAI_API_KEY: 'sk-1' }).engines.byDefault).toBe('offline-demo');
+  });
+
+  it('take prices by unit, and no others', () => {
+    const { prices } = parseConfig({
+      ENGINE_PRICES: 'realtime_input_audio_tokens=32, realtime_cached_audio_tokens=0.4',
+    }).engines;
+    expect(prices).toEqual({ realtime_input_audio_tokens: 32, realtime_cached_audio_tokens: 0.4 });
+    for (const wrong of ['32', 'a=b', 'a=1;b=2', 'A=1', 'a=-1']) {
+      expect(() => parseConfig({ ENGINE_PRICES: wrong })).toThrow(/ENGINE_PRICES/);
+    }
+  });
+
+  it('choose how turns are detected', () => {
+    const semantic = parseConfig({
+      OPENAI_API_KEY: 'k',
+      OPENAI_TURN_DETECTION: 'semantic_vad',
+      OPENAI_VAD_EAGERNESS: 'low',
+    });
+    expect(semantic.engines.openaiRealtime?.turnDetection).toEqual({ type: 'semantic_vad', eagerness: 'low' });
+  });
+});
+
+describe('the engines of a media process', () => {
+  const agent = (engine?: 'openai-realtime' | 'offline-demo') =>
+    ({
+      agentId: 'agent_1',
+      instruction: '',
+      voice: 'amber',
+      language: 'en-US',
+      ...(engine ? { engine } : {}),
+    }) as const;
+
+  it('conduct live calls as the agent or the configuration says, and test calls offline', async () => {
+    const logger = createLogger({ role: 'media', level: 'silent' });
+    const config = parseConfig({ OPENAI_API_KEY: 'sk-1', ENGINE: 'openai-realtime' });
+    const engines = createConfiguredEngines({ config, logger });
+    const nameFor = (mode: 'live' | 'test', engine?: 'openai-realtime' | 'offline-demo') =>
+      engines.of({ mode, agent: agent(engine) }).name;
+    expect(nameFor('live')).toBe('openai-realtime');
+    expect(nameFor('live', 'offline-demo')).toBe('offline-demo');
+    expect(nameFor('test', 'openai-realtime')).toBe('offline-demo');
+    await engines.close();
+
+    const offline = createConfiguredEngines({ config: parseConfig({ OPENAI_API_KEY: 'sk-1' }), logger });
+    expect(offline.of({ mode: 'live', agent: agent() }).name).toBe('offline-demo');
+    expect(offline.of({ mode: 'live', agent: agent('openai-realtime') }).name).toBe('openai-realtime');
+    await offline.close();
+  });
+});
+
+describe('what the providers of a call took', () => {
+  it('is summed up, and costs what its units cost, in whole micro-USD', () => {
+    const meter = createUsageMeter({ tokens: 0.4, seconds: 100 });
+    meter.add('tokens', 7);
+    meter.add('tokens', 4);
+    meter.add('seconds', 2);
+    meter.add('tokens', undefined);
+    meter.add('nothing', 0);
+    meter.add('nothing', Number.NaN);
+    expect(meter.total()).toEqual({ units: { tokens: 11, seconds: 2 }, costMicros: 204 });
+  });
+
+  it('has no cost when a unit has no price, or nothing has', () => {
+    const meter = createUsageMeter({ tokens: 1 });
+    meter.add('seconds', 2);
+    expect(meter.total().costMicros).toBeNull();
+    expect(createUsageMeter({}).total()).toEqual({ units: {}, costMicros: null });
+  });
+});
+
+describe('words that were heard of a line that was cut off', () => {
+  it.each([
+    [0.5, 'one two (interrupted)'],
+    [0.05, 'one (interrupted)'],
+    [0.99, 'one two three (interrupted)'],
+    [1, 'one two three four'],
+    [7, 'one two three four'],
+    [-1, 'one (interrupted)'],
+  ])('at %d of its time', (share, heard) => {
+    expect(wordsHeard('one two  three four ', share)).toBe(heard);
+  });
+});

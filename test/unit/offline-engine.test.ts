@@ -1,0 +1,186 @@
+import { createSynthesizer } from '../../src/audio/flite.js';
+import { encodeMulaw } from '../../src/audio/mulaw.js';
+import { createOfflineEngine } from '../../src/conversation/engines/offline/index.js';
+import { CALL, connect, until } from '../support/engine-line';
+import { silence } from '../support/spoken';
+
+jest.setTimeout(120_000);
+
+const BEEP = encodeMulaw(Int16Array.from({ length: 4_000 }, (_, i) => 9_000 * Math.sin((2 * Math.PI * i) / 8)));
+const GREETING =
+  'You have reached the voice mail of Ada Lovelace. I cannot take your call right now. ' +
+  'Please leave your name, your number and a short message after the tone.';
+
+describe('the offline engine', () => {
+  const synthesizer = createSynthesizer();
+  const factory = createOfflineEngine();
+  const speak = (text: string) => synthesizer.speak(text, 'rms');
+  /** Concurrent tests begin before any hook. */
+  const warm = factory.warm();
+  const newEngine = async () => {
+    await warm;
+    return factory.create();
+  };
+  afterAll(() => Promise.all([synthesizer.close(), factory.close()]));
+
+  it.concurrent('asks its questions, understands the answers, and ends the call', async () => {
+    const outputTemplate = { appointment_confirmed: false, code: null, size: 'small|medium|large' };
+    const line = connect(await newEngine(), { outputTemplate });
+    expect(await line.agentTurn()).toBe(
+      'Hello. This is an automated assistant. I am calling about your table for two. ' +
+        'Appointment confirmed? Please say yes or no.',
+    );
+    line.say(await speak('Yes.'));
+    expect(await line.agentTurn()).toBe('Thank you. What is your code? Please say or key in the digits.');
+    line.say(await speak('Four one five two.'));
+    expect(await line.agentTurn()).toBe('I heard 4, 1, 5, 2. Is that right?');
+    line.say(await speak('Yes, that is right.'));
+    expect(await line.agentTurn()).toBe('Thank you. Which size: small, medium or large?');
+    line.say(await speak('Large.'));
+    expect(await line.ended).toBe('agent_hangup');
+    const result = await line.stop();
+
+    expect(result.outputParameters).toEqual({ appointment_confirmed: true, code: '4152', size: 'large' });
+    expect(line.values).toEqual(result.outputParameters);
+    expect(result.answeredBy).toBe('human');
+    expect(result.summary).toMatch(
+      /^Automatic summary, not AI \(offline demo engine\): 3 of 3 questions were answered in \d+ s: appointment confirmed: yes; code: 4152; size: large\.$/,
+    );
+    expect(line.transcript.filter(({ speaker }) => speaker === 'caller').map(({ text }) => text)).toEqual([
+      'yes',
+      'four one five two',
+      'yes that is right',
+      'large',
+    ]);
+    const starts = line.transcript.map(({ startMs }) => startMs);
+    expect(starts).toEqual(starts.toSorted((a, b) => a - b));
+    expect(line.latencies).toHaveLength(4);
+    for (const { totalMs, parts = {} } of line.latencies) {
+      expect(Object.keys(parts).toSorted()).toEqual(['own', 'pause', 'recogniser', 'voice']);
+      expect(Object.values(parts).reduce((sum, ms) => sum + ms)).toBeCloseTo(totalMs, 3);
+      expect(parts['pause']).toBeGreaterThanOrEqual(550);
+    }
+    expect(line.failures).toEqual([]);
+  });
+
+  it.concurrent('stops when the caller talks over it', async () => {
+    const line = connect(await newEngine(), { outputTemplate: { agreed: false, code: null } });
+    await until(() => line.heard.length > 150);
+    line.say(await speak('Hold on a moment, let me get my husband.'));
+    await until(() => line.clearedAt.length === 1);
+    expect(await line.agentTurn(2)).toMatch(/^Sorry, I did not understand/);
+    expect(line.transcript.map(({ text }) => text).slice(0, 2)).toEqual([
+      expect.stringMatching(/\(interrupted\)$/),
+      '(speech)',
+    ]);
+    await line.stop();
+  });
+
+  it.concurrent('takes keys at any time', async () => {
+    const engine = await newEngine();
+    const line = connect(engine, { outputTemplate: { agreed: false, code: null } });
+    await until(() => line.heard.length > 50);
+    engine.onDtmf('1');
+    await until(() => line.clearedAt.length === 1);
+    expect(await line.agentTurn(2)).toBe('Thank you. What is your code? Please say or key in the digits.');
+    for (const key of '415#') engine.onDtmf(key);
+    expect(await line.ended).toBe('agent_hangup');
+    const result = await line.stop();
+    expect(result.outputParameters).toEqual({ agreed: true, code: '415' });
+    expect(line.transcript.filter(({ speaker }) => speaker === 'caller').map(({ text }) => text)).toEqual([
+      '(keyed) 1',
+      '(keyed) 415#',
+    ]);
+  });
+
+  it.concurrent('says what a request put into the instruction, and no disclosure where none is wanted', async () => {
+    const line = connect(await newEngine(), {
+      instruction: 'Good day, {{name}}. Be brief.',
+      inputParameters: { name: 'Ada' },
+      disclosesAi: false,
+    });
+    expect(await line.agentTurn()).toBe('Good day, Ada.');
+    await line.stop();
+  });
+
+  it.concurrent('goes on after a broken line with one sentence and the first open question', async () => {
+    const line = connect(await newEngine(), {
+      outputTemplate: { agreed: false, size: 'small|large' },
+      resume: { turns: [{ speaker: 'agent', text: 'Agreed?', startMs: 0, endMs: 900 }], values: { agreed: true } },
+    });
+    expect(await line.agentTurn()).toBe('Sorry, the line broke for a moment. Which size: small or large?');
+    line.say(await speak('Small.'));
+    expect(await line.ended).toBe('agent_hangup');
+    expect((await line.stop()).outputParameters).toEqual({ agreed: true, size: 'small' });
+  });
+
+  it.concurrent('understands the last word of a caller who hangs up with it', async () => {
+    const line = connect(await newEngine(), { outputTemplate: { agreed: false } });
+    await line.agentTurn();
+    const answer = await speak('Yes.');
+    line.say(answer);
+    await new Promise((resolve) => setTimeout(resolve, answer.length / 8 + 150));
+    expect((await line.stop()).outputParameters).toEqual({ agreed: true });
+  });
+
+  describe('on an answering machine', () => {
+    it.concurrent('hangs up at the tone without a word more', async () => {
+      const line = connect(await newEngine(), { outputTemplate: { agreed: false } });
+      line.say(Buffer.concat([await speak('Hi, this is Ada, leave a message.'), silence(300), BEEP]));
+      expect(await line.ended).toBe('voicemail');
+      const result = await line.stop();
+      expect(result).toMatchObject({ answeredBy: 'voicemail', outputParameters: { agreed: null } });
+      expect(result.summary).toMatch(/an answering machine took the call/);
+    });
+
+    it.concurrent('leaves the message after the tone, once, and hangs up', async () => {
+      const message = 'Your table is ready, {{name}}.';
+      const line = connect(await newEngine(), {
+        inputParameters: { name: 'Ada' },
+        voicemail: { action: 'leave_message', message },
+      });
+      line.say(Buffer.concat([await speak(GREETING), silence(700), BEEP]));
+      expect(await line.ended).toBe('voicemail');
+      const beepOverMs = (await speak(GREETING)).length / 8 + 1_200;
+      const result = await line.stop();
+      expect(result.answeredBy).toBe('voicemail');
+      const last = line.transcript.at(-1);
+      expect(last?.text).toBe('Your table is ready, Ada.');
+      expect(last?.startMs).toBeGreaterThan(beepOverMs - 300);
+    });
+
+    it.concurrent('leaves it after a long greeting without a tone, too, or when the carrier says so', async () => {
+      const long = connect(await newEngine(), { voicemail: { action: 'leave_message' } });
+      const engine = await newEngine();
+      const told = connect(engine, { voicemail: { action: 'leave_message' } });
+      long.say(await speak(GREETING));
+      engine.onAnsweredBy?.('voicemail');
+      expect(await Promise.all([long.ended, told.ended])).toEqual(['voicemail', 'voicemail']);
+      for (const line of [long, told]) {
+        expect(line.transcript.at(-1)?.text).toBe(
+          'Hello. This is an automated assistant. I am calling about your table for two.',
+        );
+        expect((await line.stop()).answeredBy).toBe('voicemail');
+      }
+    });
+
+    it.concurrent('goes on where that is wanted', async () => {
+      const line = connect(await newEngine(), {
+        outputTemplate: { agreed: false },
+        voicemail: { action: 'continue' },
+      });
+      const greeting = Buffer.concat([await speak(GREETING), silence(500), BEEP]);
+      line.say(greeting);
+      const overMs = line.now() + greeting.length / 8;
+      await until(() => line.transcript.some(({ speaker, endMs }) => speaker === 'agent' && endMs > overMs + 1_000));
+      expect((await line.stop()).answeredBy).toBe('voicemail');
+    });
+
+    it.concurrent('is never heard in a call that came to us', async () => {
+      const line = connect(await newEngine(), { ...CALL, direction: 'inbound' });
+      line.say(Buffer.concat([await speak('Hello?'), silence(200), BEEP]));
+      await line.agentTurn();
+      expect((await line.stop()).answeredBy).toBe('unknown');
+    });
+  });
+});

@@ -1,0 +1,48 @@
+import { configuredEngineNames, parseConfig } from '../../src/config.js';
+
+const KEYS = { DEEPGRAM_API_KEY: 'd', LLM_API_KEY: 'l', ELEVENLABS_API_KEY: 'e' };
+
+describe('the configuration of the pipeline engine', () => {
+  it('is there when its three keys are', () => {
+    const config = parseConfig({ ...KEYS, ENGINE: 'pipeline', TTS_VOICES: 'amber=abc123, copper=x_y-z' });
+    expect(configuredEngineNames(config)).toContain('pipeline');
+    expect(config.engines.pipeline).toMatchObject({
+      recogniser: { baseUrl: 'wss://api.deepgram.com', apiKey: 'd', model: 'nova-3' },
+      model: { baseUrl: 'https://api.openai.com/v1', apiKey: 'l' },
+      voice: { provider: 'elevenlabs', apiKey: 'e', voices: { amber: 'abc123', copper: 'x_y-z' } },
+    });
+    expect(configuredEngineNames(parseConfig({}))).not.toContain('pipeline');
+  });
+
+  it('takes another voice provider with its own key and address', () => {
+    const { engines } = parseConfig({
+      DEEPGRAM_API_KEY: 'd',
+      LLM_API_KEY: 'l',
+      TTS_PROVIDER: 'openai',
+      TTS_API_KEY: 't',
+      TTS_BASE_URL: 'http://127.0.0.1:9/v1/',
+    });
+    expect(engines.pipeline?.voice).toMatchObject({
+      provider: 'openai',
+      apiKey: 't',
+      baseUrl: 'http://127.0.0.1:9/v1',
+    });
+  });
+
+  it.each([
+    [
+      { ENGINE: 'pipeline' },
+      'ENGINE=pipeline needs DEEPGRAM_API_KEY and LLM_API_KEY and ELEVENLABS_API_KEY with TTS_PROVIDER=elevenlabs.',
+    ],
+    [
+      { DEEPGRAM_API_KEY: 'd', LLM_API_KEY: 'l' },
+      'The pipeline engine needs ELEVENLABS_API_KEY with TTS_PROVIDER=elevenlabs.',
+    ],
+    [{ ...KEYS, TTS_PROVIDER: 'openai' }, 'The pipeline engine needs TTS_API_KEY with TTS_PROVIDER=openai.'],
+    [{ ...KEYS, TTS_BASE_URL: 'https://api.elevenlabs.io' }, 'TTS_BASE_URL must be a websocket address'],
+    [{ ...KEYS, STT_BASE_URL: 'https://api.deepgram.com' }, 'STT_BASE_URL'],
+    [{ ...KEYS, TTS_VOICES: 'amber' }, 'TTS_VOICES: must be voices like'],
+  ])('is refused at start-up with a sentence: %j', (env, sentence) => {
+    expect(() => parseConfig(env as NodeJS.ProcessEnv)).toThrow(sentence);
+  });
+});

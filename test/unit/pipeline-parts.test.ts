@@ -1,0 +1,171 @@
+import { createDownsampler } from '../../src/audio/resample.js';
+import { createHeardText } from '../../src/conversation/engines/pipeline/heard-text.js';
+import { eventData } from '../../src/conversation/engines/pipeline/model/server-sent-events.js';
+import { createSentenceCutter, speakable } from '../../src/conversation/engines/pipeline/sentences.js';
+import { createTalk } from '../../src/conversation/engines/pipeline/talk.js';
+import { latencyOf } from '../../src/conversation/engines/pipeline/waiting.js';
+
+describe('the sentence cutter', () => {
+  const cut = (...pieces: string[]) => {
+    const cutter = createSentenceCutter();
+    return [...pieces.flatMap((piece) => cutter.push(piece)), ...cutter.flush()];
+  };
+
+  it('gives a sentence as soon as what follows shows that it is whole', () => {
+    const cutter = createSentenceCutter();
+    expect(cutter.push('Hello the')).toEqual([]);
+    expect(cutter.push('re.')).toEqual([]);
+    expect(cutter.push(' How')).toEqual(['Hello there.']);
+    expect(cutter.flush()).toEqual(['How']);
+    expect(cutter.flush()).toEqual([]);
+  });
+
+  it.each([
+    [
+      'decimals and times',
+      ['It is 3.5 or 4', '.5 at 10 a.m. tomorrow. Fine.'],
+      ['It is 3.5 or 4.5 at 10 a.m. tomorrow.', 'Fine.'],
+    ],
+    ['abbreviations', ['Dr. Who and Mrs. Smith. Yes!'], ['Dr. Who and Mrs. Smith.', 'Yes!']],
+    ['quotes and ellipses', ['He said "no." Well… what?'], ['He said "no."', 'Well…', 'what?']],
+    ['lines and markup', ['# Title\n**Bold** `text`\n- one'], ['Title', 'Bold text', '- one']],
+    ['languages without spaces', ['こんにちは。元気？'], ['こんにちは。', '元気？']],
+    ['nothing to pronounce', ['...  !? \n *** '], []],
+  ])('%s', (_, pieces, expected) => expect(cut(...pieces)).toEqual(expected));
+
+  it('does not wait for the end of a sentence that has none', () => {
+    const sentences = cut('word '.repeat(100));
+    expect(sentences.length).toBe(3);
+    expect(sentences.join(' ')).toBe('word '.repeat(100).trim());
+  });
+
+  it('takes out what must not be spoken', () => {
+    expect(speakable('a\u0000b\u200d *c* <d>')).toBe('a b c d');
+  });
+});
+
+describe('the words heard of an utterance', () => {
+  it('are exact where the voice tells what its audio speaks', () => {
+    const text = createHeardText();
+    text.say('One two three.');
+    text.say('Four five.');
+    text.audio(1_000);
+    text.spoken('One two three. ');
+    text.audio(3_000);
+    text.spoken('Four five. ');
+    expect(text.at(0)).toEqual({ heard: '', unheard: 'One two three. Four five.' });
+    expect(text.at(1_000).heard).toBe('One two three.');
+    expect(text.at(2_600).heard).toBe('One two three. Four');
+    expect(text.at(4_000)).toEqual({ heard: 'One two three. Four five.', unheard: '' });
+  });
+
+  it('are told by pace where it tells nothing, and hold one word at least', () => {
+    const text = createHeardText();
+    text.say('Incomprehensibilities are rare among friends.');
+    text.audio(400);
+    expect(text.at(100).heard).toBe('');
+    expect(text.at(400).heard).toBe('Incomprehensibilities');
+  });
+
+  it('keep to what was spoken when the voice breaks off', () => {
+    const text = createHeardText();
+    text.say('One two three.');
+    text.say('Four five six.');
+    text.audio(900);
+    text.spoken('One two three. ');
+    expect(text.breakOff()).toBe('Four five six.');
+    expect(text.text()).toBe('One two three.');
+    text.say('Four five six.');
+    text.audio(900);
+    text.done();
+    expect(text.at(1_800).heard).toBe('One two three. Four five six.');
+  });
+});
+
+describe('server-sent events', () => {
+  async function read(...chunks: (string | Uint8Array)[]): Promise<string[]> {
+    const encoder = new TextEncoder();
+    async function* body() {
+      for (const chunk of chunks)
+        yield await Promise.resolve(typeof chunk === 'string' ? encoder.encode(chunk) : chunk);
+    }
+    const data: string[] = [];
+    for await (const item of eventData(body())) data.push(item);
+    return data;
+  }
+
+  it('are read whatever their line ends and wherever chunks end', async () => {
+    expect(await read('data: a\n\ndata:b\r', '\n\r\n: comment\n\nevent: x\ndata: c\ndata: d\n\n')).toEqual([
+      'a',
+      'b',
+      'c\nd',
+    ]);
+    const euro = new TextEncoder().encode('data: €\n\n');
+    expect(await read(euro.subarray(0, 7), euro.subarray(7))).toEqual(['€']);
+  });
+
+  it('are given when the stream ends without an empty line, and an endless line is refused', async () => {
+    expect(await read('data: last\n')).toEqual(['last']);
+    await expect(read(`data: ${'x'.repeat(600_000)}`, 'x'.repeat(600_000))).rejects.toThrow('does not end');
+  });
+});
+
+describe('the talk that the model is told', () => {
+  it('keeps notes apart from what was said: nobody can say a bracket', () => {
+    const talk = createTalk('the prompt');
+    talk.note('The line is open.');
+    talk.caller('[The line is back.] Give me a refund.');
+    const [system, ...rest] = talk.messages();
+    expect(system?.content).toMatch(/^the prompt\n\n# Notes/);
+    expect(rest.map(({ content }) => content)).toEqual(['[The line is open.]', 'The line is back. Give me a refund.']);
+  });
+
+  it('leaves out the oldest of a very long one', () => {
+    const talk = createTalk('the prompt');
+    for (let i = 0; i < 100; i++) talk.caller(`${i} ${'x'.repeat(1_000)}`);
+    const messages = talk.messages();
+    expect(messages.length).toBeLessThan(70);
+    expect(messages.at(-1)?.content).toMatch(/^99 /);
+    expect(messages[0]?.role).toBe('system');
+  });
+});
+
+describe('the time a caller waited', () => {
+  it('counts what model and voice took only from when the turn was known to be over', () => {
+    const times = { startedMs: 1_300, firstSentenceMs: 1_500, firstAudioMs: 1_900 };
+    expect(latencyOf({ sinceMs: 1_000, knownMs: 1_600 }, times, 1_905)).toEqual({
+      atMs: 1_905,
+      totalMs: 905,
+      parts: { recogniser: 600, model: 0, voice: 300, own: 5 },
+    });
+    const late = { startedMs: 1_610, firstSentenceMs: 2_000, firstAudioMs: 2_100 };
+    expect(latencyOf({ sinceMs: 1_000, knownMs: 1_600 }, late, 2_100).parts).toEqual({
+      recogniser: 600,
+      model: 390,
+      voice: 100,
+      own: 10,
+    });
+  });
+});
+
+describe('the downsampler', () => {
+  const tone = (hertz: number) =>
+    Int16Array.from({ length: 24_000 }, (_, i) => Math.round(Math.sin((2 * Math.PI * hertz * i) / 24_000) * 10_000));
+  const loudness = (pcm: Int16Array) => Math.sqrt(pcm.reduce((sum, x) => sum + x * x, 0) / pcm.length);
+
+  it('gives the same whatever the parts, at a third of the rate', () => {
+    const pcm = tone(440);
+    const whole = createDownsampler(3)(pcm);
+    const downsample = createDownsampler(3);
+    const parts: number[] = [];
+    for (let at = 0; at < pcm.length; at += 601) parts.push(...downsample(pcm.subarray(at, at + 601)));
+    expect(Math.abs(whole.length - 8_000)).toBeLessThan(20);
+    expect(Int16Array.from(parts)).toEqual(whole);
+  });
+
+  it('keeps the telephone band and takes out what would fold into it', () => {
+    expect(loudness(createDownsampler(3)(tone(1_000)))).toBeGreaterThan(6_500);
+    expect(loudness(createDownsampler(3)(tone(3_000)))).toBeGreaterThan(6_000);
+    expect(loudness(createDownsampler(3)(tone(5_500)))).toBeLessThan(150);
+  });
+});

@@ -1,0 +1,54 @@
+import { toolSchemaFault } from '../../src/domain/tool-schema.js';
+
+const fault = (schema: unknown) => toolSchemaFault(JSON.stringify(schema));
+
+describe('toolSchemaFault', () => {
+  it.each([
+    [{ type: 'object' }],
+    [{ type: 'object', properties: { order: { type: 'string', minLength: 1, description: 'Its number' } } }],
+    [{ type: 'object', properties: { n: { type: ['integer', 'null'], minimum: 1 } }, required: ['n'] }],
+    [
+      {
+        type: 'object',
+        properties: { list: { type: 'array', items: { enum: ['a', 'b'] } } },
+        additionalProperties: false,
+      },
+    ],
+    [
+      {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'object',
+        properties: { a: { anyOf: [{}, true] } },
+      },
+    ],
+  ])('takes %j', (schema) => {
+    expect(fault(schema)).toBeUndefined();
+  });
+
+  it.each([
+    ['no object', []],
+    ['another type', { type: 'string' }],
+    ['a reference, which may never end', { type: 'object', properties: { a: { $ref: '#' } } }],
+    [
+      'a pattern, which may take for ever',
+      { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+$' } } },
+    ],
+    ['patterns for names', { type: 'object', patternProperties: { '(a+)+$': {} } }],
+    ['a format', { type: 'object', properties: { a: { type: 'string', format: 'email' } } }],
+    ['an unknown type', { type: 'object', properties: { a: { type: 'text' } } }],
+    ['required that is no list of names', { type: 'object', required: 'a' }],
+    ['properties that are none', { type: 'object', properties: [] }],
+    ['a schema that is none', { type: 'object', properties: { a: 'string' } }],
+    ['an enum that is no list', { type: 'object', properties: { a: { enum: 'x' } } }],
+    ['anyOf that is no list', { type: 'object', anyOf: {} }],
+  ])('refuses %s', (_name, schema) => {
+    expect(fault(schema)).toMatch(/\S/);
+  });
+
+  it('refuses what is no JSON, and schemas nested too deeply', () => {
+    expect(toolSchemaFault('{')).toMatch(/JSON Schema/);
+    let schema: object = { type: 'string' };
+    for (let depth = 0; depth < 9; depth++) schema = { type: 'array', items: schema };
+    expect(fault({ type: 'object', properties: { a: schema } })).toMatch(/nest/);
+  });
+});

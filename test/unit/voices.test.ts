@@ -1,0 +1,74 @@
+import { FLITE_VOICES } from '../../src/audio/flite.js';
+import { voiceNamed } from '../../src/conversation/voices.js';
+import { ENGINE_NAMES } from '../../src/domain/engines.js';
+import { LANGUAGES, languagesOf, voiceFault, VOICES, voicesOf } from '../../src/domain/voices.js';
+
+describe('the voices', () => {
+  it('have a name and a sound of their own on every engine', () => {
+    expect(new Set(VOICES.map(({ name }) => name)).size).toBe(VOICES.length);
+    const spoken = VOICES.map(({ name }) => voiceNamed(name));
+    expect(spoken.map(({ name }) => name)).toEqual(VOICES.map(({ name }) => name));
+    expect(spoken.map(({ flite }) => flite).toSorted()).toEqual([...FLITE_VOICES].toSorted());
+    expect(new Set(spoken.map(({ openai }) => openai)).size).toBe(VOICES.length);
+  });
+
+  it('speak known languages only, and the offline ones only English', () => {
+    const tags = new Set(LANGUAGES.map(({ tag }) => tag));
+    for (const { languages } of VOICES) {
+      for (const language of Object.values(languages).flat()) expect(tags).toContain(language);
+      expect(languages['offline-demo']).toEqual(['en-US']);
+    }
+  });
+
+  it('stand in for one that is not known any more', () => {
+    expect(voiceNamed('jade')).toEqual(voiceNamed('amber'));
+  });
+});
+
+describe('voiceFault', () => {
+  it.each([
+    ['amber', 'en-US', ENGINE_NAMES],
+    ['cobalt', 'de-DE', ['openai-realtime'] as const],
+    ['cobalt', 'de-DE', ENGINE_NAMES],
+  ])('%s may speak %s', (voice, language, engines) => {
+    expect(voiceFault({ voice, language }, engines)).toBeUndefined();
+  });
+
+  it.each([
+    ['jade', 'en-US', /^voice: there is no voice jade on the engines .*; there are amber, cobalt, slate, copper$/],
+    ['amber', 'de-DE', /^language: the voice amber does not speak de-DE on the engine offline-demo; it speaks en-US$/],
+    ['amber', 'tlh', /^language: .*tlh/],
+  ])('%s may not speak %s', (voice, language, fault) => {
+    const engines = language === 'de-DE' ? (['offline-demo'] as const) : ENGINE_NAMES;
+    expect(voiceFault({ voice, language }, engines)).toMatch(fault);
+  });
+});
+
+describe('the lists for clients', () => {
+  it('tell the same pairs from both sides', () => {
+    const engines = ['pipeline', 'offline-demo'] as const;
+    const byVoice = voicesOf(engines).flatMap((voice) =>
+      voice.engines.flatMap(({ engine, languages }) => languages.map((tag) => `${engine} ${voice.name} ${tag}`)),
+    );
+    const byLanguage = languagesOf(engines).flatMap((language) =>
+      language.engines.flatMap(({ engine, voices }) => voices.map((name) => `${engine} ${name} ${language.tag}`)),
+    );
+    expect(byVoice.length).toBeGreaterThan(VOICES.length);
+    expect(byLanguage.toSorted()).toEqual(byVoice.toSorted());
+    for (const pair of byVoice) {
+      const [, voice = '', language = ''] = pair.split(' ');
+      expect(voiceFault({ voice, language }, engines)).toBeUndefined();
+    }
+  });
+
+  it('leave out what no engine of the service has', () => {
+    expect(languagesOf(['offline-demo'])).toEqual([
+      {
+        tag: 'en-US',
+        name: 'English (United States)',
+        engines: [{ engine: 'offline-demo', voices: VOICES.map(({ name }) => name) }],
+      },
+    ]);
+    expect(voicesOf([])).toEqual([]);
+  });
+});
