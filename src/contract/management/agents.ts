@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { ENGINE_NAMES } from '../../domain/engines.js';
 import { E164_PATTERN } from '../../domain/phone-number.js';
+import { VOICEMAIL_ACTIONS } from '../../domain/voicemail.js';
 import { jsonObjectText, MAX_LENGTHS, text, webhookUrl } from '../fields.js';
 import { paging } from '../statements.js';
 import { label, listOf, timestamp } from './list.js';
@@ -8,6 +10,20 @@ const wholeNumber = (field: string, min: number, max: number) => {
   const fault = `${field} must be a whole number from ${min} to ${max}.`;
   return z.int(fault).min(min, fault).max(max, fault);
 };
+
+const tool = z
+  .strictObject({
+    name: z
+      .string('tools: each needs a name.')
+      .meta({ description: 'Small letters, digits, _.', examples: ['find_slot'] }),
+    description: z.string('tools: each needs a description.').meta({ description: 'When to use it, for the model.' }),
+    method: z.enum(['GET', 'POST'], 'tools: method must be GET or POST.'),
+    url: z.string('tools: each needs a url.').meta({ format: 'uri', examples: ['https://example.com/slots'] }),
+    parameters: z
+      .string('tools: parameters must be a string holding a JSON Schema.')
+      .meta({ description: 'JSON Schema of its arguments, of type object, in a string.' }),
+  })
+  .meta({ id: 'AgentTool' });
 
 const word = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
@@ -40,6 +56,29 @@ const fields = {
     .string('phone_number must be a string.')
     .regex(E164_PATTERN, 'phone_number must be E.164, like +12025550123.')
     .meta({ description: 'The number this agent calls from, one of the account’s.', examples: ['+12025550199'] }),
+  engine: z
+    .enum(ENGINE_NAMES, `engine must be one of ${ENGINE_NAMES.join(', ')}.`)
+    .meta({ description: 'What conducts its live calls; without it, what the service is configured with.' }),
+  ai_disclosure: z
+    .boolean('ai_disclosure must be true or false.')
+    .meta({ description: 'Whether it says at once that it is a machine. Without it, it does.' }),
+  voicemail_action: z
+    .enum(VOICEMAIL_ACTIONS, `voicemail_action must be one of ${VOICEMAIL_ACTIONS.join(', ')}.`)
+    .meta({ description: 'What it does when a mailbox answers; hang_up without it.' }),
+  voicemail_message: text('voicemail_message', 1_000).meta({ description: 'Said after the tone.' }),
+  transfer_numbers: z
+    .array(
+      z
+        .string('transfer_numbers must hold strings.')
+        .regex(E164_PATTERN, 'transfer_numbers must hold numbers in E.164, like +12025550123.'),
+      'transfer_numbers must be a list of numbers.',
+    )
+    .max(20, 'transfer_numbers must have at most 20 numbers.')
+    .meta({ description: 'The only numbers it may transfer a call to.', examples: [['+12025550142']] }),
+  tools: z
+    .array(tool, 'tools must be a list.')
+    .max(16, 'tools must have at most 16 tools.')
+    .meta({ description: 'Requests it may make during a call.' }),
 };
 
 /** How each public field is named in the store. */
@@ -53,11 +92,29 @@ export const AGENT_FIELD_NAMES = {
   ring_timeout_seconds: 'ringTimeoutSeconds',
   webhook_url: 'webhookUrl',
   phone_number: 'phoneNumber',
+  engine: 'engine',
+  ai_disclosure: 'aiDisclosure',
+  voicemail_action: 'voicemailAction',
+  voicemail_message: 'voicemailMessage',
+  transfer_numbers: 'transferNumbers',
+  tools: 'tools',
 } as const satisfies Record<keyof typeof fields, string>;
 
 /** Fields that an agent may be without: null takes them away. */
-const OPTIONAL = ['output_parameters', 'webhook_url', 'phone_number'] as const;
+const OPTIONAL = [
+  'output_parameters',
+  'webhook_url',
+  'phone_number',
+  'engine',
+  'ai_disclosure',
+  'voicemail_action',
+  'voicemail_message',
+  'transfer_numbers',
+  'tools',
+] as const;
 type OptionalField = (typeof OPTIONAL)[number];
+
+const PICKED = Object.fromEntries(OPTIONAL.map((field) => [field, true])) as { [F in OptionalField]: true };
 
 function removable<T extends z.ZodType>(field: T) {
   return field.nullable();
@@ -86,13 +143,7 @@ export const Agent = z
   .object({
     agent_id: z.string(),
     ...fields,
-    ...z
-      .object({
-        output_parameters: fields.output_parameters,
-        webhook_url: fields.webhook_url,
-        phone_number: fields.phone_number,
-      })
-      .partial().shape,
+    ...z.object(fields).pick(PICKED).partial().shape,
     created_at: timestamp('When it was made.'),
     updated_at: timestamp('When it was changed last.'),
     archived_at: timestamp('When it was archived; absent while it is in use.').optional(),

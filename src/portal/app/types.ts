@@ -4,9 +4,3 @@ export interface PageOf<T> {
   has_more: boolean;
   next_cursor?: string;
 }
-
-/** What an agent can be made of. */
-export interface Choices {
-  voices: { name: string; description: string; languages: string[] }[];
-  languages: { tag: string; name: string }[];
-}

@@ -1,14 +1,16 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import type { Agent } from '../../../contract/management/agents.js';
+import type { LanguageList, VoiceList } from '../../../contract/voices.js';
+import { VOICEMAIL_ACTIONS } from '../../../domain/voicemail.js';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
-import { SelectField, SubmitButton, TextArea, TextField } from '../components/fields';
+import { CheckField, SelectField, SubmitButton, TextArea, TextField } from '../components/fields';
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
+import { words } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
-import type { Choices } from '../types';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
@@ -17,11 +19,11 @@ export function AgentEditor() {
   const { params } = useRoute();
   const id = params['id'] ?? '';
   const choices = useData('choices', async (signal) => {
-    const [voices, languages] = await Promise.all([
-      api.get<{ data: Choices['voices'] }>('/voices', {}, signal),
-      api.get<{ data: Choices['languages'] }>('/languages', {}, signal),
+    const [{ voices, default_engine }, { languages }] = await Promise.all([
+      api.get<VoiceList>('/voices', {}, signal),
+      api.get<LanguageList>('/languages', {}, signal),
     ]);
-    return { voices: voices.data, languages: languages.data };
+    return { voices, languages, defaultEngine: default_engine };
   });
   const agent = useData(id, (signal) =>
     id === 'new' ? Promise.resolve(undefined) : api.get<Agent>(`/agents/${encodeURIComponent(id)}`, {}, signal),
@@ -48,6 +50,12 @@ export function AgentEditor() {
   );
 }
 
+interface Choices {
+  voices: VoiceList['voices'];
+  languages: LanguageList['languages'];
+  defaultEngine: string;
+}
+
 function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices }) {
   const { api } = usePortal();
   const { route } = useLocation();
@@ -56,8 +64,13 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
     {
       name: agent?.name ?? '',
       instruction: agent?.instruction ?? '',
-      voice: agent?.voice ?? choices.voices[0]?.name ?? '',
-      language: agent?.language ?? choices.languages[0]?.tag ?? '',
+      engine: agent?.engine ?? '',
+      voice: agent?.voice ?? choices.voices[0]?.voice ?? '',
+      language: agent?.language ?? choices.languages[0]?.language ?? '',
+      ai_disclosure: agent?.ai_disclosure ?? true,
+      voicemail_action: agent?.voicemail_action ?? 'hang_up',
+      voicemail_message: agent?.voicemail_message ?? '',
+      transfer_numbers: (agent?.transfer_numbers ?? []).join('\n'),
       output_parameters: agent?.output_parameters ?? '',
       max_duration_seconds: String(agent?.max_duration_seconds ?? 600),
       ring_timeout_seconds: String(agent?.ring_timeout_seconds ?? 30),
@@ -71,6 +84,9 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         ring_timeout_seconds: Number(values.ring_timeout_seconds),
         output_parameters: orNone(values.output_parameters, agent),
         webhook_url: orNone(values.webhook_url, agent),
+        engine: orNone(values.engine, agent),
+        voicemail_message: orNone(values.voicemail_message, agent),
+        transfer_numbers: values.transfer_numbers.split(/\s+/).filter(Boolean),
       };
       if (agent === undefined) {
         const made = await api.post<Agent>('/agents', body);
@@ -81,7 +97,12 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
       }
     },
   );
-  const voices = choices.voices.filter(({ languages }) => languages.includes(form.values.language));
+  const engine = form.values.engine || choices.defaultEngine;
+  const languages = choices.languages.filter(({ engines }) => engines.some((offer) => offer.engine === engine));
+  const voices = choices.voices.filter(({ engines }) =>
+    engines.some((offer) => offer.engine === engine && offer.languages.includes(form.values.language)),
+  );
+  const engines = [...new Set(choices.voices.flatMap((voice) => voice.engines.map((offer) => offer.engine)))];
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
@@ -99,19 +120,50 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         {...form.field('instruction')}
       />
       <SelectField
+        label="Engine"
+        hint="What conducts live calls. Test calls always have the offline demo, which asks fixed questions."
+        options={[
+          { value: '', label: `The service’s: ${choices.defaultEngine}` },
+          ...engines.map((value) => ({ value, label: value })),
+        ]}
+        {...form.field('engine')}
+      />
+      <SelectField
         label="Language"
-        options={choices.languages.map(({ tag, name }) => ({ value: tag, label: `${name} (${tag})` }))}
+        options={languages.map(({ language, name }) => ({ value: language, label: `${name} (${language})` }))}
         {...form.field('language')}
       />
       <SelectField
         label="Voice"
-        options={voices.map(({ name, description }) => ({ value: name, label: `${name}: ${description}` }))}
+        options={voices.map(({ voice, description }) => ({ value: voice, label: `${voice}: ${description}` }))}
         {...form.field('voice')}
       />
       <TemplateBuilder
         value={form.values.output_parameters}
         error={form.errors['output_parameters']}
         onChange={(output_parameters) => form.set({ output_parameters })}
+      />
+      <CheckField
+        label="Say at once that it is a machine"
+        hint="In many places the law asks for it."
+        {...form.field('ai_disclosure')}
+      />
+      <SelectField
+        label="When a mailbox answers"
+        options={VOICEMAIL_ACTIONS.map((value) => ({ value, label: words(value) }))}
+        name="voicemail_action"
+        value={form.values.voicemail_action}
+        error={form.errors['voicemail_action']}
+        onChange={(value) => form.set({ voicemail_action: value as (typeof VOICEMAIL_ACTIONS)[number] })}
+      />
+      {form.values.voicemail_action === 'leave_message' ? (
+        <TextArea label="Message for the mailbox" rows={3} {...form.field('voicemail_message')} />
+      ) : null}
+      <TextArea
+        label="Numbers it may transfer to"
+        rows={2}
+        hint="One on each line, like +12025550142. It transfers to no other."
+        {...form.field('transfer_numbers')}
       />
       <TextField label="Longest talk, in seconds" type="number" {...form.field('max_duration_seconds')} />
       <TextField label="Ring for, in seconds" type="number" {...form.field('ring_timeout_seconds')} />

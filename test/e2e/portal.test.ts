@@ -1,0 +1,214 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import type { Runtime } from '../../src/launch/runtime-file.js';
+import { launch, type Launched } from '../support/dev-stack.js';
+
+jest.setTimeout(300_000);
+
+const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
+  (path) => path !== '' && existsSync(path),
+);
+/** Pictures of every page land here when it is set. */
+const SHOTS = process.env['PORTAL_SCREENSHOTS'];
+const XSS = '<img src=x onerror="document.title=1"><b>Acme</b>';
+const WITHIN = { timeout: 120_000 };
+
+const describeWithBrowser = BROWSER === undefined ? describe.skip : describe;
+
+describeWithBrowser('the portal in a real browser', () => {
+  let stack: Launched;
+  let runtime: Runtime;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  const faults: string[] = [];
+  const at = (path: string) => `${runtime.portal_url}${path}`;
+
+  beforeAll(async () => {
+    stack = await launch({ env: { LOG_LEVEL: 'warn' } });
+    runtime = await stack.runtime();
+    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
+    context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+    page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('console', (message) => {
+      // What the policy of the page refuses is told here; answers with an error status are too, and are expected.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        faults.push(message.text());
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.destroy();
+  });
+
+  async function picture(name: string): Promise<void> {
+    if (SHOTS === undefined) return;
+    for (const width of [1280, 375]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.screenshot({ path: join(SHOTS, `${name}-${width}.png`), fullPage: true });
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  }
+
+  /** Loaded, without an accessibility fault and without a sideways scroll on a phone. */
+  async function expectSound(name: string): Promise<void> {
+    await page.waitForSelector('h1');
+    await page.waitForFunction(() => document.querySelector('.skeleton') === null);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+    await page.setViewportSize({ width: 375, height: 800 });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    expect({ name, overflow: Math.max(0, overflow) }).toEqual({ name, overflow: 0 });
+    await picture(name);
+  }
+
+  it('leads who is not logged in to the door, tells what is wrong at each field, and keeps what was typed', async () => {
+    await page.goto(at('/usage?group_by=agent'));
+    await page.waitForURL(/log-in\?to=/);
+    await expectSound('log-in');
+    await page.click('text=Make an account');
+    await page.fill('[name=email]', 'ada@example.com');
+    await page.fill('[name=password]', 'short');
+    await page.click('button[type=submit]');
+    await page.waitForSelector('.field-error');
+    expect(await page.inputValue('[name=email]')).toBe('ada@example.com');
+    await expectSound('sign-up');
+  });
+
+  it('opens an account and shows its name as the text it is', async () => {
+    await page.fill('[name=account_name]', XSS);
+    await page.fill('[name=name]', 'Ada');
+    await page.fill('[name=password]', 'correct horse battery');
+    await page.click('button[type=submit]');
+    await page.waitForSelector('nav[aria-label=Pages]');
+    expect(await page.textContent('.side-foot')).toContain(XSS);
+    expect(await page.title()).toBe('Start · Callwright');
+    await expectSound('start-empty');
+  });
+
+  it('shows each page empty', async () => {
+    for (const name of ['calls', 'agents', 'numbers', 'usage', 'keys', 'webhooks', 'settings']) {
+      await page.goto(at(`/${name}`));
+      await expectSound(`${name}-empty`);
+    }
+  });
+
+  let key = '';
+  it('makes a key, shows it once, and takes requests with it', async () => {
+    await page.goto(at('/keys'));
+    await page.fill('[name=name]', XSS);
+    await page.click('text=Make the key');
+    await page.waitForSelector('.notice-good code');
+    key = (await page.textContent('.notice-good code')) ?? '';
+    expect(key).toMatch(/^sk_test_/);
+    await page.waitForSelector('table');
+    await expectSound('keys');
+    expect((await withKey()).status).toBe(200);
+    await page.reload();
+    await page.waitForSelector('table');
+    expect(await page.content()).not.toContain(key);
+  });
+
+  function withKey(): Promise<Response> {
+    return fetch(`${runtime.base_url}/balance`, { headers: { authorization: `Bearer ${key}` } });
+  }
+
+  it('makes an agent with data to extract, and shows the server’s word on a bad field', async () => {
+    await page.goto(at('/agents/new'));
+    await page.waitForSelector('[name=name]');
+    await page.fill('[name=name]', 'Reminders');
+    await page.fill('[name=instruction]', 'Hello, this is about your appointment tomorrow.');
+    await page.fill('[name=webhook_url]', 'no address');
+    await page.click('text=Make the agent');
+    await page.waitForSelector('.field-error');
+    expect(await page.inputValue('[name=name]')).toBe('Reminders');
+    await page.fill('[name=webhook_url]', runtime.webhook_inbox_url);
+    for (const [index, [name, kind]] of Object.entries([
+      ['appointment_confirmed', 'yes-no'],
+      ['party_size', 'text'],
+    ] as const)) {
+      await page.click('text=Add a value');
+      await page.fill(`[aria-label="Name of value ${Number(index) + 1}"]`, name);
+      await page.selectOption(`[aria-label="Kind of value ${Number(index) + 1}"]`, kind);
+    }
+    await expectSound('agent-new');
+    await page.click('text=Make the agent');
+    await page.waitForURL(/agents\/agent_/);
+    await page.waitForSelector('text=Place a test call');
+    await expectSound('agent');
+  });
+
+  it('places a test call and shows it live to its end', async () => {
+    await page.click('text=+12025550100');
+    await page.click('button:has-text("Place a test call")');
+    await page.click('text=/Watch the call|See the whole call/');
+    await page.waitForSelector('.badge:has-text("in progress")', WITHIN);
+    await page.waitForSelector('.badge:has-text("completed")', WITHIN);
+    await page.waitForSelector('audio', WITHIN);
+    await page.waitForSelector('text=Cost by window');
+    await page.waitForSelector('.talk button');
+    const { duration, spoken } = await page.evaluate(async () => {
+      const audio = document.querySelector('audio') as HTMLAudioElement;
+      if (audio.readyState === 0) await new Promise((resolve) => audio.addEventListener('loadedmetadata', resolve));
+      return { duration: audio.duration, spoken: document.querySelector('.talk')?.textContent ?? '' };
+    });
+    expect(duration).toBeGreaterThan(3);
+    expect(spoken).toContain('appointment tomorrow');
+    expect(await page.textContent('[aria-label="Extracted data"]')).toContain('appointment_confirmed');
+    expect(await page.textContent('[aria-label="Cost by window"] tbody')).toContain('$');
+    expect(await page.textContent('.timeline')).toContain('RINGING');
+    await page.waitForSelector('[aria-label="Webhook attempts"] .badge:has-text("delivered")', WITHIN);
+    await expectSound('call');
+  });
+
+  it('sends its webhook again', async () => {
+    await page.click('button:has-text("Redeliver")');
+    await page.waitForFunction(
+      () => document.querySelectorAll('[aria-label="Webhook attempts"] tbody tr').length === 2,
+      undefined,
+      WITHIN,
+    );
+    for (const name of ['', '/calls', '/agents', '/usage', '/webhooks', '/settings']) {
+      await page.goto(at(name));
+      await expectSound(name === '' ? 'start' : `${name.slice(1)}-filled`);
+    }
+  });
+
+  it('keeps filters in the address', async () => {
+    await page.goto(at('/calls'));
+    await page.selectOption('[name=status]', 'FAILED');
+    await page.waitForURL(/status=FAILED/);
+    await page.waitForSelector('.empty');
+    await page.reload();
+    expect(await page.inputValue('[name=status]')).toBe('FAILED');
+  });
+
+  it('revokes the key, which is refused from then on', async () => {
+    await page.goto(at('/keys'));
+    await page.click('button:has-text("Revoke")');
+    await page.click('button:has-text("Revoke for good")');
+    await page.waitForSelector('.badge:has-text("revoked")');
+    expect((await withKey()).status).toBe(401);
+  });
+
+  it('comes back to the same page after a session that ended', async () => {
+    await page.goto(at('/usage?group_by=agent'));
+    await page.waitForSelector('h1');
+    await context.clearCookies();
+    await page.selectOption('[name=group_by]', 'day');
+    await page.waitForURL(/log-in/);
+    await page.fill('[name=email]', 'ada@example.com');
+    await page.fill('[name=password]', 'correct horse battery');
+    await page.click('button[type=submit]');
+    await page.waitForURL(/\/portal\/usage/);
+  });
+
+  it('ran without a fault of its scripts and without anything its policy refuses', () => {
+    expect(faults).toEqual([]);
+  });
+});
