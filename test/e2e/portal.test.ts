@@ -57,11 +57,11 @@ describeWithBrowser('the portal in a real browser', () => {
   /** Loaded, without an accessibility fault and without a sideways scroll on a phone. */
   async function expectSound(name: string): Promise<void> {
     await page.waitForSelector('h1');
-    await page.waitForFunction(() => document.querySelector('.skeleton') === null);
+    await page.waitForFunction(`document.querySelector('.skeleton') === null`);
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
     await page.setViewportSize({ width: 375, height: 800 });
-    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
     await page.setViewportSize({ width: 1280, height: 900 });
     expect({ name, overflow: Math.max(0, overflow) }).toEqual({ name, overflow: 0 });
     await picture(name);
@@ -152,11 +152,9 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.waitForSelector('audio', WITHIN);
     await page.waitForSelector('text=Cost by window');
     await page.waitForSelector('.talk button');
-    const { duration, spoken } = await page.evaluate(async () => {
-      const audio = document.querySelector('audio') as HTMLAudioElement;
-      if (audio.readyState === 0) await new Promise((resolve) => audio.addEventListener('loadedmetadata', resolve));
-      return { duration: audio.duration, spoken: document.querySelector('.talk')?.textContent ?? '' };
-    });
+    await page.waitForFunction(`document.querySelector('audio').readyState > 0`);
+    const duration = await page.evaluate<number>(`document.querySelector('audio').duration`);
+    const spoken = await page.textContent('.talk');
     expect(duration).toBeGreaterThan(3);
     expect(spoken).toContain('appointment tomorrow');
     expect(await page.textContent('[aria-label="Extracted data"]')).toContain('appointment_confirmed');
@@ -168,11 +166,8 @@ describeWithBrowser('the portal in a real browser', () => {
 
   it('sends its webhook again', async () => {
     await page.click('button:has-text("Redeliver")');
-    await page.waitForFunction(
-      () => document.querySelectorAll('[aria-label="Webhook attempts"] tbody tr').length === 2,
-      undefined,
-      WITHIN,
-    );
+    const attempts = `document.querySelectorAll('[aria-label="Webhook attempts"] tbody tr').length`;
+    await page.waitForFunction(`${attempts} === 2`, undefined, WITHIN);
     for (const name of ['', '/calls', '/agents', '/usage', '/webhooks', '/settings']) {
       await page.goto(at(name));
       await expectSound(name === '' ? 'start' : `${name.slice(1)}-filled`);
