@@ -93,7 +93,7 @@ export function createDialogue(deps: {
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const ear = createEar({ turnTaking, now });
-  const hearing = createHearing({ recogniser, report: deps.report });
+  const hearing = createHearing({ recogniser, report: (error) => deps.report(error) });
   let call: EngineCall | undefined;
   let sink: EngineSink | undefined;
   let mouth: Mouth | undefined;
