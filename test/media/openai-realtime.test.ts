@@ -217,7 +217,10 @@ describe('the realtime engine', () => {
   }, 90_000);
 
   it('introduces itself again when nobody heard its first words', async () => {
-    call = await placeRealtimeCall({ script: [{ hears: 'Hello?', says: GREETING }] });
+    call = await placeRealtimeCall({
+      script: [{ hears: 'Hello?', says: GREETING }],
+      timings: { greetingHeardMs: 4_000 },
+    });
     const speech = await call.speech('Hello?');
     await eventually(() => call.line.heard.length > 10, ANSWER_MS);
     call.line.say(speech);

@@ -7,6 +7,8 @@ import { CONNECTION_TIMINGS } from './connection.js';
 import type { LinkTimings } from './provider-link.js';
 
 export interface TalkTimings extends LinkTimings {
+  /** An introduction of which less than this was heard is made again, ms. */
+  greetingHeardMs: number;
   /** A caller who waits longer than this for an answer is told so, ms. */
   fillerAfterMs: number;
   /** A provider that keeps us waiting longer than this counts as gone, ms. */
@@ -31,6 +33,7 @@ export interface TalkDeps {
 export const TALK_TIMINGS: TalkTimings = {
   ...CONNECTION_TIMINGS,
   retryAfterMs: 300,
+  greetingHeardMs: 2_000,
   fillerAfterMs: 2_000,
   lostAfterMs: 8_000,
   renewAfterMs: 50 * 60_000,

@@ -25,8 +25,6 @@ const TICK_MS = 200;
 const BYTES_PER_FRAME_MS = 20;
 /** Of a caller who speaks while there is no session, ms. */
 const KEPT_FRAMES = 5_000 / BYTES_PER_FRAME_MS;
-/** A greeting of which less than this was heard, ms, is said again. */
-const GREETING_HEARD_MS = 2_000;
 const MAX_GREETINGS = 2;
 /** A response that the provider gave up is asked for again after this time, ms. */
 const FAILED_RETRY_MS = 500;
@@ -249,7 +247,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     if (item.kind !== 'prompt') silence.agentDone();
     if (item.kind !== 'greeting') return;
     greetings += 1;
-    if (complete || item.playedMs >= GREETING_HEARD_MS || greetings >= MAX_GREETINGS || call.resume) return;
+    if (complete || item.playedMs >= timings.greetingHeardMs || greetings >= MAX_GREETINGS || call.resume) return;
     link.send(textItem('system', INTRODUCE_AGAIN));
   }
 
