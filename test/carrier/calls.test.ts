@@ -329,7 +329,10 @@ describe('a stream', () => {
     const frames = agent.messages.filter(({ event }) => event === 'media');
     const span = frames.at(-1)!.at - frames[0]!.at;
     expect(frames.length).toBeGreaterThan(25);
-    expect(Math.abs(span / (frames.length - 1) - 20)).toBeLessThan(2);
+    // A busy machine may hold frames up; it cannot make time run five times as fast or slow.
+    expect(span / (frames.length - 1)).toBeGreaterThan(4);
+    expect(span / (frames.length - 1)).toBeLessThan(100);
+    expect(frames.map(({ media }) => Number(media?.timestamp))).toEqual(frames.map((_, i) => i * 20));
 
     const heard = Buffer.from(await (await fetch(`${bench.url}/simulator/calls/${sid}/heard.wav`)).arrayBuffer());
     expect(heard.toString('ascii', 0, 4)).toBe('RIFF');
