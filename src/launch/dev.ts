@@ -41,7 +41,8 @@ function introduction({ runtime, demo }: Stack, folder: string, tookMs: number):
 Callwright is ready (${(tookMs / 1_000).toFixed(1)} s).
 
   API            ${runtime.base_url}
-  documentation  ${runtime.portal_url}
+  portal         ${runtime.portal_url}
+  documentation  ${runtime.base_url}/docs
   audio          ${runtime.stream_url}
   carrier        ${runtime.carrier_url} (simulated)
   Temporal       ${runtime.temporal_address}  ${runtime.temporal_ui_url}
