@@ -201,6 +201,7 @@ describeWithBrowser('the portal in a real browser', () => {
     await page.fill('[name=password]', 'correct horse battery');
     await page.click('button[type=submit]');
     await page.waitForURL(/\/portal\/usage/);
+    expect(new URL(page.url()).searchParams.get('group_by')).not.toBe('agent');
   });
 
   it('ran without a fault of its scripts and without anything its policy refuses', () => {
