@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Carriers } from '../src/carrier/port.js';
 import { carrierTimeLimit, forecastEnd } from '../src/domain/hold-windows.js';
 import { ledgerAccountId } from '../src/domain/ids.js';
@@ -62,6 +63,8 @@ export function createExtensionActivities({ accounts, ledger, carriers, projecti
         await showForecast(input).catch(() => undefined);
         throw ApplicationFailure.create({
           type: 'NotYetHeld',
+          // Part of the plan: no reason for a warning in the log.
+          category: ApplicationFailureCategory.BENIGN,
           message: 'The window is held when its time has come',
           // An attempt that had to wait for a worker has less time left. A clock that is wrong holds early, never late.
           nextRetryDelay: Math.max(1, holdInMs - Math.max(0, Date.now() - scheduledTimestampMs)),

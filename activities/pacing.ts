@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Config } from '../src/config.js';
 import { LONGEST_DIAL_WAIT_MS } from '../src/domain/dial-queue.js';
 import type { DialPacing } from '../src/store/dial-pacing.js';
@@ -39,6 +40,8 @@ export function createPacingActivities({ config, pacing, projection }: Deps) {
       if (shown) await projection.apply({ ...shown.waiting, status: 'IDLE', waitingFor: 'dial_slot' });
       throw ApplicationFailure.create({
         type: 'DialSlotTaken',
+        // Part of the plan: no reason for a warning in the log.
+        category: ApplicationFailureCategory.BENIGN,
         message: `${answer.ahead} calls are dialed before this one`,
         nextRetryDelay: Math.max(1, Math.min(answer.askAgainAt - answer.now, leftMs)),
       });
