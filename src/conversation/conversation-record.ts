@@ -35,14 +35,12 @@ export function createConversationRecord(p: {
 
   const knownValues = () => ({ ...valuesIn(earlier?.values), ...values });
 
-  /** The engine's own; where that has no more than the default, what was said before it. */
+  /** The engine's own; where that has nothing, what was said before it; null where nothing was. */
   function outputParameters(): ParameterValues {
     const known = knownValues();
-    if (result === undefined) return { ...template, ...known };
-    const own = Object.entries(result.outputParameters);
-    return Object.fromEntries(
-      own.map(([key, value]) => [key, value === template[key] ? (known[key] ?? value) : value]),
-    );
+    const own = result?.outputParameters ?? {};
+    const keys = new Set([...Object.keys(template), ...Object.keys(own)]);
+    return Object.fromEntries(Array.from(keys, (key) => [key, own[key] ?? known[key] ?? null]));
   }
 
   return {

@@ -10,7 +10,7 @@ export interface EngineCall {
   language: string;
   /** Parameters of the request, for the prompt. */
   inputParameters: Record<string, unknown>;
-  /** Keys to extract; each value is the default that stands when nothing was said. */
+  /** Keys to extract; each value tells the kind of answer. What was not said is null in the result, never this value. */
   outputTemplate: ParameterValues;
   direction: 'outbound' | 'inbound';
   agentName?: string;

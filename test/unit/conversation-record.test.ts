@@ -26,7 +26,7 @@ describe('the record of a conversation', () => {
     expect(record.progress()).toEqual({
       agentAudioPlayed: false,
       turns: [turn('first', 100), turn('second', 900)],
-      outputParameters: '{"name":null,"confirmed":false}',
+      outputParameters: '{"name":null,"confirmed":null}',
     });
     expect([record.markPlayed(), record.markPlayed()]).toEqual([true, false]);
     expect(record.progress().agentAudioPlayed).toBe(true);
@@ -60,7 +60,7 @@ describe('the record of a conversation', () => {
     expect(record.progress().turns.map(({ text }) => text)).toEqual(['Hello.', 'How are (interrupted)', 'Sorry.']);
   });
 
-  it('prefers what the engine made of it, but for defaults of which more was known', () => {
+  it('prefers what the engine made of it, and has what was known where the engine has nothing', () => {
     const record = createConversationRecord({ template, offsetMs: 10_000, earlier });
     record.setResult({
       summary: 'Short.',
