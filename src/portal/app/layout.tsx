@@ -75,7 +75,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </header>
         <div>
           {mode === 'test' ? (
-            <p class="test-banner">Test mode: simulated calls, play money. No real phone rings.</p>
+            <aside class="test-banner" aria-label="Mode">
+              Test mode: simulated calls, play money. No real phone rings.
+            </aside>
           ) : null}
           <main id="content" tabIndex={-1}>
             {children}

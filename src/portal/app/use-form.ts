@@ -20,7 +20,7 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
     try {
       await send(values);
     } catch (error) {
-      const known = error instanceof ApiError ? error.fields : {};
+      const known = error instanceof ApiError ? fieldsOf(error) : {};
       const own = Object.fromEntries(
         Object.entries(known).flatMap(([name, text]) => (name in values ? [[name, withoutName(name, text)]] : [])),
       );
@@ -47,6 +47,13 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
       onChange: (value: T[K]) => setValues((before) => ({ ...before, [name]: value })),
     }),
   };
+}
+
+/** By field; a refusal that comes from deeper inside names its field at the start of the sentence. */
+function fieldsOf(error: ApiError): Readonly<Record<string, string>> {
+  if (Object.keys(error.fields).length > 0) return error.fields;
+  const [, name] = /^([a-z][a-z_]*)[: ]/.exec(error.message) ?? [];
+  return name === undefined ? {} : { [name]: error.message };
 }
 
 /** The field's name in front is the interface's word for what the label says already. */

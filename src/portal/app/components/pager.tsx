@@ -48,11 +48,16 @@ export function Table({
       <table>
         <thead>
           <tr>
-            {head.map((title) => (
-              <th scope="col" key={title}>
-                {title}
-              </th>
-            ))}
+            {head.map((title) =>
+              // A column of buttons needs no title; an empty heading would be announced.
+              title === '' ? (
+                <td key={title} />
+              ) : (
+                <th scope="col" key={title}>
+                  {title}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>{children}</tbody>
