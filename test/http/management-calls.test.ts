@@ -208,6 +208,10 @@ describe('a call', () => {
     expectError(await post({ agent_id: customer.agent._id, to_phone_number: '12' }), 400, 'MISSING_PARAMS');
     const unknown = { to_phone_number: '+12025550100', agent_id: customer.agent._id, price: 0 };
     expectError(await post(unknown), 400, 'MISSING_PARAMS', /does not take/);
+    const blank = { to_phone_number: '+12025550100', instruction: ' ' };
+    expectError(await post(blank), 400, 'MISSING_PARAMS', /instruction/);
+    const named = await post({ ...blank, agent_id: customer.agent._id, webhook_url: null });
+    expect(named.json).toMatchObject({ instruction: customer.agent.instruction });
     const foreign = { to_phone_number: '+12025550100', agent_id: other.agent._id };
     expectError(await post(foreign), 404, 'AGENT_NOT_FOUND');
     const poor = await service.customer(0);

@@ -51,7 +51,7 @@ describe('bad input of statements', () => {
     'format=csv&limit=5',
     `format=csv&cursor=abc`,
     'id[$ne]=x',
-    'mode=test',
+    'modus=test',
     'account_id=acct_other',
     '__proto__=1',
     'constructor=1',

@@ -3,7 +3,7 @@ import { ServiceError } from '../../domain/errors.js';
 import type { ApiContext } from '../context.js';
 import { fieldsOf } from './form.js';
 import { readJsonBody, refusePrototypeKeys } from './json-body.js';
-import { strictlyValidated } from './validation.js';
+import { presentFields, strictlyValidated } from './validation.js';
 
 /**
  * The parameters of a query. One that is misspelt must not silently be told as another question, so unknown ones are
@@ -18,7 +18,8 @@ export function queryOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): z.ou
 }
 
 /**
- * The fields of a JSON body. Null is the same as absent, but in a PATCH, where it takes a field away.
+ * The fields of a JSON body. Null is the same as absent, as on the specified endpoints, but in a PATCH, where it takes a
+ * field away.
  * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS
  */
 export async function bodyOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): Promise<z.output<T>> {
@@ -26,7 +27,7 @@ export async function bodyOf<T extends z.ZodObject>(schema: T, ctx: ApiContext):
   refusePrototypeKeys(fields);
   if (repeated.size > 0) throw new ServiceError('MISSING_PARAMS', 'A field of the JSON object is given twice.');
   const changes = ctx.method === 'PATCH';
-  const present = changes ? fields : Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+  const present = changes ? fields : presentFields(fields);
   const parsed = strictlyValidated(schema, present);
   if (changes && Object.keys(parsed).length === 0) {
     throw new ServiceError(
