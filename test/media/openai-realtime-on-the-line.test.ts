@@ -5,6 +5,8 @@ import type { MediaFixture, TestCall } from './support/media-fixture';
 import { makeRealtimeHarness } from './support/realtime-harness';
 import type { RealtimeHarness } from './support/realtime-harness';
 
+const TEMPLATE = { agent: { outputParameters: '{"confirmed":false,"note":null}' } };
+
 describe('a call on the media stream that the realtime engine conducts', () => {
   let harness: RealtimeHarness;
   let media: MediaFixture;
@@ -27,7 +29,7 @@ describe('a call on the media stream that the realtime engine conducts', () => {
       text: chatAnswer({ summary: 'All was said.', values: { value_1: true, value_2: null } }),
     }));
     const speech = await harness.speak('That is all I need.');
-    const call = await media.placeCall();
+    const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     const said = (turns: number) =>
       eventually(
@@ -51,7 +53,7 @@ describe('a call on the media stream that the realtime engine conducts', () => {
   });
 
   it('fails with the agent heard, after an apology, when the provider dies in the middle', async () => {
-    const call = await media.placeCall();
+    const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     await eventually(async () => ((await media.results.find(call.callId))?.turns.length ?? 0) > 0, 30_000);
     harness.kill?.();
@@ -65,7 +67,7 @@ describe('a call on the media stream that the realtime engine conducts', () => {
 
   it('fails with nothing heard, and so at no cost, when there is no provider', async () => {
     harness.kill?.();
-    const call = await media.placeCall();
+    const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     expect(await line.closed).toBe(1011);
     await over(call);

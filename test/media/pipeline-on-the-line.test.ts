@@ -3,6 +3,8 @@ import type { MediaFixture, TestCall } from './support/media-fixture';
 import { GREETING, openPipeline } from './support/pipeline-harness';
 import type { PipelineHarness } from './support/pipeline-harness';
 
+const TEMPLATE = { agent: { outputParameters: '{"confirmed":false,"note":null}' } };
+
 describe('a call on the media stream that the pipeline engine conducts', () => {
   let pipeline: PipelineHarness;
   let media: MediaFixture;
@@ -26,7 +28,7 @@ describe('a call on the media stream that the pipeline engine conducts', () => {
       calls: { name: 'end_call', arguments: {} },
     });
     pipeline.chat.values = { value_1: true };
-    const call = await media.placeCall();
+    const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     await eventually(async () => (await turnsOf(call)).length === 1 && !line.isPlaying(), 30_000);
     line.say(await pipeline.speak('Yes, I will be there.'));
@@ -53,7 +55,7 @@ describe('a call on the media stream that the pipeline engine conducts', () => {
   });
 
   it('fails with the agent heard, after an apology, when every provider dies in the middle', async () => {
-    const call = await media.placeCall();
+    const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     await eventually(async () => (await turnsOf(call)).length === 1, 30_000);
     pipeline.kill();
@@ -66,7 +68,7 @@ describe('a call on the media stream that the pipeline engine conducts', () => {
 
   it('fails with nothing heard, and so at no cost, when there is no provider', async () => {
     pipeline.kill();
-    const call = await media.placeCall();
+    const call = await media.placeCall(TEMPLATE);
     const line = await media.openLine(call);
     expect(await line.closed).toBe(1_011);
     await over(call);

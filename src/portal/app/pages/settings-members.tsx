@@ -38,7 +38,7 @@ export function Members() {
       <Failure>{failure}</Failure>
       <Loaded of={people}>
         {({ members, invitations }) => (
-          <Table label="Members" head={['Name', 'E-mail', 'Role', 'Since', '']}>
+          <Table label="Members and invitations" head={['Name', 'E-mail', 'Role', 'Since', '']}>
             {members.map((member) => (
               <tr key={member.user_id}>
                 <td>{member.name}</td>

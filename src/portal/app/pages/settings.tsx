@@ -140,7 +140,7 @@ function Changes() {
       <Loaded of={log} isEmpty={(list) => list.data.length === 0} empty="Nothing was changed yet.">
         {(list) => (
           <>
-            <Table label="Audit log" head={['When', 'Who', 'What', 'Of']}>
+            <Table label="Changes" head={['When', 'Who', 'What', 'Of']}>
               {list.data.map((entry) => (
                 <tr key={entry.id}>
                   <td>
