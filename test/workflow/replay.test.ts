@@ -46,7 +46,7 @@ describe('saved histories', () => {
   ])('fail to replay on code that waits once more, so this guard can fail: %s', async (name, statement) => {
     const code = await readFile(BUNDLE, 'utf8');
     expect(code).toContain(statement);
-    const outcomes = await replay(code.replace(statement, `await (0, workflow_1.sleep)(1); ${statement}`));
+    const outcomes = await replay(code.replaceAll(statement, `await (0, workflow_1.sleep)(1); ${statement}`));
     expect(outcomes[name]).toBe('DeterminismViolationError');
   });
 });
