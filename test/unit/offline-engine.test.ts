@@ -150,10 +150,12 @@ describe('the offline engine', () => {
     });
 
     it.concurrent('leaves it after a long greeting without a tone, too, or when the carrier says so', async () => {
-      const long = connect(await newEngine(), { voicemail: { action: 'leave_message' } });
+      // Made before the line opens: a greeting that begins late is a person's.
+      const greeting = await speak(GREETING);
       const engine = await newEngine();
+      const long = connect(await newEngine(), { voicemail: { action: 'leave_message' } });
       const told = connect(engine, { voicemail: { action: 'leave_message' } });
-      long.say(await speak(GREETING));
+      long.say(greeting);
       engine.onAnsweredBy?.('voicemail');
       expect(await Promise.all([long.ended, told.ended])).toEqual(['voicemail', 'voicemail']);
       for (const line of [long, told]) {

@@ -1,9 +1,13 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { WebhookAttempt } from '../../../contract/management/calls.js';
 import { usePortal } from '../session';
 import { Failure } from './feedback';
 import { Table } from './pager';
 import { Status, Time } from './values';
+
+/** What is sent again is read again this often, and for so long at most. */
+const READ_EVERY_MS = 1_000;
+const WAIT_MS = 70_000;
 
 /** Every attempt to deliver a call's event, and the way to send it again. */
 export function WebhookAttempts(p: {
@@ -15,13 +19,27 @@ export function WebhookAttempts(p: {
   const { api } = usePortal();
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
+  /** How many attempts there were when it was sent again; undefined: nothing is waited for. */
+  const [sentAfter, setSentAfter] = useState<number>();
+  const last = p.attempts.at(-1);
+  const isWaiting = sentAfter !== undefined && (p.attempts.length <= sentAfter || last?.outcome === undefined);
+
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const reading = setInterval(p.onSent, READ_EVERY_MS);
+    const giveUp = setTimeout(() => setSentAfter(undefined), WAIT_MS);
+    return () => {
+      clearInterval(reading);
+      clearTimeout(giveUp);
+    };
+  }, [isWaiting]);
 
   async function redeliver(): Promise<void> {
     setBusy(true);
     setFailure(undefined);
     try {
       await api.post(`/webhook_deliveries/${p.callId}/redeliver`);
-      p.onSent();
+      setSentAfter(p.attempts.length);
     } catch (error) {
       setFailure(error instanceof Error ? error.message : String(error));
     } finally {
@@ -53,7 +71,7 @@ export function WebhookAttempts(p: {
       <Failure>{failure}</Failure>
       <p />
       <button type="button" class="button" aria-disabled={busy} onClick={() => void redeliver()}>
-        {busy ? 'Sending…' : 'Redeliver'}
+        {busy || isWaiting ? 'Sending…' : 'Redeliver'}
       </button>
     </>
   );
