@@ -21,7 +21,9 @@ export interface PacedAccount {
 }
 
 const MAX_ATTEMPTS = 60;
-const LONGEST_PAUSE_MS = 20;
+/** Who lost a try pauses up to this long, and so many times its own length more. */
+const SHORTEST_SPREAD_MS = 20;
+const MAX_SPREAD = 10;
 
 /**
  * The dial queue of each carrier account, kept by all workers together: one document, each change one guarded update.
@@ -49,6 +51,7 @@ export function createDialPacing(database: Database, options: { clock?: ServerCl
     plan: (queue: DialQueue, now: number) => { queue: DialQueue; answer: T },
   ): Promise<T> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const beganAt = performance.now();
       const [document, now] = await Promise.all([read(accountSid), clock()]);
       const { _id, version, ...before } = document;
       const { queue, answer } = plan(before, now);
@@ -58,7 +61,9 @@ export function createDialPacing(database: Database, options: { clock?: ServerCl
         { $set: { ...queue, version: version + 1 } },
       );
       if (matchedCount === 1) return answer;
-      await sleep(Math.random() * LONGEST_PAUSE_MS);
+      // The slower the database and the greater the crowd, the further apart its members must try.
+      const tookMs = performance.now() - beganAt;
+      await sleep(Math.random() * (SHORTEST_SPREAD_MS + tookMs * Math.min(attempt, MAX_SPREAD)));
     }
     throw new Error('the dial queue found no quiet moment');
   }
