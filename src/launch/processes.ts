@@ -27,7 +27,7 @@ export function createProcesses(p: {
   log: (line: string) => void;
   changed: () => void;
 }): Processes {
-  const running: Record<PidGroup, Supervised[]> = emptyGroups();
+  const running: Record<PidGroup, (Supervised | undefined)[]> = emptyGroups();
   const watchdog = startWatchdog();
 
   return {
@@ -38,17 +38,19 @@ export function createProcesses(p: {
         void server.exited.then(() => watchdog.forget(server.pid));
         return server;
       };
-      running[group].push(await supervise({ ...p, name, start: watched }));
+      // Its place is that of its name, whichever of those that start together is there first.
+      const place = running[group].push(undefined) - 1;
+      running[group][place] = await supervise({ ...p, name, start: watched });
       p.changed();
     },
     pids() {
       const pids: Record<PidGroup, number[]> = emptyGroups();
-      for (const group of PID_GROUPS) pids[group] = running[group].flatMap((process_) => process_.pid() ?? []);
+      for (const group of PID_GROUPS) pids[group] = running[group].flatMap((process_) => process_?.pid() ?? []);
       return pids;
     },
     async stopAll() {
       for (const [groups, graceMs] of GRACE_MS) {
-        const asked = groups.flatMap((group) => running[group]);
+        const asked = groups.flatMap((group) => running[group].flatMap((process_) => process_ ?? []));
         await Promise.all(asked.map((process_) => process_.stop(graceMs)));
       }
       await watchdog.close();

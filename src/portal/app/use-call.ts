@@ -3,6 +3,11 @@ import type { Call } from '../../contract/management/calls.js';
 import type { Api, Mode } from './api';
 import type { Loading } from './use-data';
 
+/** A delivery has four attempts, the last some 51 s after the end. */
+const ATTEMPTS = 4;
+const SETTLE_EVERY_MS = 2_000;
+const SETTLE_READS = 45;
+
 /**
  * A call as it is now: read once, then told by server-sent events until it is final. The browser connects again by
  * itself when the connection breaks.
@@ -14,31 +19,48 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
   useEffect(() => {
     const controller = new AbortController();
     let events: EventSource | undefined;
-    api.get<Call>(`/calls/${callId}`, {}, controller.signal).then(
-      (call) => {
-        if (controller.signal.aborted) return;
-        setLoading({ state: 'ready', data: call });
-        if (isFinal(call)) return;
-        // An event source sends no headers, so the mode goes with the address.
-        events = new EventSource(`/calls/${callId}/events?mode=${mode}`);
-        events.addEventListener('call', (event: MessageEvent<string>) => {
-          const next = JSON.parse(event.data) as Call;
-          setLoading({ state: 'ready', data: next });
-          if (isFinal(next)) events?.close();
-        });
-      },
-      (error: unknown) => {
+    let settling: ReturnType<typeof setTimeout> | undefined;
+    let settleReads = 0;
+
+    function read(): void {
+      api.get<Call>(`/calls/${callId}`, {}, controller.signal).then(show, (error: unknown) => {
         if (controller.signal.aborted) return;
         setLoading({ state: 'failed', error: error instanceof Error ? error : new Error(String(error)) });
-      },
-    );
+      });
+    }
+
+    function show(call: Call): void {
+      if (controller.signal.aborted) return;
+      setLoading({ state: 'ready', data: call });
+      if (!isFinal(call)) return watch();
+      events?.close();
+      if (!isSettled(call) && settleReads++ < SETTLE_READS) settling = setTimeout(read, SETTLE_EVERY_MS);
+    }
+
+    function watch(): void {
+      // An event source sends no headers, so the mode goes with the address.
+      events ??= new EventSource(`/calls/${callId}/events?mode=${mode}`);
+      events.addEventListener('call', (event: MessageEvent<string>) => show(JSON.parse(event.data) as Call), {
+        once: true,
+      });
+    }
+
+    read();
     return () => {
       controller.abort();
+      clearTimeout(settling);
       events?.close();
     };
   }, [callId, mode, turn]);
 
   return { ...loading, reload: () => setTurn((before) => before + 1) };
+}
+
+/** After the final status the talk's result and the webhook still come in; then nothing changes any more. */
+function isSettled(call: Call): boolean {
+  const last = call.webhook_attempts.at(-1);
+  const isTold = call.webhook_url === undefined || last?.outcome === 'delivered' || (last?.number ?? 0) >= ATTEMPTS;
+  return call.summary !== undefined && isTold;
 }
 
 export function isFinal(call: Pick<Call, 'status'>): boolean {
