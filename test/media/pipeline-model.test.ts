@@ -140,6 +140,7 @@ describe('the pipeline engine and a language model', () => {
   });
 
   // Passes by itself; within a full run the reply does not come, and it is not understood yet why.
+  // oxlint-disable-next-line jest/no-disabled-tests
   it.skip('a caller who speaks while a tool is at work: its answer is known before the next reply', async () => {
     pipeline.chat.answers.set('When is it?', { calls: { name: 'look_up', arguments: { day: 'monday' } } });
     pipeline.chat.answers.set('Hurry up.', { says: 'It is on Monday.' });
