@@ -4,7 +4,9 @@ import {
   ServiceError as TemporalServiceError,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
   WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
   isGrpcServiceError,
 } from '@temporalio/client';
@@ -205,6 +207,9 @@ function unavailable(error: unknown): unknown {
     error instanceof TemporalServiceError ||
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
     error instanceof WorkflowNotFoundError ||
+    // An operator terminated the run: it will never say how its reservation went.
+    error instanceof WorkflowUpdateFailedError ||
+    error instanceof WorkflowFailedError ||
     isGrpcServiceError(error);
   return ofTemporal ? new CallServiceUnavailable('Temporal did not answer', { cause: error }) : error;
 }

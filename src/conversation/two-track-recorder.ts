@@ -1,8 +1,8 @@
-import { MULAW_SAMPLES, MULAW_SILENCE } from '../audio/mulaw.js';
+import { MULAW_SILENCE } from '../audio/mulaw.js';
 import type { RecordingWriter } from '../store/recording-writer.js';
 
 const SAMPLES_PER_MS = 8;
-const BYTES_PER_SAMPLE_PAIR = 4;
+const BYTES_PER_SAMPLE_PAIR = 2;
 const BLOCK_MS = 1_000;
 const BLOCK_SAMPLES = BLOCK_MS * SAMPLES_PER_MS;
 const BLOCK_BYTES = BLOCK_SAMPLES * BYTES_PER_SAMPLE_PAIR;
@@ -12,25 +12,25 @@ const MAX_BLOCKS_AHEAD = 60;
 const HOLD_BACK_MS = 2_000;
 
 type Track = 'caller' | 'agent';
-const OFFSET: Record<Track, number> = { caller: 0, agent: 2 };
+const OFFSET: Record<Track, number> = { caller: 0, agent: 1 };
 
 export type TwoTrackRecorder = ReturnType<typeof createTwoTrackRecorder>;
 
 /** Lays both sides of a call on one time line: left the caller, right the agent, silence where nothing came. */
 export function createTwoTrackRecorder(writer: RecordingWriter) {
-  const blocks = new Map<number, Buffer>();
+  const blocks = new Map<number, Uint8Array>();
   let written = 0;
 
-  function blockAt(index: number): Buffer {
+  function blockAt(index: number): Uint8Array {
     const known = blocks.get(index);
     if (known !== undefined) return known;
-    const block = Buffer.alloc(BLOCK_BYTES);
+    const block = silentBlock();
     blocks.set(index, block);
     return block;
   }
 
   function writeNext(bytes = BLOCK_BYTES): void {
-    writer.write((blocks.get(written) ?? Buffer.alloc(BLOCK_BYTES)).subarray(0, bytes));
+    writer.write((blocks.get(written) ?? silentBlock()).subarray(0, bytes));
     blocks.delete(written);
     written += 1;
   }
@@ -65,11 +65,13 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
   };
 }
 
+function silentBlock(): Uint8Array {
+  return new Uint8Array(BLOCK_BYTES).fill(MULAW_SILENCE);
+}
+
 /** Byte by byte: this runs for each of 16,000 samples a second of each call. */
-function lay(mulaw: Uint8Array, from: number, count: number, block: Buffer, at: number): void {
+function lay(mulaw: Uint8Array, from: number, count: number, block: Uint8Array, at: number): void {
   for (let i = from, offset = at; i < from + count; i++, offset += BYTES_PER_SAMPLE_PAIR) {
-    const sample = MULAW_SAMPLES[mulaw[i] ?? MULAW_SILENCE] ?? 0;
-    block[offset] = sample & 0xff;
-    block[offset + 1] = (sample >> 8) & 0xff;
+    block[offset] = mulaw[i] ?? MULAW_SILENCE;
   }
 }

@@ -1,9 +1,10 @@
+import { MULAW_SILENCE } from '../audio/mulaw.js';
 import type { RecordingFileDocument } from './models/recording.js';
 
-/** Two channels of 16-bit samples, 8,000 a second. */
-export const BYTES_PER_MS = 32;
-const BYTES_PER_SAMPLE_PAIR = 4;
-const SILENCE_BLOCK = Buffer.alloc(64 * 1_024);
+/** Two channels of mu-law bytes, 8,000 a second. */
+export const BYTES_PER_MS = 16;
+const BYTES_PER_SAMPLE_PAIR = 2;
+const SILENCE_BLOCK = Buffer.alloc(64 * 1_024, MULAW_SILENCE);
 
 /** What is to be read of one file, and the silence before it, in bytes. */
 export interface Segment {

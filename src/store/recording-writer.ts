@@ -5,12 +5,12 @@ import { isDuplicateKey } from './database.js';
 import type { RecordingChunkDocument } from './models/recording.js';
 
 /** Two seconds of a recording: what a process that dies takes with it. */
-const CHUNK_BYTES = 64_000;
+const CHUNK_BYTES = 32_000;
 const LONGEST_PAUSE_MS = 5_000;
 
 export interface RecordingWriter {
-  /** Takes interleaved little-endian 16-bit PCM, left the caller, right the agent. Never waits. */
-  write(pcm: Buffer): void;
+  /** Takes mu-law bytes of both tracks by turns, left the caller, right the agent. Never waits. */
+  write(mulaw: Uint8Array): void;
   /** Writes the rest. @throws the database's error when it stayed away too long, and the recording is then not whole */
   close(): Promise<void>;
 }
@@ -65,13 +65,14 @@ export function writeRecording(deps: {
   }
 
   return {
-    write(pcm) {
-      length += pcm.length;
-      for (let at = 0; at < pcm.length;) {
+    write(mulaw) {
+      length += mulaw.length;
+      for (let at = 0; at < mulaw.length;) {
         chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
-        const copied = pcm.copy(chunk, filled, at);
-        filled += copied;
-        at += copied;
+        const part = mulaw.subarray(at, at + CHUNK_BYTES - filled);
+        chunk.set(part, filled);
+        filled += part.length;
+        at += part.length;
         if (filled === CHUNK_BYTES) flush();
       }
     },

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type mongoose from 'mongoose';
-import { WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
+import { decodeMulaw } from '../audio/mulaw.js';
+import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import { MAX_RESUMPTIONS } from '../domain/resumption.js';
 import type { Database } from './database.js';
 import type { RecordingChunkDocument, RecordingFileDocument } from './models/recording.js';
@@ -8,6 +9,8 @@ import { writeRecording, type RecordingWriter } from './recording-writer.js';
 import { layOut, silence, type Segment } from './recording-segments.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
+/** A WAV file holds 16-bit samples, which every player knows; what is stored is the line's mu-law. */
+const BYTES_PER_STORED_BYTE = 2;
 /** How long writes are repeated while the database is away, from the first failure of a chunk. */
 const GIVE_UP_AFTER_MS = 120_000;
 
@@ -22,9 +25,9 @@ export interface RecordingKey {
 export type Recordings = ReturnType<typeof createRecordings>;
 
 /**
- * Recordings in the layout of GridFS, bucket `recordings`: a file for each stream of a call, read as one. The PCM is kept
- * without a header: its length is known only at the end, so the WAV header is made when it is read. A recording can be
- * read when all its files have their length: given by the process that wrote it, or by `seal` when that one died.
+ * Recordings in the layout of GridFS, bucket `recordings`: a file for each stream of a call, read as one. What
+ * the line carried is kept, mu-law without a header: half the bytes to write beside the audio, and the length is known
+ * only at the end. The WAV file is made of it when it is read. A recording can be read when all its files have their length: given by the process that wrote it, or by `seal` when that one died.
  */
 export function createRecordings(database: Database, options: { giveUpAfterMs?: number } = {}) {
   const files = database.recordingFiles;
@@ -38,22 +41,22 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
     return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
   }
 
-  async function* pcmOf({ file, bytes }: Segment): AsyncGenerator<Buffer> {
+  async function* mulawOf({ file, bytes }: Segment): AsyncGenerator<Uint8Array> {
     let left = bytes;
     for (let n = 0; left > 0; n++) {
       const chunk = await chunks.findOne({ _id: chunkId(file._id, n) });
       if (chunk === null) throw new Error(`The recording ${file._id} has lost chunk ${n}.`);
-      const data = Buffer.from(chunk.data.value()).subarray(0, left);
+      const data = chunk.data.value().subarray(0, left);
       left -= data.length;
       yield data;
     }
   }
 
-  async function* wavOf(segments: readonly Segment[], bytes: number): AsyncGenerator<Buffer> {
-    yield wavHeader({ ...FORMAT, dataBytes: bytes });
+  async function* wavOf(segments: readonly Segment[], dataBytes: number): AsyncGenerator<Buffer> {
+    yield wavHeader({ ...FORMAT, dataBytes });
     for (const segment of segments) {
-      yield* silence(segment.silenceBefore);
-      yield* pcmOf(segment);
+      for (const mulaw of silence(segment.silenceBefore)) yield pcmBytes(decodeMulaw(mulaw));
+      for await (const mulaw of mulawOf(segment)) yield pcmBytes(decodeMulaw(mulaw));
     }
   }
 
@@ -92,7 +95,8 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
       if (found.some(({ length }) => length === undefined)) return null;
       const segments = layOut(found.filter(({ length = 0 }) => length > 0));
       if (segments.length === 0) return null;
-      const bytes = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
+      const stored = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
+      const bytes = stored * BYTES_PER_STORED_BYTE;
       return {
         stream: Readable.from(wavOf(segments, bytes), { objectMode: false }),
         bytes: bytes + WAV_HEADER_BYTES,

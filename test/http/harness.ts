@@ -181,6 +181,11 @@ export async function startService(options: { env?: Record<string, string>; work
       });
     },
 
+    /** Ends a call's run as an operator does in the Temporal UI. */
+    async terminate(callId: string): Promise<void> {
+      await withClient((client) => client.workflow.getHandle(callId).terminate('test'));
+    },
+
     async close(given: { databaseIsClosed?: boolean } = {}): Promise<void> {
       await server.close();
       own?.stop.abort();

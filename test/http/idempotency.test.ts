@@ -141,6 +141,22 @@ describe('after a 503', () => {
       await idle.close();
     }
   });
+
+  it("the key stays at 503 when an operator terminated the key's call: nobody can tell whether it dialed", async () => {
+    const idle = await startService({ worker: false });
+    const owner = await idle.customer();
+    const body = { to_phone_number: '+12025550100', agent_id: owner.agent._id };
+    const headers = { 'Idempotency-Key': 'terminated' };
+    try {
+      expectError(await idle.place(owner.liveKey, body, headers), 503, 'SERVICE_UNAVAILABLE');
+      const [row] = await idle.database.idempotencyKeys.find().lean();
+      await idle.terminate(String(row?.callId));
+      expectError(await idle.place(owner.liveKey, body, headers), 503, 'SERVICE_UNAVAILABLE');
+      expect(await idle.callsAskedFor()).toBe(1);
+    } finally {
+      await idle.close();
+    }
+  });
 });
 
 describe('the store of keys', () => {

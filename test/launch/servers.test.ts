@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { createIndexes, openDatabase } from '../../src/store/database.js';
 import { probeTemporal } from '../../src/launch/temporal/start-temporal.js';
+import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
 
 describe('the servers of the tests', () => {
   it('keep documents, build every index and refuse a duplicate', async () => {
@@ -22,10 +22,7 @@ describe('the servers of the tests', () => {
   });
 
   it('include a program that skips time', async () => {
-    const path = process.env.TEST_TIME_SKIPPING_PROGRAM ?? '';
-    const environment = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
+    const environment = await startTimeSkippingEnvironment();
     try {
       const before = await environment.currentTimeMs();
       await environment.sleep('1 hour');

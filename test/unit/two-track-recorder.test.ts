@@ -1,4 +1,4 @@
-import { encodeMulaw } from '../../src/audio/mulaw.js';
+import { decodeMulaw, encodeMulaw } from '../../src/audio/mulaw.js';
 import { createTwoTrackRecorder } from '../../src/conversation/two-track-recorder.js';
 
 const frame = (level: number) => encodeMulaw(new Int16Array(160).fill(level));
@@ -8,15 +8,18 @@ function recorder() {
   const parts: Buffer[] = [];
   let closed = false;
   const tracks = createTwoTrackRecorder({
-    write: (pcm) => void parts.push(Buffer.from(pcm)),
+    write: (mulaw) => void parts.push(Buffer.from(mulaw)),
     close: async () => void (closed = true),
   });
   const all = () => Buffer.concat(parts);
   return {
     tracks,
     isClosed: () => closed,
-    ms: () => all().length / 32,
-    at: (ms: number) => ({ caller: all().readInt16LE(ms * 32), agent: all().readInt16LE(ms * 32 + 2) }),
+    ms: () => all().length / 16,
+    at: (ms: number) => {
+      const [caller, agent] = decodeMulaw(all().subarray(ms * 16, ms * 16 + 2));
+      return { caller, agent };
+    },
   };
 }
 

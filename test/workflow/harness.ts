@@ -20,6 +20,7 @@ import { createConversationResults } from '../../src/store/conversation-results.
 import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
 import { createLedger, type Ledger } from '../../src/store/ledger.js';
 import { createLogger } from '../../src/telemetry/logger.js';
+import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
 
 export const PHONE_NUMBER = '+12025550177';
 export const INSTRUCTION = 'Ask for the canary sentence about the purple elephant.';
@@ -118,9 +119,7 @@ function startRealTime(): Promise<TestWorkflowEnvironment> {
 }
 
 async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
-  const environment = await TestWorkflowEnvironment.createTimeSkipping({
-    server: { executable: { type: 'existing-path', path: String(process.env.TEST_TIME_SKIPPING_PROGRAM) } },
-  });
+  const environment = await startTimeSkippingEnvironment();
   await environment.connection.operatorService.addSearchAttributes({
     namespace: 'default',
     searchAttributes: Object.fromEntries(Object.keys(SEARCH_ATTRIBUTES).map((name) => [name, 2])),

@@ -16,8 +16,8 @@ beforeAll(async () => {
   receiver = await startReceiver();
 }, 120_000);
 afterAll(async () => {
-  await receiver.close();
-  await harness.stop();
+  await receiver?.close();
+  await harness?.stop();
 });
 
 async function historyOf(call: TestCall) {

@@ -7,7 +7,7 @@ import { Schema, type mongo } from 'mongoose';
 export interface RecordingFileDocument {
   /** The call's id, for later streams with `.<number>` behind it. */
   _id: string;
-  /** Bytes of PCM; absent while they are still being written, or were never finished. */
+  /** Bytes of mu-law, both tracks; absent while they are still being written, or were never finished. */
   length?: number;
   chunkSize: number;
   uploadDate: Date;
