@@ -1,3 +1,5 @@
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+
 /** What a measured process tells of itself. */
 export interface ProcessFigures {
   /** Processor time since the last question, ms. */
@@ -7,10 +9,24 @@ export interface ProcessFigures {
   rssBytes: number;
   /** How long each frame took from the carriers to whoever hears it, since the last question, ms. */
   heardMs: number[];
+  /** How late its event loop was at p99, ms: all that holds it up. */
+  loopLateMs: number;
+  /** The longest collection of garbage, ms. */
+  longestGcMs: number;
+  /** How often the machine took the core away from it for somebody else. */
+  preempted: number;
 }
 
 /** Answers each `figures` on the channel to the parent, and ends with it. */
 export function serveFigures(heardMs: number[] = []): void {
+  const loop = monitorEventLoopDelay({ resolution: 1 });
+  loop.enable();
+  let longestGcMs = 0;
+  const collections = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) longestGcMs = Math.max(longestGcMs, duration);
+  });
+  collections.observe({ entryTypes: ['gc'] });
+  let switches = process.resourceUsage().involuntaryContextSwitches;
   let cpu = process.cpuUsage();
   let at = performance.now();
   process.on('message', (message) => {
@@ -23,7 +39,13 @@ export function serveFigures(heardMs: number[] = []): void {
       elapsedMs: now - at,
       rssBytes: process.memoryUsage.rss(),
       heardMs: heardMs.splice(0),
+      loopLateMs: loop.percentile(99) / 1e6,
+      longestGcMs,
+      preempted: process.resourceUsage().involuntaryContextSwitches - switches,
     } satisfies ProcessFigures);
+    loop.reset();
+    longestGcMs = 0;
+    switches = process.resourceUsage().involuntaryContextSwitches;
     cpu = process.cpuUsage();
     at = performance.now();
   });
