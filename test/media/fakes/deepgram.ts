@@ -7,6 +7,8 @@ const FRAME_MS = 20;
 const FRAME_BYTES = 160;
 const LOUD = 600;
 const IDLE_CLOSE_MS = 10_000;
+/** Words after so long a pause are those of the caller's next turn, whatever the recogniser has told of the last one. */
+const NEXT_TURN_AFTER_MS = 600;
 
 /** What goes wrong with a connection. */
 export type RecogniserFault =
@@ -167,13 +169,15 @@ function novaEar(send: (message: object) => void, next: () => string): Ear {
 
   return {
     hear(isLoud) {
+      const pausedMs = meter.silentMs;
       meter.push(isLoud);
       if (!meter.speaking) {
         if (meter.atMs % 1_000 === 0) results('', false, false);
         return;
       }
       if (meter.silentMs === 0 && openPart === undefined) {
-        if (parts.length === 0 && !utteranceOpen) parts = next().split(' | ');
+        const isNextTurn = !utteranceOpen || pausedMs >= NEXT_TURN_AFTER_MS;
+        if (parts.length === 0 && isNextTurn) parts = next().split(' | ');
         utteranceOpen = true;
         openPart = parts.shift() ?? '';
       }
