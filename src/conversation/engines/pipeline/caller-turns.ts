@@ -6,13 +6,32 @@ import { openSteadyRecogniser } from './recogniser/steady.js';
 const HURRY_MS = 1_200;
 /** What is known so long after the last voice is the turn. */
 const GIVE_UP_MS = 2_000;
-/** A recogniser that decides by meaning has decided by then: it forces an end after 5 s itself. */
+/**
+ * A recogniser that decides by meaning has decided by then: it forces an end after 5 s itself. Words that have not changed
+ * for so long are the turn even if a noise goes on.
+ */
 const DECIDES_WITHIN_MS = 7_000;
 /** A recogniser that answers nothing at all to a caller who spoke. */
 const STALLED_MS = 3_500;
 const FRAME_MS = 20;
 /** Shorter voice need not hold words. */
 const VOICE_WITH_WORDS_MS = 400;
+/** About how long words were spoken that voice detection did not hear. */
+const UNHEARD_WORDS_MS = 500;
+
+/** Voice that belongs to no turn yet; ms from the start of the stream. */
+interface CallerVoice {
+  startMs: number;
+  endMs: number;
+  /**
+   * When the last of it came, or was handed to another stream. Silence is counted from here and not from `endMs`: of
+   * frames that come late the recogniser cannot know any more than we do.
+   */
+  cameMs: number;
+  ended: boolean;
+  answered: boolean;
+  hurried: boolean;
+}
 
 export interface SpokenTurn {
   text: string;
@@ -54,10 +73,12 @@ export function createCallerTurns(p: {
   const { turnTaking, now, events } = p;
   const stalledMs = p.stalledMs ?? STALLED_MS;
   let words = '';
+  let wordsCameMs = 0;
   let mayEndText: string | undefined;
-  /** Voice that belongs to no turn yet. */
-  let voice: { startMs: number; endMs: number; ended: boolean; answered: boolean; hurried: boolean } | undefined;
-  /** Voice before this belongs to a turn that is over. */
+  let voice: CallerVoice | undefined;
+  /** The end of the last frame, by the frames' clock. */
+  let framesEndMs = 0;
+  /** Voice before this belongs to a turn that is over; by the frames' clock. */
   let turnsOverMs = 0;
 
   const stream = openSteadyRecogniser({
@@ -66,13 +87,11 @@ export function createCallerTurns(p: {
     stallError: () => new ProviderError('recogniser', `sent nothing for ${stalledMs} ms`),
     events: {
       onWords(text) {
-        answered();
-        words = text;
+        understood(text);
         events.onWords(text);
       },
       onMayEnd(text) {
-        answered();
-        words = text;
+        understood(text);
         mayEndText = text;
         if (!p.recogniser.decidesTurns && turnTaking.openTurn() === undefined) endTurn(text);
         else events.onMayEnd(text);
@@ -85,15 +104,34 @@ export function createCallerTurns(p: {
       onAlive: answered,
       onTrouble() {
         forgetWords();
-        if (voice !== undefined) voice.hurried = false;
+        waitAnew();
         events.onTrouble(voice !== undefined && voice.ended && hasWords(voice));
       },
+      onReopened: waitAnew,
       onGone: (error) => events.onGone(error),
     },
   });
 
   function answered(): void {
     if (voice !== undefined) voice.answered = true;
+  }
+
+  /** Words are voice, too, though nothing else may have heard it: their turn must come to an end by itself. */
+  function understood(text: string): void {
+    if (text !== words) wordsCameMs = now();
+    words = text;
+    const startMs = Math.max(turnsOverMs, framesEndMs - UNHEARD_WORDS_MS);
+    voice ??= { ...newVoice(startMs, framesEndMs), ended: turnTaking.openTurn() === undefined };
+    answered();
+  }
+
+  function newVoice(startMs: number, endMs: number): CallerVoice {
+    return { startMs, endMs, cameMs: now(), ended: false, answered: false, hurried: false };
+  }
+
+  /** Another stream has to understand the voice there is. */
+  function waitAnew(): void {
+    if (voice !== undefined) Object.assign(voice, { cameMs: now(), answered: false, hurried: false });
   }
 
   function forgetWords(): void {
@@ -109,29 +147,32 @@ export function createCallerTurns(p: {
     words = '';
     mayEndText = undefined;
     voice = undefined;
-    turnsOverMs = at;
+    turnsOverMs = framesEndMs;
     stream.forget();
     events.onTurn({ text, startMs: Math.max(0, Math.round(startMs)), endMs: Math.round(endMs) });
   }
 
   /** An open turn is silent, too, while its end is waited for: only what it grew by is voice. */
-  function noteVoice(frameEndMs: number): void {
+  function noteVoice(): void {
     const open = turnTaking.openTurn();
-    if (open === undefined || open.endMs < frameEndMs) return;
+    if (open === undefined || open.endMs < framesEndMs) return;
     const startMs = Math.max(open.startMs, turnsOverMs);
     if (open.endMs <= startMs) return;
-    voice ??= { startMs, endMs: open.endMs, ended: false, answered: false, hurried: false };
+    voice ??= newVoice(startMs, open.endMs);
     voice.endMs = open.endMs;
+    voice.cameMs = now();
     voice.ended = false;
     events.onVoice(voice.endMs - voice.startMs);
   }
 
-  /** The caller is silent: what becomes of the voice there was. */
+  /** What becomes of the voice there was: every one becomes a turn or a noise in the end. */
   function judgeSilence(): void {
-    if (voice === undefined || !voice.ended) return;
-    const silentMs = now() - voice.endMs;
-    if (words !== '' && silentMs >= (p.recogniser.decidesTurns ? DECIDES_WITHIN_MS : GIVE_UP_MS)) return endTurn(words);
+    if (voice === undefined) return;
+    if (words !== '' && now() - wordsCameMs >= DECIDES_WITHIN_MS) return endTurn(words);
+    if (!voice.ended) return;
+    const silentMs = now() - voice.cameMs;
     if (words !== '' && p.recogniser.decidesTurns) return;
+    if (words !== '' && Math.min(silentMs, now() - wordsCameMs) >= GIVE_UP_MS) return endTurn(words);
     if (silentMs >= HURRY_MS && !voice.hurried) {
       voice.hurried = true;
       stream.hurry();
@@ -139,12 +180,8 @@ export function createCallerTurns(p: {
     if (words !== '') return;
     if (voice.answered && silentMs >= GIVE_UP_MS) return beNoise();
     if (silentMs < stalledMs) return;
-    if (hasWords(voice)) {
-      // Once: the stream that takes over hears the voice again.
-      voice.answered = true;
-      voice.endMs = now();
-      stream.stalled();
-    } else beNoise();
+    if (hasWords(voice)) stream.stalled();
+    else beNoise();
   }
 
   function beNoise(): void {
@@ -157,8 +194,9 @@ export function createCallerTurns(p: {
     /** @param frame 20 ms of 8 kHz mu-law */
     push(frame: Uint8Array, timestampMs: number): void {
       stream.push(frame);
+      framesEndMs = timestampMs + FRAME_MS;
       const { ended } = turnTaking.push(frame, timestampMs);
-      noteVoice(timestampMs + FRAME_MS);
+      noteVoice();
       if (ended !== undefined && voice !== undefined) {
         voice.ended = true;
         if (!p.recogniser.decidesTurns && mayEndText !== undefined) endTurn(mayEndText);

@@ -7,6 +7,7 @@ import { createUsageMeter, type EnginePrices, type UsageMeter } from '../../engi
 import type { Conclusion } from '../../models/conclusion.js';
 import { createAnsweringMachine } from './answering-machine.js';
 import { createCallerTurns, type SpokenTurn } from './caller-turns.js';
+import { createFiller } from './filler.js';
 import { createLastWords } from './last-words.js';
 import { phrasesOf } from './phrases.js';
 import type { ChatModel, ProviderError, Recogniser, ToolRequest, Voice } from './ports.js';
@@ -19,8 +20,6 @@ import { latencyOf, type Waiting } from './waiting.js';
 
 /** Voice over the agent's that makes it stop; the first 160 ms of it are what makes it voice at all. */
 const BARGE_IN_MS = 200;
-/** An answer that takes longer is announced. */
-const FILLER_AFTER_MS = 1_500;
 const TICK_MS = 200;
 const FRAME_SECONDS = 0.02;
 
@@ -51,11 +50,11 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   /** What an earlier reply asked of tools is waited for: the next one must know of it. */
   let toolsCalled: Promise<unknown> = Promise.resolve();
   let waiting: Waiting | undefined;
-  let filler: NodeJS.Timeout | undefined;
   /** The talk is being ended: nothing that is heard changes that. */
   let leaving = false;
   let stopped = false;
-  let cutByVoice = false;
+  /** What is to be told to the model if it turns out that there are no words to answer. */
+  let owed: 'the rest' | 'a question' | undefined;
   let wrapUpDue = false;
   let frames = 0;
   let carrierHeard: AnsweredBy | undefined;
@@ -67,6 +66,14 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     sink,
     now,
     onTurn: note,
+  });
+
+  const filler = createFiller({
+    audio: () => deps.prepared.audioOf('oneMoment', call.voice, call.language),
+    // Only in a talk that has begun: nobody pays for a call in which nothing but this was heard.
+    isNeeded: () => !stopped && !leaving && conversed() && !speech.isSpeaking() && !answerIsHere(),
+    callerSpeaks: () => hearing.callerSpeaks(),
+    say: (mulaw) => speech.fill(phrases.oneMoment, mulaw),
   });
 
   const hearing = createCallerTurns({
@@ -92,13 +99,16 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       onGoesOn: dropUnconfirmed,
       onTurn,
       onNoise() {
-        if (!cutByVoice || isBusy()) return;
-        cutByVoice = false;
-        answer('The far end made a noise, without words. Go on where you stopped.');
+        if (owed === undefined || leaving || reply?.isRunning() === true) return;
+        if (speech.isSpeaking() && !speech.isOnlyFilling()) return;
+        if (owed === 'the rest') answer('The far end made a noise, without words. Go on where you stopped.');
+        else answer('The far end said something that could not be understood. Ask for it again.');
       },
       onTrouble(callerWaits) {
         deps.log(call.callId, 'the recogniser was lost and is opened again');
-        if (callerWaits) fill();
+        if (!callerWaits) return;
+        owed ??= 'a question';
+        filler.now();
       },
       onGone: fail,
     },
@@ -132,7 +142,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     prepared: (line) => deps.prepared.audioOf(line, call.voice, call.language),
     onBegin() {
       leaving = true;
-      clearTimeout(filler);
+      filler.stop();
       stopReply();
     },
     isStopped: () => stopped,
@@ -161,7 +171,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   function onTurn(turn: SpokenTurn): void {
     note({ speaker: 'caller', ...turn });
     silence.callerHeard();
-    cutByVoice = false;
+    owed = undefined;
     if (leaving || stopped) return;
     waiting = { sinceMs: turn.endMs, knownMs: now() };
     if (reply?.isConfirmed() === false && unconfirmedText === turn.text) {
@@ -169,7 +179,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       talk.add(reply);
       unconfirmedText = undefined;
       wrapUpDue = false;
-      armFiller();
+      filler.arm();
       reply.confirm();
       return;
     }
@@ -181,6 +191,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     if (p.confirmed) {
       stopReply(true);
       wrapUpDue = false;
+      owed = undefined;
     }
     unconfirmedText = p.heard;
     const begun: Reply = startReply({
@@ -210,7 +221,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
         usage.add('chat_output_tokens', counts.outputTokens);
       },
       onHeardFirst(times) {
-        clearTimeout(filler);
+        filler.stop();
         if (waiting !== undefined) sink.latency(latencyOf(waiting, times, now()));
         waiting = undefined;
       },
@@ -220,7 +231,8 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
         else p.onDone();
       },
       onDone: () => {
-        clearTimeout(filler);
+        filler.stop();
+        waiting = undefined;
         deps.prepared.prepare(call.voice, call.language);
         p.onDone?.();
       },
@@ -228,7 +240,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     reply = begun;
     if (!p.confirmed) return;
     talk.add(begun);
-    armFiller();
+    filler.arm();
   }
 
   /** The agent speaks of its own accord, or to what the telephone tells. */
@@ -239,7 +251,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
 
   /** Takes the reply back, and everything on the line with it, but a filler where an answer follows. */
   function stopReply(anAnswerFollows = false): void {
-    clearTimeout(filler);
+    filler.stop();
     const keepsFiller = anAnswerFollows && speech.isOnlyFilling();
     if (!keepsFiller && speech.isSpeaking()) sink.clear();
     toolsCalled = reply?.toolsCalled() ?? toolsCalled;
@@ -258,26 +270,15 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
 
   function bargeIn(): void {
     if (leaving || stopped || !speech.isSpeaking()) return;
-    cutByVoice = true;
+    if (speech.isOnlyFilling() && reply?.isRunning() === true) {
+      // What is being made is not said yet: a word answers otherwise, a noise must not take the answer away.
+      sink.clear();
+      return speech.endFilling();
+    }
+    owed = 'the rest';
     waiting = undefined;
     stopReply();
     silence.agentDone();
-  }
-
-  function armFiller(): void {
-    clearTimeout(filler);
-    filler = setTimeout(fill, FILLER_AFTER_MS);
-  }
-
-  /** Only in a talk that has begun: nobody pays for a call in which nothing but this was heard. */
-  function fill(): void {
-    clearTimeout(filler);
-    const isNeeded = () => !stopped && !leaving && conversed() && !speech.isSpeaking() && !answerIsHere();
-    if (!isNeeded()) return;
-    void deps.prepared.audioOf('oneMoment', call.voice, call.language).then((audio) => {
-      if (audio === undefined || !isNeeded()) return;
-      speech.fill(phrases.oneMoment, audio);
-    });
   }
 
   function answerIsHere(): boolean {
@@ -350,6 +351,8 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     },
     played: (itemId: string, playedMs: number, complete: boolean) => speech.onPlayed(itemId, playedMs, complete),
     endingSoon(secondsLeft: number): void {
+      // What was begun early does not know of it, and would stand for the words that tell it.
+      dropUnconfirmed();
       talk.note(`The call will be ended in about ${secondsLeft} seconds. Say so in a few words and come to an end.`);
       wrapUpDue = true;
     },
@@ -360,7 +363,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     async stop(): Promise<EngineResult> {
       stopped = true;
       clearInterval(ticking);
-      clearTimeout(filler);
+      filler.stop();
       silence.stop();
       keys.stop();
       const unfinished = hearing.unfinished();

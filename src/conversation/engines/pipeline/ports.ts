@@ -86,6 +86,8 @@ export interface ChatModel {
   stream(p: {
     messages: readonly ChatMessage[];
     tools: readonly ChatTool[];
+    /** Otherwise it is told of the tools, but has to answer in words. */
+    mayCallTools: boolean;
     signal: AbortSignal;
   }): AsyncIterable<ChatDelta>;
 }

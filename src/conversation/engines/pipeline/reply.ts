@@ -5,7 +5,7 @@ import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '
 import { createSentenceCutter } from './sentences.js';
 import type { Utterance } from './utterance.js';
 
-/** A model that calls tools again and again is stopped. */
+/** A model that calls tools again and again has to answer without any at last. */
 const MAX_ROUNDS = 6;
 const RETRY_AFTER_MS = 300;
 const GO_ON = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
@@ -64,7 +64,8 @@ export function startReply(deps: ReplyDeps) {
   let state: 'running' | 'done' | 'failed' | 'cancelled' = 'running';
   let announced = false;
   let before: readonly ChatMessage[] = [];
-  let toolsCalled: Promise<unknown> = Promise.resolve();
+  /** A reply that is taken back while it waits hands on what it waited for. */
+  let toolsCalled = deps.after;
   let confirmNow: () => void = () => undefined;
   const confirmation = new Promise<void>((resolve) => (confirmNow = resolve));
   if (confirmed) confirmNow();
@@ -78,7 +79,7 @@ export function startReply(deps: ReplyDeps) {
       const utterance = deps.openUtterance({ held: !confirmed, onAudio, onFailed: fail });
       const round: Round = { text: '', utterance, answered: [] };
       rounds.push(round);
-      const requests = await speakRound(round);
+      const requests = await speakRound(round, count < MAX_ROUNDS - 1);
       if (round.text === '') utterance.cut();
       else utterance.finish();
       if (requests.length === 0) break;
@@ -97,29 +98,34 @@ export function startReply(deps: ReplyDeps) {
   }
 
   /** @returns the tools that the model wants called */
-  async function speakRound(round: Round): Promise<ToolRequest[]> {
+  async function speakRound(round: Round, mayCallTools: boolean): Promise<ToolRequest[]> {
     try {
-      return await streamRound(round);
+      return await streamRound(round, { mayCallTools, mayBeEmpty: false });
     } catch (error) {
       if (state !== 'running' || !(error instanceof ProviderError)) throw error;
       await sleep(error.retryAfterMs ?? RETRY_AFTER_MS, undefined, { signal: controller.signal });
-      return await streamRound(round);
+      // After a tool there may be nothing to say: keys sent to a menu want none.
+      return await streamRound(round, { mayCallTools, mayBeEmpty: rounds.length > 1 });
     }
   }
 
-  async function streamRound(round: Round): Promise<ToolRequest[]> {
+  async function streamRound(
+    round: Round,
+    { mayCallTools, mayBeEmpty }: { mayCallTools: boolean; mayBeEmpty: boolean },
+  ): Promise<ToolRequest[]> {
     const requests: ToolRequest[] = [];
     const sentences = createSentenceCutter();
     const messages = [...before, ...spokenMessages()];
     if (round.text !== '') messages.push({ role: 'user', content: GO_ON });
-    for await (const delta of deps.model.stream({ messages, tools: deps.tools, signal: controller.signal })) {
+    const { tools } = deps;
+    for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal: controller.signal })) {
       if (delta.kind === 'text') say(round, sentences.push(delta.text));
-      else if (delta.kind === 'tool') requests.push(delta.request);
-      else deps.onUsage(delta.usage);
+      else if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
+      else if (delta.kind === 'usage') deps.onUsage(delta.usage);
     }
     say(round, sentences.flush());
-    const isEmpty = requests.length === 0 && rounds.every(({ text }) => text === '');
-    if (isEmpty) throw new ProviderError('model', 'answered nothing');
+    const isEmpty = requests.length === 0 && round.text === '';
+    if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'answered nothing');
     return requests;
   }
 

@@ -74,6 +74,7 @@ export function createSpeech(p: {
       filler.say(text);
       filler.finish();
     },
+    endFilling: () => filler?.cut(),
     isOnlyFilling: () => audible().length > 0 && audible().every((utterance) => utterance === filler),
     onPlayed(itemId: string, playedMs: number, complete: boolean): void {
       if (playedMs > 0) heardAnything = true;

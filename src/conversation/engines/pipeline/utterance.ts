@@ -1,6 +1,6 @@
 import type { EngineSink } from '../../port.js';
 import { createHeardText } from './heard-text.js';
-import type { ProviderError, SpeechStream, Voice } from './ports.js';
+import { ProviderError, type SpeechStream, type Voice } from './ports.js';
 
 const BYTES_PER_MS = 8;
 const RETRY_AFTER_MS = 200;
@@ -69,11 +69,18 @@ export function openUtterance(p: {
       },
       onSpoken: (words) => text.spoken(words),
       onDone() {
+        // Otherwise the rest would be dropped without a word to anybody.
+        if (!finished) return lost(new ProviderError('voice', 'ended before all was said'));
+        if (!hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'spoke nothing'));
         text.done();
         endSpeech();
       },
       onLost: lost,
     });
+  }
+
+  function hasAudio(): boolean {
+    return queuedMs > 0 || (held !== undefined && held.length > 0);
   }
 
   function queue(mulaw: Uint8Array): void {
@@ -163,7 +170,7 @@ export function openUtterance(p: {
     },
     /** Something of it is being heard, or will be at once. */
     isAudible: () => !over && queuedMs > 0,
-    hasAudio: () => queuedMs > 0 || (held !== undefined && held.length > 0),
+    hasAudio,
     isOver: () => over,
     playedMs: () => playedMs,
     /** Nothing more of it, now; the line was cleared before if it was audible. */

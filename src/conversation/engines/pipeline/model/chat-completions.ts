@@ -74,7 +74,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
   }
 
   return {
-    async *stream({ messages, tools, signal }) {
+    async *stream({ messages, tools, mayCallTools, signal }) {
       const watch = watchSilence(signal, silentMs);
       const requests: ToolRequest[] = [];
       let finished = false;
@@ -85,6 +85,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
           stream: true,
           stream_options: { include_usage: true },
           ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
+          ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
         };
         const response = await post(body, watch.signal);
         for await (const data of eventData(response.body as AsyncIterable<Uint8Array>)) {

@@ -19,8 +19,10 @@ export function openSteadyRecogniser(p: {
   recogniser: Recogniser;
   language: string;
   events: Omit<RecogniserEvents, 'onLost'> & {
-    /** The stream is opened again. */
+    /** The stream was lost and will be opened again. */
     onTrouble(error: ProviderError): void;
+    /** It is open again and hears the current turn's audio once more. */
+    onReopened(): void;
     onGone(error: ProviderError): void;
   };
   stallError(): ProviderError;
@@ -83,6 +85,7 @@ export function openSteadyRecogniser(p: {
     reopening = undefined;
     stream = open();
     for (const frame of kept) stream.push(frame);
+    events.onReopened();
   }
 
   function close(): void {
