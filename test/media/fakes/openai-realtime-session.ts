@@ -19,6 +19,10 @@ export interface Nastiness {
   refusesTruncation: boolean;
   /** The next so many responses end as failed. */
   failResponses: number;
+  /** The next so many responses have nothing in them. */
+  emptyResponses: number;
+  /** Responses that are cancelled end as failed. */
+  failsCancelled: boolean;
   /** The final transcript of speech comes only after the response was done. */
   lateTranscripts: boolean;
 }
@@ -65,7 +69,7 @@ const PREFIX_MS = 300;
 export const GREETING =
   'Hello, I am an AI assistant calling from the clinic about your appointment of tomorrow at ten.';
 export const BRIDGE = 'Sorry, the line broke for a moment, so let us go on.';
-const ASIDE = 'May I ask whether you are there, or shall we come to an end?';
+export const ASIDE = 'May I ask whether you are there, or shall we come to an end?';
 
 interface Making {
   id: string;
@@ -135,7 +139,7 @@ export function openSession(p: {
       case 'response.cancel':
         if (making === undefined) return fail('response_cancel_not_active', 'no active response', event.event_id);
         sendWhatIsOnItsWay(making);
-        return finish(making, 'cancelled');
+        return finish(making, nasty.failsCancelled ? 'failed' : 'cancelled');
       case 'response.create':
         if (making !== undefined) {
           return fail('conversation_already_has_active_response', 'already active', event.event_id);
@@ -254,6 +258,10 @@ export function openSession(p: {
     if (nasty.failResponses > 0) {
       nasty.failResponses -= 1;
       return finish(current, 'failed');
+    }
+    if (nasty.emptyResponses > 0) {
+      nasty.emptyResponses -= 1;
+      return finish(current, 'completed');
     }
     speak(current, words, () => finish(current, 'completed', turn?.calls));
   }

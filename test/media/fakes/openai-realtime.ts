@@ -22,6 +22,8 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
     speed: 4,
     refusesTruncation: false,
     failResponses: 0,
+    emptyResponses: 0,
+    failsCancelled: false,
     lateTranscripts: false,
     ...options,
   };

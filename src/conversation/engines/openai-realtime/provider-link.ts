@@ -23,6 +23,9 @@ export interface LinkHandlers {
   soFar(): readonly TranscriptTurn[];
 }
 
+/** Of what is told while there is no session. */
+const MAX_KEPT = 20;
+
 /** The way to the provider for the length of a call: one connection after the other, each outage answered by one more. */
 export function createProviderLink(p: {
   settings: OpenAiRealtimeSettings;
@@ -39,6 +42,7 @@ export function createProviderLink(p: {
   let readySinceMs = 0;
   let retrying: NodeJS.Timeout | undefined;
   let over = false;
+  let untold: ClientEvent[] = [];
 
   function connect(how: 'first' | 'again' | 'renewed'): void {
     attempts += 1;
@@ -55,6 +59,7 @@ export function createProviderLink(p: {
           readySinceMs = performance.now();
           const first = !begun;
           begun = true;
+          for (const event of untold.splice(0)) connection?.send(event);
           handlers.onReady(first ? 'first' : how);
         },
         onEvent: (event) => handlers.onEvent(event),
@@ -67,6 +72,13 @@ export function createProviderLink(p: {
     connection?.close();
     connection = undefined;
     ready = false;
+  }
+
+  /** What the model has to know it is told by the next session; all else is of use to the present one only. */
+  function send(event: ClientEvent): void {
+    if (ready) return connection?.send(event);
+    if (event.type !== 'conversation.item.create' || event.item['type'] !== 'message') return;
+    untold = [...untold, event].slice(-MAX_KEPT);
   }
 
   function lost(why: string): void {
@@ -83,7 +95,7 @@ export function createProviderLink(p: {
 
   return {
     dial: () => connect('first'),
-    send: (event: ClientEvent) => connection?.send(event),
+    send,
     isReady: () => ready,
     /** Changes with every connection: what one was told, another does not know. */
     generation: () => generation,

@@ -22,7 +22,12 @@ const REPLY: Purpose = { kind: 'reply' };
  * The provider makes one response at a time, some by itself when the caller has spoken. Keeps at most one of ours waiting,
  * knows which one is being made and what for, and cancels only what is.
  */
-export function createResponses(deps: { send: (event: ClientEvent) => void; now: () => number }) {
+export function createResponses(deps: {
+  send: (event: ClientEvent) => void;
+  now: () => number;
+  /** Whether there is a session that can be asked. */
+  isReady: () => boolean;
+}) {
   const { send, now } = deps;
   const purposes = new Map<string, Purpose>();
   const cancelled = new Set<string>();
@@ -34,6 +39,8 @@ export function createResponses(deps: { send: (event: ClientEvent) => void; now:
   let waiting: Purpose | undefined;
   /** Since when something is expected of the provider, ms; it has answered with something when this moves on. */
   let expectingSinceMs: number | undefined;
+  /** The provider owes one that it makes by itself. */
+  let expectsUnasked = false;
 
   function request(purpose: Purpose): void {
     const key = `p${++count}`;
@@ -65,12 +72,13 @@ export function createResponses(deps: { send: (event: ClientEvent) => void; now:
   return {
     /** Asks for a response now, or when the present one is done. Of several that wait the last one is made. */
     want(purpose: Purpose = { kind: 'reply' }): void {
-      if (active === undefined && requested === undefined) request(purpose);
+      if (deps.isReady() && active === undefined && requested === undefined) request(purpose);
       else waiting = purpose;
     },
 
     /** The provider will make one by itself: the caller has spoken. */
     expect(): void {
+      expectsUnasked = true;
       expectingSinceMs ??= now();
     },
 
@@ -78,6 +86,7 @@ export function createResponses(deps: { send: (event: ClientEvent) => void; now:
     created(response: RealtimeResponse, refusesUnasked = false): void {
       const wasRequested = requested;
       const purpose = purposeOf(response);
+      if (requested === wasRequested) expectsUnasked = false;
       const mustCancel = wasRequested !== undefined && requested === undefined && wasRequested.cancel;
       active = { id: response.id, purpose, cancelled: false, hasAudio: false };
       expectingSinceMs = now();
@@ -101,30 +110,37 @@ export function createResponses(deps: { send: (event: ClientEvent) => void; now:
       const ended = active?.id === response.id ? active : undefined;
       if (ended === undefined) return undefined;
       active = undefined;
-      expectingSinceMs = requested === undefined ? undefined : now();
+      expectingSinceMs = requested === undefined && !expectsUnasked ? undefined : now();
       cancelled.delete(response.id);
       return ended.cancelled ? undefined : { purpose: ended.purpose, hasAudio: ended.hasAudio };
     },
 
-    /** Sends the one that waits, if the provider is free for it. */
-    next(): void {
-      if (active !== undefined || requested !== undefined || waiting === undefined) return;
+    /** Sends the one that waits, if the provider is free for it. @returns whether it was sent */
+    next(): boolean {
+      if (!deps.isReady() || active !== undefined || requested !== undefined || waiting === undefined) return false;
       const purpose = waiting;
       waiting = undefined;
       request(purpose);
+      return true;
     },
 
     /** Cancels what is being made, and what was asked for and has not begun. */
     cancel(): void {
       waiting = undefined;
+      expectsUnasked = false;
       expectingSinceMs = active === undefined && requested === undefined ? undefined : now();
       if (requested !== undefined) requested.cancel = true;
       cancelActive();
     },
 
-    /** The provider refused the one we asked for because it is making another: it comes after that. */
+    /** The provider refused one because it is making another: it comes after that. */
     refused(): void {
-      if (requested === undefined) return;
+      if (requested === undefined) {
+        // Its own: it does not try again by itself.
+        if (expectsUnasked) waiting ??= { ...REPLY };
+        expectsUnasked = false;
+        return;
+      }
       const { key, cancel } = requested;
       const purpose = purposes.get(key);
       requested = undefined;
@@ -137,6 +153,7 @@ export function createResponses(deps: { send: (event: ClientEvent) => void; now:
       active = undefined;
       requested = undefined;
       waiting = undefined;
+      expectsUnasked = false;
       expectingSinceMs = undefined;
       purposes.clear();
       cancelled.clear();

@@ -51,9 +51,10 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   let greetings = 0;
   let failures = 0;
   let saidOneMoment = false;
+  let saidNothing = false;
 
   const callerTurns = createCallerTurns(tell);
-  const responses = createResponses({ now, send: (event) => link.send(event) });
+  const responses = createResponses({ now, send: (event) => link.send(event), isReady: () => link.isReady() });
   const voice = createAgentVoice({
     sink,
     voice: call.voice,
@@ -142,9 +143,11 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   function onReady(how: 'first' | 'again' | 'renewed'): void {
     callerTurns.begin();
     for (const { frame, timestampMs } of kept.splice(0)) give(frame, timestampMs);
-    if (how === 'renewed' || farewell.isLeaving()) return;
-    if (how === 'first') silence.start();
-    responses.want({ kind: how === 'first' ? 'greeting' : 'reply' });
+    if (farewell.isLeaving()) return;
+    if (how === 'first') {
+      silence.start();
+      responses.want({ kind: 'greeting' });
+    } else if (!responses.next() && how === 'again') responses.want();
   }
 
   function give(frame: Uint8Array, timestampMs: number): void {
@@ -222,7 +225,8 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     voice.responseDone();
     const done = responses.done(response);
     if (response.status === 'failed') {
-      if (done !== undefined) onFailed(done.purpose);
+      if (done === undefined) responses.next();
+      else onFailed(done.purpose);
       return;
     }
     failures = 0;
@@ -232,13 +236,28 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
       tools.call(response, done.hasAudio);
     }
     responses.next();
+    if (done !== undefined) noteEmpty(response, done);
+  }
+
+  /** A model that said nothing and did nothing is asked once more; after that it has nothing to say. */
+  function noteEmpty(response: RealtimeResponse, { purpose, hasAudio }: { purpose: Purpose; hasAudio: boolean }): void {
+    const isEmpty = !hasAudio && response.output.every(({ type }) => type !== 'function_call');
+    saidNothing = isEmpty && !saidNothing && response.status !== 'cancelled';
+    if (saidNothing && purpose.onDone === undefined && !isTakenCareOf()) responses.want(purpose);
+  }
+
+  /** Something else is being said or made, or nothing is to be said any more. */
+  function isTakenCareOf(): boolean {
+    return speaking !== undefined || responses.isBusy() || farewell.isLeaving() || voicemail.isMachine();
   }
 
   /** Asked for once more; a provider that fails again is away. */
   function onFailed(purpose: Purpose): void {
     failures += 1;
     if (failures > 1) return link.giveUpOn('the provider makes no response');
-    setTimeoutUnlessOver(() => responses.want(purpose), FAILED_RETRY_MS);
+    // Who speaks meanwhile is answered by itself.
+    const isNeeded = () => speaking === undefined || purpose.onDone !== undefined;
+    setTimeoutUnlessOver(() => isNeeded() && responses.want(purpose), FAILED_RETRY_MS);
   }
 
   function onItemOver(item: SpokenItem, complete: boolean): void {

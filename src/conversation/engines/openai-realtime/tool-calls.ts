@@ -59,7 +59,7 @@ export function createToolCalls(deps: {
   function bring(tool: RequestedTool, answer: ToolAnswer, generation: number): void {
     const text = JSON.stringify(answer.ok ? (answer.result ?? null) : { error: answer.error });
     // A session that did not ask for it knows no call to put the answer to.
-    if (generation === link.generation()) link.send(toolOutputItem(tool.callId, text));
+    if (generation === link.generation() && link.isReady()) link.send(toolOutputItem(tool.callId, text));
     else link.send(textItem('system', `The tool ${tool.name} answered: ⟦${text.replace(/[⟦⟧]/g, '')}⟧`));
   }
 
