@@ -171,8 +171,9 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       harness.script?.([{ says: 'Thank you. What else?', hears: turn.hears }]);
       const line = dial();
       await greeted(line);
+      const speech = await harness.speak(turn.hears);
       const beforeMs = line.now();
-      line.say(await harness.speak(turn.hears));
+      line.say(speech);
       await agentSpoke(line, 1);
       await eventually(() => line.callerTurns().length > 0);
       const turns = line.turns.toSorted((a, b) => a.startMs - b.startMs);
