@@ -6,6 +6,8 @@ import { openSteadyRecogniser } from './recogniser/steady.js';
 const HURRY_MS = 1_200;
 /** What is known so long after the last voice is the turn. */
 const GIVE_UP_MS = 2_000;
+/** Words that have changed since then may still grow. */
+const SETTLED_MS = 800;
 /**
  * A recogniser that decides by meaning has decided by then: it forces an end after 5 s itself. Words that have not changed
  * for so long are the turn even if a noise goes on.
@@ -172,7 +174,7 @@ export function createCallerTurns(p: {
     if (!voice.ended) return;
     const silentMs = now() - voice.cameMs;
     if (words !== '' && p.recogniser.decidesTurns) return;
-    if (words !== '' && Math.min(silentMs, now() - wordsCameMs) >= GIVE_UP_MS) return endTurn(words);
+    if (words !== '' && silentMs >= GIVE_UP_MS && now() - wordsCameMs >= SETTLED_MS) return endTurn(words);
     if (silentMs >= HURRY_MS && !voice.hurried) {
       voice.hurried = true;
       stream.hurry();
