@@ -108,8 +108,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
     onPlayed(itemId, playedMs, complete) {
       if (!keyTones.onPlayed(itemId, complete)) guard(() => engine.onPlayed(itemId, playedMs, complete));
     },
-    onFramePlayed(frame, atMs) {
-      recorder?.put('agent', frame, atMs);
+    onAudioPlayed(mulaw, atMs) {
+      recorder?.put('agent', mulaw, atMs);
       if (record.markPlayed()) checkpoint();
     },
   });

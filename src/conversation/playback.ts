@@ -20,8 +20,8 @@ export interface PlaybackDeps {
   now: () => number;
   /** How much of an item was heard, in ms; `complete` when all of it was. */
   onPlayed: (itemId: string, playedMs: number, complete: boolean) => void;
-  /** A frame that the carrier has proven played, and where it stood on the line. */
-  onFramePlayed: (frame: Uint8Array, atMs: number) => void;
+  /** Whole frames, one behind the other, that the carrier has proven played, and where the first stood on the line. */
+  onAudioPlayed: (mulaw: Uint8Array, atMs: number) => void;
 }
 
 interface Item {
@@ -38,9 +38,20 @@ interface Item {
 interface Section {
   mark: string;
   itemId: string;
-  frames: { frame: Uint8Array; atMs: number }[];
+  audio: SentAudio;
   playedMs: number;
   complete: boolean;
+}
+
+/**
+ * Frames on their way, in one piece of memory: they wait for their mark so long that a piece for each would be carried
+ * to the old part of the heap, and collecting those there holds up all calls of the process.
+ */
+interface SentAudio {
+  bytes: Uint8Array;
+  frames: number;
+  /** Where frames begin that do not follow the one before them on the line: the first, and those after a pause. */
+  starts: { frame: number; atMs: number }[];
 }
 
 export type Playback = ReturnType<typeof createPlayback>;
@@ -49,11 +60,11 @@ export type Playback = ReturnType<typeof createPlayback>;
  * The agent's side of the line: cuts audio to frames of 20 ms, paces them, and keeps account of what was really heard.
  * Only marks prove that; the carrier also echoes the marks that a clear threw away, so those are forgotten first.
  */
-export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackDeps) {
+export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackDeps) {
   let items: Item[] = [];
   /** Marked and not echoed yet, oldest first. */
   let sections: Section[] = [];
-  let open: Section['frames'] = [];
+  let open = noAudio();
   let lineEndsAtMs = 0;
   let markCount = 0;
   const dropped = new Set<string>();
@@ -70,8 +81,8 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
 
   function mark(item: Item, complete: boolean): void {
     const name = `m${++markCount}`;
-    sections.push({ mark: name, itemId: item.id, frames: open, playedMs: item.sentMs, complete });
-    open = [];
+    sections.push({ mark: name, itemId: item.id, audio: open, playedMs: item.sentMs, complete });
+    open = noAudio();
     line.mark(name);
   }
 
@@ -79,18 +90,22 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
   function sendNext(): boolean {
     const item = items[0];
     if (item === undefined) return false;
-    const frame = takeFrame(item);
-    if (frame === undefined) {
+    const at = open.frames * FRAME_BYTES;
+    const frame = open.bytes.subarray(at, at + FRAME_BYTES);
+    if (!takeFrame(item, frame)) {
       if (!item.ended) return false;
       mark(item, true);
       items.shift();
       return true;
     }
     line.media(frame);
-    open.push({ frame, atMs: lineEndsAtMs });
+    const last = open.starts.at(-1);
+    const follows = last !== undefined && last.atMs + (open.frames - last.frame) * FRAME_MS === lineEndsAtMs;
+    if (!follows) open.starts.push({ frame: open.frames, atMs: lineEndsAtMs });
+    open.frames += 1;
     lineEndsAtMs += FRAME_MS;
     item.sentMs += FRAME_MS;
-    if (open.length >= FRAMES_PER_MARK) mark(item, false);
+    if (open.frames >= FRAMES_PER_MARK) mark(item, false);
     return true;
   }
 
@@ -123,7 +138,10 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
       const index = sections.findIndex((section) => section.mark === name);
       if (index < 0) return;
       for (const section of sections.splice(0, index + 1)) {
-        for (const { frame, atMs } of section.frames) onFramePlayed(frame, atMs);
+        for (const [index, { frame, atMs }] of section.audio.starts.entries()) {
+          const end = section.audio.starts[index + 1]?.frame ?? section.audio.frames;
+          onAudioPlayed(section.audio.bytes.subarray(frame * FRAME_BYTES, end * FRAME_BYTES), atMs);
+        }
         playedMs.set(section.itemId, section.playedMs);
         if (section.complete) playedMs.delete(section.itemId);
         onPlayed(section.itemId, section.playedMs, section.complete);
@@ -136,7 +154,7 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
       if (ids.size === 0) return;
       items = [];
       sections = [];
-      open = [];
+      open = noAudio();
       lineEndsAtMs = now();
       line.clear();
       for (const id of ids) {
@@ -159,10 +177,13 @@ export function createPlayback({ line, now, onPlayed, onFramePlayed }: PlaybackD
   };
 }
 
-/** The next 160 bytes; the last ones of an ended item are filled up with silence. */
-function takeFrame(item: Item): Uint8Array | undefined {
-  if (item.waitingBytes === 0 || (item.waitingBytes < FRAME_BYTES && !item.ended)) return undefined;
-  const frame = new Uint8Array(FRAME_BYTES);
+function noAudio(): SentAudio {
+  return { bytes: new Uint8Array(FRAMES_PER_MARK * FRAME_BYTES), frames: 0, starts: [] };
+}
+
+/** Fills a frame with the next 160 bytes, after the last ones of an ended item with silence. @returns false for none */
+function takeFrame(item: Item, frame: Uint8Array): boolean {
+  if (item.waitingBytes === 0 || (item.waitingBytes < FRAME_BYTES && !item.ended)) return false;
   let filled = 0;
   while (filled < FRAME_BYTES && item.waitingBytes > 0) {
     const [head] = item.waiting;
@@ -176,5 +197,6 @@ function takeFrame(item: Item): Uint8Array | undefined {
     item.waiting.shift();
     item.takenOfFirst = 0;
   }
-  return filled < FRAME_BYTES ? frame.fill(MULAW_SILENCE, filled) : frame;
+  frame.fill(MULAW_SILENCE, filled);
+  return true;
 }

@@ -68,9 +68,7 @@ async function measure(server: MeasuredProcess, port: number, placed: CarrierOrd
     const order: CarrierOrder = { port, calls: placed, authToken, streamUrl: STREAM_URL };
     await carriers.ask(order);
     await sleep(WARM_UP_MS);
-    await server.ask('figures');
-    // The collection of garbage before the figures is not part of what is measured.
-    await sleep(500);
+    await server.ask('from now on');
     await carriers.ask('figures');
     await sleep(MEASURED_MS);
     const [busy, seen] = await Promise.all([

@@ -19,7 +19,9 @@ function playbackOnClock() {
     },
     now: () => nowMs,
     onPlayed: (...figures) => void played.push(figures),
-    onFramePlayed: (frame, atMs) => void proven.push({ byte: frame[0], atMs }),
+    onAudioPlayed: (mulaw, atMs) => {
+      for (let at = 0; at < mulaw.length; at += 160) proven.push({ byte: mulaw[at], atMs: atMs + at / 8 });
+    },
   });
   return {
     playback,

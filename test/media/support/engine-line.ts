@@ -101,7 +101,7 @@ export function openEngineLine(
     },
     now,
     onPlayed: (itemId, playedMs, complete) => engine.onPlayed(itemId, playedMs, complete),
-    onFramePlayed: () => undefined,
+    onAudioPlayed: () => undefined,
   });
 
   function note(event: LineEvent): void {
