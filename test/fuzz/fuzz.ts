@@ -26,7 +26,8 @@ export async function fuzz(p: {
   signal: AbortSignal;
 }): Promise<number> {
   const parts = PARTS.filter(({ name }) => p.only.length === 0 || p.only.includes(name));
-  if (parts.length === 0) throw new Error(`there is no such part; there are ${PARTS.map(({ name }) => name).join(', ')}`);
+  if (parts.length === 0)
+    throw new Error(`there is no such part; there are ${PARTS.map(({ name }) => name).join(', ')}`);
   const command = await installSchemathesis(process.env);
   const endAt = Date.now() + RUN_WITHIN_MS;
   const paymentSecret = randomBytes(16).toString('hex');
@@ -43,7 +44,9 @@ export async function fuzz(p: {
   try {
     const runtime = await stack.runtime();
     const sessions = await logIn(stack, runtime);
-    print(`seed ${p.seed}, up to ${p.examples} examples of each operation, at ${runtime.base_url}; output in ${folder}`);
+    print(
+      `seed ${p.seed}, up to ${p.examples} examples of each operation, at ${runtime.base_url}; output in ${folder}`,
+    );
     for (const part of parts) {
       if (p.signal.aborted) break;
       const outcome = await runPart({
@@ -61,7 +64,9 @@ export async function fuzz(p: {
       await writeFile(join(folder, `${part.name}.log`), outcome.output);
       if (outcome.failed) print(outcome.output);
       const result = outcome.failed ? 'FAILED' : 'nothing found';
-      print(`${part.name}: ${part.operations.length} operations, ${outcome.cases} cases, ${outcome.seconds.toFixed(0)} s, ${result}`);
+      print(
+        `${part.name}: ${part.operations.length} operations, ${outcome.cases} cases, ${outcome.seconds.toFixed(0)} s, ${result}`,
+      );
     }
   } finally {
     await writeFile(join(folder, 'service.log'), stack.output());

@@ -12,6 +12,8 @@ export interface Part {
   operations: OperationId[];
   /** Of the examples that each operation gets. */
   share: number;
+  /** Without the systematic requests, which another part asks of the same operations. */
+  brief?: true;
 }
 
 /** They end the session that asks. */
@@ -24,7 +26,7 @@ const DISARMING: OperationId[] = ['revokeApiKey', 'updateMember', 'removeMember'
  */
 export const PARTS: readonly Part[] = [
   { name: 'key', who: 'key', mode: 'live', operations: sparing('key', 'keyOrSession'), share: 1 },
-  { name: 'test-key', who: 'key', mode: 'test', operations: sparing('key', 'keyOrSession'), share: 0.3 },
+  { name: 'test-key', who: 'key', mode: 'test', operations: sparing('key', 'keyOrSession'), share: 0.5, brief: true },
   { name: 'session', who: 'session', operations: sparing('keyOrSession', 'session', 'origin'), share: 1 },
   { name: 'carrier', who: 'carrier', operations: sparing('keyOrCarrier', 'carrier'), share: 1 },
   { name: 'open', who: 'nobody', operations: sparing('none'), share: 1 },
