@@ -121,8 +121,8 @@ BEYOND_SCHEMA = [
     r"agent_id is required\. A call from an instruction, and [^;]* POST only\.",
     r"to_phone_number is the number the call comes from\.",
     # What is configured and offered, and whose it is.
-    r"voice: there is no voice [^;]*",
-    r"language: the voice [^;]*",
+    r"voice: there is no voice \S+ on the engines? [^;]*; there are [^;]*",
+    r"language: the voice \S+ does not speak [^;]*; it speaks [^;]*",
     r"language: must be a language tag like en-US",
     r"engine: \S+ is not configured on this service; there is [^;]*",
     r"phone_number must be a number of this account\.",

@@ -66,7 +66,7 @@ export async function runPart(p: {
     p.command,
     [
       ['--config-file', config, 'run', `${p.baseUrl}/openapi.json`, '--url', p.baseUrl],
-      ['--checks', 'all', '--seed', String(p.seed), '--max-examples', String(p.examples)],
+      ['--seed', String(p.seed), '--max-examples', String(p.examples)],
       ['--generation-database', 'none', '--max-redirects', '0', '--request-timeout', '30'],
       ['--continue-on-failure', '--no-color', '--report', 'json', '--report-json-path', report],
       part.brief ? ['--phases', 'examples,fuzzing,stateful'] : [],
