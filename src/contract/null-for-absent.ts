@@ -10,8 +10,9 @@ export function tellNullForAbsent(document: OpenApiDocument): OpenApiDocument {
   const schemas = document.components?.schemas as Record<string, Schema> | undefined;
 
   function resolved(schema: Schema): Schema {
-    const name = /^#\/components\/schemas\/(\w+)$/.exec(String(schema['$ref'] ?? ''))?.[1];
-    return (name === undefined ? undefined : schemas?.[name]) ?? schema;
+    const reference = schema['$ref'];
+    if (typeof reference !== 'string') return schema;
+    return schemas?.[reference.replace('#/components/schemas/', '')] ?? schema;
   }
 
   function allowNulls(schema: Schema): void {
