@@ -34,6 +34,7 @@ export async function fuzz(p: {
   const folder = await mkdtemp(join(tmpdir(), 'callwright-fuzz-'));
   const stack = await launch({
     env: {
+      ...settingsTakenOut(process.env),
       LOG_LEVEL: 'warn',
       TRUST_PROXY: 'true',
       PAYMENT_WEBHOOK_SECRET: paymentSecret,
@@ -113,6 +114,14 @@ async function introduction(stack: Launched): Promise<string> {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return stack.output();
+}
+
+/** What finding and building the embedded servers may need; nothing else of this environment is the service's. */
+const KEPT = /^(PATH|HOME|TMPDIR|CALLWRIGHT_CACHE_DIR|JAVA_\w+|MAVEN_\w+|GO\w+|SSL_CERT_\w+|\w*_PROXY)$/i;
+
+/** Settings of somebody's real service, such as a carrier or a database, must not reach this one. */
+function settingsTakenOut(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.keys(env).flatMap((name) => (KEPT.test(name) ? [] : [[name, undefined]])));
 }
 
 /** Everything that is asked is on this machine. */
