@@ -9,7 +9,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       seed: { type: 'string', default: '1' },
-      examples: { type: 'string', default: '20' },
+      examples: { type: 'string', default: '8' },
       part: { type: 'string', multiple: true },
     },
   });
