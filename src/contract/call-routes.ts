@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OutboundCallRequest } from './calls.js';
+import { OutboundCallRequest, SAYS_WHAT_TO_DO } from './calls.js';
 import { rateLimitHeaders, type Route } from './route.js';
 import {
   Call,
@@ -69,11 +69,7 @@ export const callRoutes = {
     }),
     body: {
       contentType: json,
-      schema: z.object(OutboundCallRequest.shape).meta({
-        id: 'NewCall',
-        required: ['to_phone_number'],
-        anyOf: [{ required: ['agent_id'] }, { required: ['instruction'] }],
-      }),
+      schema: z.strictObject(OutboundCallRequest.shape).meta({ id: 'NewCall', ...SAYS_WHAT_TO_DO }),
       examples: { agent: { to_phone_number: '+12025550100', agent_id: CALL_EXAMPLE.agent_id } },
     },
     success: {
@@ -120,8 +116,10 @@ export const callRoutes = {
     success: {
       description: 'A stream of events.',
       contentType: 'text/event-stream',
-      schema: z.string(),
-      examples: { event: 'event: call\ndata: {"call_id":"call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN",…}\n\n' },
+      schema: z
+        .object({ event: z.literal('call'), data: z.string().describe('The call, as JSON.') })
+        .meta({ id: 'CallEvent', description: 'One event of the stream.' }),
+      examples: { event: { event: 'call', data: '{"call_id":"call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN",…}' } },
       headers,
     },
     errors: ['CALL_NOT_FOUND', 'CONCURRENCY_LIMIT_EXCEEDED'],

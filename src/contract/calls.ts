@@ -5,6 +5,8 @@ import {
   externalCallId,
   jsonObjectText,
   MAX_LENGTHS,
+  NOT_BLANK,
+  ofLength,
   text,
   toPhoneNumber,
   webhookUrl,
@@ -61,32 +63,39 @@ export const OutboundCallRequest = z
   });
 export type OutboundCallRequest = z.infer<typeof OutboundCallRequest>;
 
-/** The same request as the interface document shows it: with call_id, and with the three ways to satisfy it. */
-export const OutboundCallBody = z.object({ ...OutboundCallRequest.shape, call_id: callId.optional() }).meta({
-  id: 'OutboundCallRequest',
-  required: [],
-  anyOf: [
-    { required: ['to_phone_number', 'agent_id'] },
-    { required: ['to_phone_number', 'instruction'] },
-    { required: ['call_id'] },
-  ],
-});
+/** Something must say what the agent does; a blank text is as good as none. */
+export const SAYS_WHAT_TO_DO = {
+  required: ['to_phone_number'],
+  anyOf: (['agent_id', 'instruction'] as const).map((field) => ({
+    required: [field],
+    properties: { [field]: { type: 'string' as const, pattern: NOT_BLANK } },
+  })),
+};
+
+/** The same request as the interface document shows it: a call to place, or, with call_id, a question about one. */
+export const OutboundCallBody = z
+  .union([
+    z.looseObject({ call_id: callId }).meta({ id: 'CallStatusRequest' }),
+    z.looseObject(OutboundCallRequest.shape).meta({ id: 'PlaceCallRequest', ...SAYS_WHAT_TO_DO }),
+  ])
+  .meta({ id: 'OutboundCallRequest' });
 
 /** GET /outbound_call without call_id. */
 export const OutboundCallQuery = z.object({
   to_phone_number: toPhoneNumber(' In a query string the plus is written %2B.'),
-  agent_id: z
-    .string({
+  agent_id: ofLength(
+    z.string({
       error: (issue) =>
         issue.input === undefined
           ? 'agent_id is required. A call from an instruction, and input_parameters or output_parameters, are taken by POST only.'
           : 'agent_id must be given once.',
-    })
-    .max(255, 'agent_id must have at most 255 characters.')
-    .meta({
-      description: 'Agent to use. Required when call_id is absent.',
-      examples: ['agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
     }),
+    { max: 255 },
+    'agent_id must have at most 255 characters.',
+  ).meta({
+    description: 'Agent to use. Required when call_id is absent.',
+    examples: ['agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
+  }),
   webhook_url: webhookUrl.optional(),
   external_call_id: externalCallId.optional(),
 });

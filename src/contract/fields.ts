@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { E164_PATTERN } from '../domain/phone-number.js';
+import { characterCount } from '../domain/text.js';
 import { scanJson } from './json-scan.js';
 
 /** The most characters the text fields of a request take. */
@@ -16,15 +17,35 @@ export const MAX_JSON_DEPTH = 32;
 /** Half a surrogate pair, or a NUL: no text that people write has them, and stores and carriers disagree on them. */
 const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
 
+/** The same for the interface document, in what all dialects of regular expressions have in common. */
+const USABLE_TEXT = '^[^\\x00]*$';
+export const NOT_BLANK = '^[^\\x00]*[^\\s\\uFEFF\\x00][^\\x00]*$';
+
+/** A bound of the length in characters, for the validation and for the interface document. */
+export function ofLength(schema: z.ZodString, { min = 0, max }: { min?: number; max: number }, fault: string) {
+  return schema
+    .refine((value) => {
+      const length = characterCount(value);
+      return length >= min && length <= max;
+    }, fault)
+    .meta({ ...(min > 0 ? { minLength: min } : {}), maxLength: max });
+}
+
 /** A text field whose every fault is told by its name. */
 export function text(field: string, maxLength: number) {
-  return z
-    .string({
-      error: (issue) =>
-        issue.input === undefined ? `${field} is required.` : `${field} must be a string, given once.`,
-    })
-    .max(maxLength, `${field} must have at most ${maxLength} characters.`)
-    .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`);
+  const string = z.string({
+    error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string, given once.`),
+  });
+  return ofLength(string, { max: maxLength }, `${field} must have at most ${maxLength} characters.`)
+    .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`)
+    .meta({ pattern: USABLE_TEXT });
+}
+
+/** A text field that must say something. */
+export function fullText(field: string, maxLength: number) {
+  return text(field, maxLength)
+    .refine((value) => value.trim() !== '', `${field} must not be empty.`)
+    .meta({ pattern: NOT_BLANK });
 }
 
 /** @param hint what is said in addition when the form is wrong */
@@ -52,9 +73,13 @@ export const callId = z.string().meta({
   examples: ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
 });
 
+/** Of what a URL must be, as much as a pattern can say. */
+export const HTTP_URL = '^[hH][tT][tT][pP][sS]?://[^\\s]+$';
+
 export const webhookUrl = text('webhook_url', MAX_LENGTHS.webhookUrl).meta({
-  description: 'HTTP or HTTPS URL that receives the completion webhook.',
+  description: 'HTTP or HTTPS URL that receives the completion webhook, without a user name or password.',
   format: 'uri',
+  pattern: HTTP_URL,
   examples: ['https://example.com/call-completed'],
 });
 
@@ -78,14 +103,22 @@ type Scalar = string | number | boolean | null;
 export function jsonObjectText(field: string, scalarsOnly: boolean) {
   const whole = `${field} must be a string holding a JSON object`;
   const kind = scalarsOnly ? `${whole} whose values are null, boolean, number or string` : whole;
-  return z
-    .string({
-      error: (issue) =>
-        typeof issue.input === 'object' ? `${kind}; an object was given, encode it as a string.` : `${kind}.`,
-    })
-    .max(MAX_LENGTHS.parameters, `${field} must have at most ${MAX_LENGTHS.parameters} characters.`)
+  const string = z.string({
+    error: (issue) =>
+      typeof issue.input === 'object' ? `${kind}; an object was given, encode it as a string.` : `${kind}.`,
+  });
+  const max = MAX_LENGTHS.parameters;
+  return ofLength(string, { max }, `${field} must have at most ${max} characters.`)
     .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`)
-    .refine((value) => isJsonObject(value, scalarsOnly), `${kind}.`);
+    .refine((value) => isJsonObject(value, scalarsOnly), `${kind}.`)
+    .meta({
+      format: 'json-object',
+      contentMediaType: 'application/json',
+      contentSchema: {
+        type: 'object',
+        ...(scalarsOnly ? { additionalProperties: { type: ['null', 'boolean', 'number', 'string'] } } : {}),
+      },
+    });
 }
 
 function isJsonObject(value: string, scalarsOnly: boolean): boolean {

@@ -28,14 +28,20 @@ export const InboundCallForm = z
   .meta({ id: 'InboundCallForm' });
 export type InboundCallForm = z.infer<typeof InboundCallForm>;
 
+/** Of all that a carrier sends, only what its signature needs is demanded: a callback must not be refused for its form. */
+const callbackFields = {
+  AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
+  CallSid: z.string().optional().describe('The carrier’s identifier of the call; without it, nothing is noted.'),
+};
+
 /** A status callback, as far as we read it. */
 export const StatusCallbackForm = z
   .looseObject({
-    CallSid: z.string().describe('The carrier’s identifier of the call.'),
+    ...callbackFields,
     CallStatus: z
       .string()
+      .optional()
       .describe('queued, initiated, ringing, in-progress, completed, busy, failed, no-answer or canceled.'),
-    AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
     SequenceNumber: z.string().optional().describe('Order of firing, from 0.'),
     Timestamp: z.string().optional().describe('RFC 2822 time of the event.'),
     CallDuration: z.string().optional().describe('Seconds talked, in the last callback.'),
@@ -47,10 +53,10 @@ export const StatusCallbackForm = z
 /** What the carrier's detection of answering machines found. */
 export const MachineDetectionForm = z
   .looseObject({
-    CallSid: z.string().describe('The carrier’s identifier of the call.'),
-    AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
+    ...callbackFields,
     AnsweredBy: z
       .string()
+      .optional()
       .describe('human, machine_start, machine_end_beep, machine_end_silence, machine_end_other, fax or unknown.'),
     MachineDetectionDuration: z.string().optional().describe('Milliseconds it took.'),
   })
@@ -59,8 +65,7 @@ export const MachineDetectionForm = z
 /** What the carrier sends with a request for TwiML. */
 export const CarrierRequestForm = z
   .looseObject({
-    CallSid: z.string().describe('The carrier’s identifier of the call.'),
-    AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
+    ...callbackFields,
     DialCallStatus: z.string().optional().describe('What came of a transfer, once its other side is gone.'),
   })
   .meta({ id: 'CarrierRequestForm' });

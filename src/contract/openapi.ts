@@ -4,36 +4,38 @@ import type { ErrorCode } from '../domain/errors.js';
 import { COMPLETION_EXAMPLE, CompletionPayload } from './completion.js';
 import { ErrorObject, ERRORS, errorObject } from './errors.js';
 import { modeParameter } from './fields.js';
+import { tellNullForAbsent } from './null-for-absent.js';
 import { errorCodesOf, type Route, type RouteAuth } from './route.js';
 import { routes } from './routes.js';
 
 export type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
 
-const SECURITY_SCHEMES = {
-  apiKey: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'Authorization: Bearer sk_live_… or sk_test_…',
-  },
-  apiKeyAsPassword: {
-    type: 'http',
-    scheme: 'basic',
-    description: 'The API key as password, for telephony providers, which cannot send Bearer; any user name.',
-  },
-  portalSession: {
-    type: 'apiKey',
-    in: 'cookie',
-    name: '__Host-sid',
-    description:
-      'A member’s session of the portal. Requests that change something must come from a page of our own origin and be application/json.',
-  },
-  carrierSignature: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-Twilio-Signature',
-    description: 'The carrier’s signature over the public URL and all form fields.',
-  },
-} as const;
+const securitySchemes = (sessionCookie: string) =>
+  ({
+    apiKey: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'Authorization: Bearer sk_live_… or sk_test_…',
+    },
+    apiKeyAsPassword: {
+      type: 'http',
+      scheme: 'basic',
+      description: 'The API key as password, for telephony providers, which cannot send Bearer; any user name.',
+    },
+    portalSession: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: sessionCookie,
+      description:
+        'A member’s session of the portal. Requests that change something must come from a page of our own origin and be application/json.',
+    },
+    carrierSignature: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Twilio-Signature',
+      description: 'The carrier’s signature over the public URL and all form fields.',
+    },
+  }) as const;
 
 const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {
   none: [],
@@ -45,15 +47,18 @@ const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {
   carrier: [{ carrierSignature: [] }],
 };
 
-/** The interface as an OpenAPI 3.1 document, derived from the route table. */
-export function openApiDocument(publicBaseUrl: string): OpenApiDocument {
+/**
+ * The interface as an OpenAPI 3.1 document, derived from the route table.
+ * @param sessionCookie its name, which is another one where there is no TLS
+ */
+export function openApiDocument(publicBaseUrl: string, sessionCookie = '__Host-sid'): OpenApiDocument {
   const registry = new OpenAPIRegistry();
-  for (const [name, scheme] of Object.entries(SECURITY_SCHEMES)) {
+  for (const [name, scheme] of Object.entries(securitySchemes(sessionCookie))) {
     registry.registerComponent('securitySchemes', name, scheme);
   }
   for (const [operationId, route] of Object.entries(routes)) registry.registerPath(operation(operationId, route));
   registry.registerWebhook(completionWebhook());
-  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+  const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
       title: 'Callwright',
@@ -64,6 +69,7 @@ export function openApiDocument(publicBaseUrl: string): OpenApiDocument {
     servers: [{ url: publicBaseUrl }],
     tags: [...new Set(Object.values(routes).map((route) => route.tag))].map((name) => ({ name })),
   });
+  return tellNullForAbsent(document);
 }
 
 function operation(operationId: string, route: Route): RouteConfig {
@@ -101,6 +107,7 @@ function operation(operationId: string, route: Route): RouteConfig {
         ),
       },
       ...errorResponses(errorCodesOf(route)),
+      431: HEADERS_TOO_LARGE,
     },
   };
 }
@@ -132,6 +139,18 @@ function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {
   }
   return responses;
 }
+
+/** Told by the server before any route is known, so by all of them. */
+const HEADERS_TOO_LARGE = {
+  description: 'The request line and headers have more than 8 KiB.',
+  headers: headers({ 'X-Request-Id': 'Names this request in our logs.' }),
+  content: {
+    'application/json': {
+      schema: ErrorObject,
+      examples: examples({ PAYLOAD_TOO_LARGE: exampleOf('PAYLOAD_TOO_LARGE') }),
+    },
+  },
+};
 
 function exampleOf(code: ErrorCode): ErrorObject {
   const details = code === 'CONCURRENCY_LIMIT_EXCEEDED' ? { limit: 10, current: 10 } : {};

@@ -12,7 +12,9 @@ export const PaymentEvent = z
       .boolean('livemode must be a boolean.')
       .nullish()
       .meta({ description: 'Whether real money was paid. It must agree with metadata.mode.' }),
-    data: z.looseObject({ object: z.looseObject({}) }).optional(),
+    data: z
+      .looseObject({ object: z.looseObject({}, 'data.object must be an object.') }, 'data must be an object.')
+      .nullish(),
   })
   .meta({ id: 'PaymentEvent', description: 'Of other types than checkout.session.completed, nothing else is read.' });
 

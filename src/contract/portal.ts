@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ACCOUNT_EXAMPLE, Account, role } from './management/account.js';
+import { ofLength } from './fields.js';
 import { label, listOf, timestamp } from './management/list.js';
 
 const MIN_PASSWORD = 12;
@@ -9,49 +10,51 @@ const email = z
   .string({ error: (issue) => (issue.input === undefined ? 'email is required.' : 'email must be a string.') })
   .trim()
   .max(254, 'email must have at most 254 characters.')
-  .regex(/^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u, 'email must be an e-mail address.')
+  .refine(
+    (value) => /^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u.test(value),
+    'email must be an e-mail address.',
+  )
   // Addresses are compared without regard to case: nobody tells people apart by it.
   .toLowerCase()
   .meta({ format: 'email', examples: ['ada@example.com'] });
 
+const given = (field: string) =>
+  z.string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) });
+
 /** A password that somebody chooses. */
 const newPassword = (field: string) => {
   const fault = `${field} must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`;
-  return z
-    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) })
-    .min(MIN_PASSWORD, fault)
-    .max(MAX_PASSWORD, fault)
-    .meta({ format: 'password', examples: ['correct horse battery'] });
+  return ofLength(given(field), { min: MIN_PASSWORD, max: MAX_PASSWORD }, fault).meta({
+    format: 'password',
+    examples: ['correct horse battery'],
+  });
 };
 
 /** A password that somebody says they have: any text, so that the answer to a wrong one does not depend on its form. */
 const givenPassword = (field: string) =>
-  z
-    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) })
-    .max(1_024, `${field} is not right.`)
-    .meta({ format: 'password' });
+  ofLength(given(field), { max: 1_024 }, `${field} is not right.`).meta({ format: 'password' });
 
 export const SignUpBody = z
-  .object({ email, password: newPassword('password'), name: label('name'), account_name: label('account_name') })
+  .strictObject({ email, password: newPassword('password'), name: label('name'), account_name: label('account_name') })
   .meta({ id: 'SignUp' });
 
-export const LogInBody = z.object({ email, password: givenPassword('password') }).meta({ id: 'LogIn' });
+export const LogInBody = z.strictObject({ email, password: givenPassword('password') }).meta({ id: 'LogIn' });
 
 export const PasswordBody = z
-  .object({ current_password: givenPassword('current_password'), new_password: newPassword('new_password') })
+  .strictObject({ current_password: givenPassword('current_password'), new_password: newPassword('new_password') })
   .meta({ id: 'PasswordChange' });
 
-export const InvitationBody = z.object({ email, role }).meta({ id: 'NewInvitation' });
+export const InvitationBody = z.strictObject({ email, role }).meta({ id: 'NewInvitation' });
 
 export const AcceptInvitationBody = z
-  .object({
-    token: z.string('token is required.').max(128, 'token is not one of an open invitation.'),
+  .strictObject({
+    token: ofLength(z.string('token is required.'), { max: 128 }, 'token is not one of an open invitation.'),
     name: label('name'),
     password: newPassword('password'),
   })
   .meta({ id: 'AcceptedInvitation' });
 
-export const MemberChangesBody = z.object({ role }).meta({ id: 'MemberChanges' });
+export const MemberChangesBody = z.strictObject({ role }).meta({ id: 'MemberChanges' });
 
 export const Member = z
   .object({

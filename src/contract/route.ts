@@ -27,7 +27,7 @@ export interface Route {
   params?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
-  body?: { contentType: string; schema: z.ZodObject; examples: Examples };
+  body?: { contentType: string; schema: z.ZodObject | z.ZodUnion; examples: Examples };
   success: {
     description: string;
     contentType: string;

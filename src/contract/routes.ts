@@ -311,9 +311,13 @@ export const routes = {
     params: z.object({ file: z.string().meta({ description: 'File name.', examples: ['swagger-ui.css'] }) }),
     success: {
       description: 'A file.',
-      contentType: 'application/octet-stream',
-      schema: z.string().meta({ format: 'binary' }),
+      contentType: 'text/css',
+      schema: z.string(),
       examples: { file: '…' },
+      alternatives: {
+        'text/javascript': { schema: z.string(), examples: { file: '…' } },
+        'image/png': { schema: z.string().meta({ format: 'binary' }), examples: { file: '…' } },
+      },
     },
     errors: ['NOT_FOUND'],
   },

@@ -19,7 +19,13 @@ export const moment = (name: string, description: string) =>
       return z.NEVER;
     })
     .optional()
-    .meta({ type: 'string', description, examples: ['2026-11-01T00:00:00Z'] });
+    .meta({ ...MOMENT, description, examples: ['2026-11-01T00:00:00Z'] });
+
+/** How the interface document tells a moment. */
+const MOMENT = {
+  type: 'string',
+  anyOf: [{ format: 'date' }, { format: 'date-time', pattern: 'Z$' }],
+} as const;
 
 const format = z
   .enum(['json', 'csv'], 'format must be json or csv.')
@@ -72,12 +78,12 @@ export const UsageQuery = z.object({
     examples: ['day'],
   }),
   from: period.from.meta({
-    type: 'string',
+    ...MOMENT,
     description: 'Begin of the period, included. Without it, the first of the 30 UTC days that end with to.',
     examples: ['2026-11-01T00:00:00Z'],
   }),
   to: period.to.meta({
-    type: 'string',
+    ...MOMENT,
     description: 'End of the period, not included; at most 366 days after from. Without it, now.',
     examples: ['2026-12-01T00:00:00Z'],
   }),

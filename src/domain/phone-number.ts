@@ -1,5 +1,5 @@
 /** E.164 as the interface defines it: a plus, a digit 1 to 9, then 1 to 14 more digits. */
-export const E164_PATTERN = /^\+[1-9]\d{1,14}$/;
+export const E164_PATTERN = /^\+[1-9][0-9]{1,14}$/;
 
 export function isE164(value: unknown): value is string {
   return typeof value === 'string' && E164_PATTERN.test(value);

@@ -2,6 +2,7 @@ import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } fro
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.js';
+import { characterCount } from '../domain/text.js';
 
 type GuardConfig = Pick<Config, 'webhooks'>;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -37,7 +38,7 @@ const TUNNELS_IPV6 = ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/23'
  * resolved here: the guarded lookup judges the addresses really connected to, at every request.
  */
 export function urlFault(field: string, url: string, config: GuardConfig): string | undefined {
-  if (url.length > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
+  if (characterCount(url) > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
   // The parser would drop them silently, and the URL would not be the one that was asked for.
   if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return `${field} must be a valid http or https URL.`;

@@ -3,6 +3,7 @@ import type { DestinationCap } from '../domain/destinations.js';
 import { ServiceError } from '../domain/errors.js';
 import { ledgerAccountId, type Mode } from '../domain/ids.js';
 import { MICROS_PER_USD, type Micros } from '../domain/money.js';
+import { characterCount } from '../domain/text.js';
 import { isDuplicateKey, type Database } from './database.js';
 import { createLedger } from './ledger.js';
 import { PLANS, type AccountDocument, type Plan } from './models/account.js';
@@ -143,7 +144,7 @@ export function updateOf(changes: Record<string, unknown>): { $set?: object; $un
 /** @throws ServiceError when it is not a name of 1 to 100 characters */
 export function checkedName(name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : '';
-  if (text.length > 0 && text.length <= MAX_NAME_LENGTH) return text;
+  if (text.length > 0 && characterCount(text) <= MAX_NAME_LENGTH) return text;
   throw new ServiceError('MISSING_PARAMS', `name must have 1 to ${MAX_NAME_LENGTH} characters.`);
 }
 

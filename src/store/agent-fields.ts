@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { ServiceError } from '../domain/errors.js';
 import { ENGINE_NAMES } from '../domain/engines.js';
 import { E164_PATTERN, isEmergencyNumber } from '../domain/phone-number.js';
+import { characterCount } from '../domain/text.js';
 import { toolSchemaFault } from '../domain/tool-schema.js';
 import { VOICEMAIL_ACTIONS } from '../domain/voicemail.js';
 import type { ConversationSettings } from './models/agent.js';
 
 const template = z
   .string()
-  .max(16_384, 'must have at most 16,384 characters')
+  .refine((text) => characterCount(text) <= 16_384, 'must have at most 16,384 characters')
   .refine(isTemplate, 'must be a string with a JSON object whose values are null, boolean, number or string');
 
 /** Names that stand for what the service does itself. */
@@ -23,11 +24,11 @@ const httpTool = z.strictObject({
   method: z.enum(['GET', 'POST'], 'method must be GET or POST'),
   url: z
     .string()
-    .max(2_048, 'url must have at most 2,048 characters')
+    .refine((text) => characterCount(text) <= 2_048, 'url must have at most 2,048 characters')
     .refine(isHttpUrl, 'url must be an http or https URL'),
   parameters: z
     .string('parameters must be a string holding a JSON Schema')
-    .max(8_192, 'parameters must have at most 8,192 characters')
+    .refine((text) => characterCount(text) <= 8_192, 'parameters must have at most 8,192 characters')
     .superRefine((text, context) => {
       const fault = toolSchemaFault(text);
       if (fault !== undefined) context.addIssue({ code: 'custom', message: `parameters ${fault}` });
@@ -44,7 +45,7 @@ const agentFields = z.object({
   ringTimeoutSeconds: wholeNumber(5, 120),
   webhookUrl: z
     .string()
-    .max(2_048, 'must have at most 2,048 characters')
+    .refine((text) => characterCount(text) <= 2_048, 'must have at most 2,048 characters')
     .refine(isHttpUrl, 'must be an http or https URL')
     .exactOptional(),
   phoneNumber: z.string().regex(E164_PATTERN, 'must be E.164, like +12025550123').exactOptional(),
@@ -108,7 +109,11 @@ export function conversationSettingsOf(agent: ConversationSettings): Conversatio
 
 function text(maxLength: number) {
   const fault = `must have 1 to ${maxLength.toLocaleString('en-US')} characters`;
-  return z.string(fault).trim().min(1, fault).max(maxLength, fault);
+  return z
+    .string(fault)
+    .trim()
+    .min(1, fault)
+    .refine((value) => characterCount(value) <= maxLength, fault);
 }
 
 function wholeNumber(min: number, max: number) {

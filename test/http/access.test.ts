@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { routes } from '../../src/contract/routes.js';
 import { createRecordings } from '../../src/store/recordings.js';
 import { expectError, startService, type Customer, type Service } from './harness.js';
 
@@ -127,6 +128,8 @@ describe('paths and methods', () => {
     ['GET', '/inbound_call', 'POST'],
     ['POST', '/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/recording', 'GET'],
     ['GET', '/carrier/status', 'POST'],
+    ['PUT', '/portal/log-in', 'POST'],
+    ['POST', '/portal/members', 'GET'],
   ])('%s %s is 405 METHOD_NOT_ALLOWED with Allow: %s', async (method, path, allow) => {
     const answer = await service.request(path, { method, key: customer.liveKey });
     expectError(answer, 405, 'METHOD_NOT_ALLOWED');
@@ -178,7 +181,12 @@ describe('without Authorization', () => {
     expect(page.text).not.toMatch(/<script>|style="/);
     for (const path of parts) {
       expect(path).toMatch(/^\/(docs\/|openapi\.json$)/);
-      expect((await service.request(path)).status).toBe(200);
+      const part = await service.request(path);
+      expect(part.status).toBe(200);
+      if (path === '/openapi.json') continue;
+      const { success } = routes.readDocsFile;
+      const told = [success.contentType, ...Object.keys(success.alternatives)];
+      expect(told).toContain(part.headers.get('content-type')?.split(';')[0]);
     }
   });
 

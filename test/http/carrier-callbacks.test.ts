@@ -181,6 +181,17 @@ describe('status callbacks', () => {
     expect((await service.carrierPost('/carrier/status', unknown)).status).toBe(200);
   });
 
+  it('that name no call or no status are answered 200 and change nothing', async () => {
+    const { callId, sid } = await ringing();
+    const at = (name: string) => `/carrier/calls/${callId}/${name}`;
+    expect((await service.carrierPost(at('status'), { CallStatus: 'completed' })).status).toBe(200);
+    expect((await status(callId, sid, {})).status).toBe(200);
+    expect((await service.carrierPost(at('amd'), { CallSid: sid })).status).toBe(200);
+    expect((await service.carrierPost('/carrier/status', {})).status).toBe(200);
+    expect((await service.carrierPost(at('twiml'), {})).text).toContain(HANG_UP);
+    expect(await callOf(callId)).toMatchObject({ status: 'RINGING' });
+  });
+
   it('repeated by the carrier reach the call once', async () => {
     const { callId, sid } = await ringing();
     const answered = { CallStatus: 'in-progress', SequenceNumber: '1' };

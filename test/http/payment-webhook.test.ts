@@ -194,6 +194,7 @@ describe('refused, and nothing moves:', () => {
   it.each([
     ['no JSON', '{'],
     ['an array', '[]'],
+    ['data that is no object', '{"type":"ping","data":7}'],
     ['nested too deeply', `{"type":"x","a":${'['.repeat(100_000)}`],
     [
       'a number that is none',
@@ -211,6 +212,7 @@ describe('refused, and nothing moves:', () => {
     ['another type', {}, { type: 'payment_intent.succeeded' }],
     ['a checkout that expired', {}, { type: 'checkout.session.expired' }],
     ['a type without data', {}, { type: 'ping', data: undefined }],
+    ['a type whose data is null', {}, { type: 'ping', data: null }],
     ['a checkout that is not paid yet', { payment_status: 'unpaid' }, {}],
     ['a checkout with nothing to pay', { payment_status: 'no_payment_required', amount_total: 0 }, {}],
   ])('an event of %s is taken, and ignored', async (_name, session, event) => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import * as workflows from '../../workflows/index.js';
 import { readHistories } from './recorded-histories.js';
 
 const BUNDLE = path.resolve(__dirname, '../../dist/workers/workflow-bundle.js');
@@ -35,7 +36,7 @@ describe('saved histories', () => {
     const types = (await readHistories()).map(
       ({ history }) => history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name,
     );
-    expect(new Set(types)).toEqual(new Set(['CallWorkflow', 'ReconcileWorkflow', 'NotifyWorkflow']));
+    expect(new Set(types)).toEqual(new Set(Object.keys(workflows)));
   });
 
   it.each([
@@ -43,6 +44,8 @@ describe('saved histories', () => {
     ['reconcile-unsent-webhook', "const openFindings = await step('findings'"],
     ['reconcile-nothing-to-do', "const audit = await step('audit'"],
     ['notify-third-attempt', 'await (0, activity_proxies_js_1.deliverWebhook)(input)'],
+    ['redeliver-second-attempt', 'await (0, activity_proxies_js_1.deliverWebhook)(input)'],
+    ['erased', 'await (0, activity_proxies_js_1.eraseCall)(input)'],
   ])('fail to replay on code that waits once more, so this guard can fail: %s', async (name, statement) => {
     const code = await readFile(BUNDLE, 'utf8');
     expect(code).toContain(statement);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ROLES } from '../../domain/access.js';
 import { E164_PATTERN } from '../../domain/phone-number.js';
-import { agentId } from '../fields.js';
+import { agentId, text } from '../fields.js';
 import { paging } from '../statements.js';
 import { label, listOf, time, timestamp } from './list.js';
 
@@ -21,16 +21,11 @@ export const Account = z
 export type Account = z.infer<typeof Account>;
 
 export const AccountChangesBody = z
-  .object({
+  .strictObject({
     name: label('name').optional(),
-    inbound_agent_id: z
-      .string('inbound_agent_id must be a string or null.')
-      .max(255, 'inbound_agent_id must have at most 255 characters.')
-      .nullable()
-      .optional()
-      .meta({ description: 'null: none.' }),
+    inbound_agent_id: text('inbound_agent_id', 255).nullable().optional().meta({ description: 'null: none.' }),
   })
-  .meta({ id: 'AccountChanges' });
+  .meta({ id: 'AccountChanges', minProperties: 1 });
 
 export const PhoneNumber = z
   .object({
@@ -47,7 +42,7 @@ export type PhoneNumber = z.infer<typeof PhoneNumber>;
 export const PhoneNumberList = listOf(PhoneNumber, 'PhoneNumberList');
 
 export const NewPhoneNumberBody = z
-  .object({
+  .strictObject({
     phone_number: z
       .string({
         error: (issue) => (issue.input === undefined ? 'phone_number is required.' : 'phone_number must be a string.'),
@@ -59,8 +54,8 @@ export const NewPhoneNumberBody = z
   .meta({ id: 'NewPhoneNumber' });
 
 export const PhoneNumberChangesBody = z
-  .object({ agent_id: agentId.nullable().optional().meta({ description: 'null: the account’s inbound agent.' }) })
-  .meta({ id: 'PhoneNumberChanges' });
+  .strictObject({ agent_id: agentId.nullable().optional().meta({ description: 'null: the account’s inbound agent.' }) })
+  .meta({ id: 'PhoneNumberChanges', minProperties: 1 });
 
 export const ApiKey = z
   .object({
@@ -83,11 +78,11 @@ export const NewApiKey = z
   .meta({ id: 'CreatedApiKey' });
 
 export const NewApiKeyBody = z
-  .object({ name: label('name').meta({ examples: ['backend'] }), expires_at: time('expires_at').optional() })
+  .strictObject({ name: label('name').meta({ examples: ['backend'] }), expires_at: time('expires_at').optional() })
   .meta({ id: 'NewApiKey' });
 export const ApiKeyChangesBody = z
-  .object({ name: label('name').optional(), expires_at: time('expires_at').nullable().optional() })
-  .meta({ id: 'ApiKeyChanges', description: 'expires_at null: it does not expire.' });
+  .strictObject({ name: label('name').optional(), expires_at: time('expires_at').nullable().optional() })
+  .meta({ id: 'ApiKeyChanges', minProperties: 1, description: 'expires_at null: it does not expire.' });
 
 export const AuditEntry = z
   .object({

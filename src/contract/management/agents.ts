@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ENGINE_NAMES } from '../../domain/engines.js';
 import { E164_PATTERN } from '../../domain/phone-number.js';
 import { VOICEMAIL_ACTIONS } from '../../domain/voicemail.js';
-import { jsonObjectText, MAX_LENGTHS, text, webhookUrl } from '../fields.js';
+import { fullText, HTTP_URL, jsonObjectText, MAX_LENGTHS, ofLength, webhookUrl } from '../fields.js';
 import { paging } from '../statements.js';
 import { label, listOf, timestamp } from './list.js';
 
@@ -15,13 +15,29 @@ const tool = z
   .strictObject({
     name: z
       .string('tools: each needs a name.')
+      .regex(/^[a-z][a-z0-9_]{0,63}$/, 'tools: name must be 1 to 64 small letters, digits or _.')
       .meta({ description: 'Small letters, digits, _.', examples: ['find_slot'] }),
-    description: z.string('tools: each needs a description.').meta({ description: 'When to use it, for the model.' }),
+    description: fullText('tools: description', 1_000).meta({ description: 'When to use it, for the model.' }),
     method: z.enum(['GET', 'POST'], 'tools: method must be GET or POST.'),
-    url: z.string('tools: each needs a url.').meta({ format: 'uri', examples: ['https://example.com/slots'] }),
-    parameters: z
-      .string('tools: parameters must be a string holding a JSON Schema.')
-      .meta({ description: 'JSON Schema of its arguments, of type object, in a string.' }),
+    url: ofLength(
+      z.string('tools: each needs a url.'),
+      { max: 2_048 },
+      'tools: url must have at most 2048 characters.',
+    ).meta({
+      format: 'uri',
+      pattern: HTTP_URL,
+      examples: ['https://example.com/slots'],
+    }),
+    parameters: ofLength(
+      z.string('tools: parameters must be a string holding a JSON Schema.'),
+      { max: 8_192 },
+      'tools: parameters must have at most 8192 characters.',
+    ).meta({
+      format: 'json-schema',
+      contentMediaType: 'application/schema+json',
+      description: 'JSON Schema of its arguments, of type object, in a string.',
+      examples: ['{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}'],
+    }),
   })
   .meta({ id: 'AgentTool' });
 
@@ -30,12 +46,10 @@ const word = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 /** What a customer may say of an agent, by its public names. A further field stands here and in `AGENT_FIELD_NAMES`. */
 const fields = {
   name: label('name').meta({ description: 'Descriptive name.', examples: ['Reminders'] }),
-  instruction: text('instruction', MAX_LENGTHS.instruction)
-    .refine((value) => value.trim() !== '', 'instruction must not be empty.')
-    .meta({
-      description: 'Prompt that defines what the agent does.',
-      examples: ['Remind the caller of the appointment.'],
-    }),
+  instruction: fullText('instruction', MAX_LENGTHS.instruction).meta({
+    description: 'Prompt that defines what the agent does.',
+    examples: ['Remind the caller of the appointment.'],
+  }),
   voice: z
     .string('voice must be a string.')
     .regex(word, 'voice must be a word of 1 to 64 letters, digits, _ or -.')
@@ -65,7 +79,7 @@ const fields = {
   voicemail_action: z
     .enum(VOICEMAIL_ACTIONS, `voicemail_action must be one of ${VOICEMAIL_ACTIONS.join(', ')}.`)
     .meta({ description: 'What it does when a mailbox answers; hang_up without it.' }),
-  voicemail_message: text('voicemail_message', 1_000).meta({ description: 'Said after the tone.' }),
+  voicemail_message: fullText('voicemail_message', 1_000).meta({ description: 'Said after the tone.' }),
   transfer_numbers: z
     .array(
       z
@@ -122,13 +136,13 @@ function removable<T extends z.ZodType>(field: T) {
 
 const { name, instruction, ...others } = fields;
 
-export const NewAgentBody = z.object({ name, instruction, ...z.object(others).partial().shape }).meta({
+export const NewAgentBody = z.strictObject({ name, instruction, ...z.object(others).partial().shape }).meta({
   id: 'NewAgent',
   description: 'Voice and language default to the service’s, 600 s of talk, 30 s of ringing.',
 });
 
 export const AgentChangesBody = z
-  .object({
+  .strictObject({
     ...z.object(fields).partial().shape,
     ...(Object.fromEntries(OPTIONAL.map((field) => [field, removable(fields[field]).optional()])) as {
       [F in OptionalField]: z.ZodOptional<z.ZodNullable<(typeof fields)[F]>>;
@@ -136,6 +150,7 @@ export const AgentChangesBody = z
   })
   .meta({
     id: 'AgentChanges',
+    minProperties: 1,
     description: 'Fields that are absent stay as they are; null takes an optional one away.',
   });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CALL_STATUSES, END_REASONS } from '../../domain/call-state.js';
-import { MAX_LENGTHS } from '../fields.js';
+import { MAX_LENGTHS, text } from '../fields.js';
 import { moment, paging } from '../statements.js';
 import { listOf, timestamp } from './list.js';
 
@@ -13,11 +13,8 @@ export const CallsQuery = z.object({
   ...paging(),
   status: z.enum(CALL_STATUSES, `status must be one of ${CALL_STATUSES.join(', ')}.`).optional(),
   direction: z.enum(['outbound', 'inbound'], 'direction must be outbound or inbound.').optional(),
-  agent_id: z.string('agent_id must be given once.').max(255, 'agent_id has at most 255 characters.').optional(),
-  external_call_id: z
-    .string('external_call_id must be given once.')
-    .max(MAX_LENGTHS.externalCallId, 'external_call_id has at most 255 characters.')
-    .optional(),
+  agent_id: text('agent_id', 255).optional(),
+  external_call_id: text('external_call_id', MAX_LENGTHS.externalCallId).optional(),
   from: moment('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
   to: moment('to', 'Calls created before this time.'),
 });

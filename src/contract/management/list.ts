@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ofLength } from '../fields.js';
 
 /** A page of a list. */
 export function listOf<T extends z.ZodType>(item: T, id: string) {
@@ -11,17 +12,23 @@ export function listOf<T extends z.ZodType>(item: T, id: string) {
     .meta({ id });
 }
 
+const NO_CONTROL = '[^\\x00-\\x1f\\x7f-\\x9f]*';
+/** Something to see, and no control characters, in what all dialects of regular expressions have in common. */
+const LABEL = `^${NO_CONTROL}[^\\s\\uFEFF\\x00-\\x1f\\x7f-\\x9f]${NO_CONTROL}$`;
+
 export const timestamp = (description: string) => z.string().meta({ format: 'date-time', description });
 
 /** A short text of people, such as a name. */
 export function label(field: string, maxLength = 100) {
   const fault = `${field} must have 1 to ${maxLength} characters.`;
-  return z
-    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) })
-    .trim()
-    .min(1, fault)
-    .max(maxLength, fault)
-    .refine((value) => !/\p{Cc}|\p{Surrogate}/u.test(value), `${field} holds characters that are not text.`);
+  const string = z.string({
+    error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`),
+  });
+  return ofLength(string, { min: 1, max: maxLength }, fault)
+    .refine((value) => value.trim() !== '', fault)
+    .refine((value) => !/\p{Cc}|\p{Surrogate}/u.test(value), `${field} holds characters that are not text.`)
+    .meta({ pattern: LABEL })
+    .trim();
 }
 
 /** A time in a JSON body. */
@@ -30,5 +37,5 @@ export function time(field: string) {
   return z
     .string(fault)
     .refine((text) => z.iso.datetime().safeParse(text).success, fault)
-    .meta({ format: 'date-time', examples: ['2027-12-01T00:00:00.000Z'] });
+    .meta({ format: 'date-time', pattern: 'Z$', examples: ['2027-12-01T00:00:00.000Z'] });
 }

@@ -64,7 +64,7 @@ export const RotatedSigning = z
   .meta({ id: 'RotatedWebhookSigning' });
 
 export const RotateSigningBody = z
-  .object({
+  .strictObject({
     overlap_hours: z
       .number('overlap_hours must be a number of hours.')
       .min(0, 'overlap_hours must be from 0 to 168.')

@@ -4,6 +4,7 @@ import { openApiDocument } from '../../contract/openapi.js';
 import type { Config } from '../../config.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { ApiContext } from '../context.js';
+import { sessionCookieOf } from '../middleware/session-cookie.js';
 
 /** Everything the page loads comes from our own origin; swagger-ui draws some of its icons from data URLs. */
 const PAGE_POLICY =
@@ -37,7 +38,7 @@ const FILE_TYPES: Readonly<Record<string, string>> = {
 
 /** GET /openapi.json, /docs and the files of the page. */
 export function createDocs(deps: { config: Config }) {
-  const document = openApiDocument(deps.config.publicBaseUrl);
+  const document = openApiDocument(deps.config.publicBaseUrl, sessionCookieOf(deps.config).name);
 
   return {
     document(ctx: ApiContext): void {

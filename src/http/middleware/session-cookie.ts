@@ -5,7 +5,7 @@ import type { ApiContext } from '../context.js';
 const MAX_AGE_SECONDS = 7 * 24 * 3_600;
 
 /** Bound to our host and to TLS; plain HTTP is for development, where browsers would not keep such a cookie. */
-function cookieOf(config: Config): { name: string; attributes: string } {
+export function sessionCookieOf(config: Config): { name: string; attributes: string } {
   const secure = config.production || config.publicBaseUrl.startsWith('https:');
   const attributes = 'Path=/; HttpOnly; SameSite=Lax';
   return secure ? { name: '__Host-sid', attributes: `${attributes}; Secure` } : { name: 'sid', attributes };
@@ -13,7 +13,7 @@ function cookieOf(config: Config): { name: string; attributes: string } {
 
 /** The session's token that a browser sent; undefined when there is none, or more than one. */
 export function sessionTokenOf(ctx: ApiContext, config: Config): string | undefined {
-  const { name } = cookieOf(config);
+  const { name } = sessionCookieOf(config);
   const values = (ctx.req.headers.cookie ?? '')
     .split(';')
     .map((pair) => pair.trim())
@@ -23,7 +23,7 @@ export function sessionTokenOf(ctx: ApiContext, config: Config): string | undefi
 
 /** Gives the browser a session's token, or with null takes it away. */
 export function setSessionToken(ctx: ApiContext, config: Config, token: string | null): void {
-  const { name, attributes } = cookieOf(config);
+  const { name, attributes } = sessionCookieOf(config);
   ctx.append('Set-Cookie', `${name}=${token ?? ''}; ${attributes}; Max-Age=${token === null ? 0 : MAX_AGE_SECONDS}`);
 }
 

@@ -1,0 +1,52 @@
+import type { OpenApiDocument } from './openapi.js';
+
+type Schema = Record<string, unknown>;
+
+/**
+ * Tells in the document that null stands for an absent field in every JSON body of a POST, as the validation takes it; in
+ * a PATCH null takes a field away, where the field's own schema says so.
+ */
+export function tellNullForAbsent(document: OpenApiDocument): OpenApiDocument {
+  const schemas = document.components?.schemas as Record<string, Schema> | undefined;
+
+  function resolved(schema: Schema): Schema {
+    const reference = schema['$ref'];
+    if (typeof reference !== 'string') return schema;
+    return schemas?.[reference.replace('#/components/schemas/', '')] ?? schema;
+  }
+
+  function allowNulls(schema: Schema): void {
+    const {
+      properties = {},
+      required = [],
+      anyOf = [],
+    } = schema as {
+      properties?: Record<string, Schema>;
+      required?: string[];
+      anyOf?: Schema[];
+    };
+    for (const [name, property] of Object.entries(properties)) {
+      if (!required.includes(name)) properties[name] = orNull(property);
+    }
+    for (const variant of anyOf) if ('$ref' in variant) allowNulls(resolved(variant));
+  }
+
+  for (const { post } of Object.values(document.paths ?? {})) {
+    const content = (post as { requestBody?: { content?: Record<string, { schema?: Schema }> } } | undefined)
+      ?.requestBody?.content;
+    const schema = content?.['application/json']?.schema;
+    if (schema !== undefined) allowNulls(resolved(schema));
+  }
+  return document;
+}
+
+function orNull(schema: Schema): Schema {
+  const { type, enum: values } = schema;
+  if (Array.isArray(type) && type.includes('null')) return schema;
+  if (type === undefined) return { anyOf: [schema, { type: 'null' }] };
+  return {
+    ...schema,
+    type: [...(Array.isArray(type) ? (type as unknown[]) : [type]), 'null'],
+    ...(Array.isArray(values) ? { enum: [...(values as unknown[]), null] } : {}),
+  };
+}

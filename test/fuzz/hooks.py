@@ -1,0 +1,162 @@
+"""Who asks, and what JSON Schema cannot say of a value: loaded by Schemathesis in each part of the run."""
+
+import base64
+import hashlib
+import hmac
+import itertools
+import json
+import os
+import re
+import time
+from datetime import datetime
+from urllib.parse import parse_qsl
+
+import requests
+import schemathesis
+from hypothesis import strategies as st
+from requests.auth import AuthBase
+from schemathesis.openapi.checks import RejectedPositiveData
+
+BASE_URL = os.environ["FUZZ_BASE_URL"]
+WHO = os.environ["FUZZ_WHO"]
+
+addresses = (f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in itertools.count(1))
+
+
+def sign_up() -> str:
+    """A session of an account that nobody else has: for requests after which it is over."""
+    name = hashlib.sha256(os.urandom(16)).hexdigest()[:24]
+    answer = requests.post(
+        f"{BASE_URL}/portal/sign-up",
+        json={
+            "email": f"{name}@example.com",
+            "password": "correct horse battery",
+            "name": "Ada",
+            "account_name": "Acme",
+        },
+        headers={"Origin": BASE_URL, "X-Forwarded-For": next(addresses)},
+        timeout=30,
+    )
+    answer.raise_for_status()
+    return answer.cookies["sid"]
+
+
+# Each session may ask 600 times a minute.
+sessions = itertools.cycle(os.environ.get("FUZZ_SESSIONS", "none").split(" "))
+
+
+@schemathesis.auth(refresh_interval=None)
+class Identity:
+    def get(self, case, context):
+        if WHO == "session":
+            return next(sessions)
+        if WHO == "newcomer":
+            return sign_up()
+        return os.environ.get("FUZZ_KEY", "")
+
+    def set(self, case, data, context):
+        # Many clients, each with an address of its own: limits by address are not what is tested.
+        case.headers["X-Forwarded-For"] = next(addresses)
+        if WHO == "key":
+            case.headers["Authorization"] = f"Bearer {data}"
+        if WHO in ("session", "newcomer"):
+            case.headers["Cookie"] = f"sid={data}"
+            case.headers["Origin"] = BASE_URL
+            # As the portal's pages do, also without a body.
+            if "Content-Type" not in case.headers and not case.operation.body:
+                case.headers["Content-Type"] = "application/json"
+
+
+class CarrierSignature(AuthBase):
+    """Over the address and all fields of the form, as it is about to be sent."""
+
+    def __call__(self, request):
+        body = request.body if isinstance(request.body, str) else (request.body or b"").decode("utf-8", "replace")
+        form = {}
+        for name, value in parse_qsl(body, keep_blank_values=True):
+            form.setdefault(name, set()).add(value)
+        text = request.url + "".join(name + value for name in sorted(form) for value in sorted(form[name]))
+        token = os.environ["FUZZ_CARRIER_TOKEN"].encode()
+        digest = hmac.new(token, text.encode("utf-8", "surrogatepass"), hashlib.sha1).digest()
+        request.headers["X-Twilio-Signature"] = base64.b64encode(digest).decode()
+        return request
+
+
+class PaymentSignature(AuthBase):
+    def __call__(self, request):
+        body = request.body.encode() if isinstance(request.body, str) else (request.body or b"")
+        now = str(int(time.time()))
+        digest = hmac.new(os.environ["FUZZ_PAYMENT_SECRET"].encode(), now.encode() + b"." + body, hashlib.sha256)
+        request.headers["Stripe-Signature"] = f"t={now},v1={digest.hexdigest()}"
+        return request
+
+
+def leaves_out(case, header: str) -> bool:
+    """Whether this request is to be without the header, which is what is tested."""
+    data = case.meta.phase.data if case.meta else None
+    mutated = {mutation.parameter for mutation in getattr(data, "mutations", None) or []}
+    return getattr(data, "parameter", None) == header or header in mutated
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if WHO == "carrier" and not leaves_out(case, "X-Twilio-Signature"):
+        kwargs["auth"] = CarrierSignature()
+        if isinstance(case.body, dict) and isinstance(case.body.get("AccountSid"), str):
+            case.body["AccountSid"] = os.environ["FUZZ_CARRIER_ACCOUNT"]
+    if case.operation.path == "/webhooks/payments" and not leaves_out(case, "Stripe-Signature"):
+        kwargs["auth"] = PaymentSignature()
+
+
+# Rules between fields, or between a request and what is stored or configured, by the sentences that refuse them: JSON
+# Schema cannot say them, so a request that breaks one is valid by the document. Every other 400 stays a finding.
+BEYOND_SCHEMA = [
+    # A cursor is sealed for one list; generated ones never are.
+    r"cursor is not one that this list gave\.",
+    r"limit and cursor are for JSON; CSV holds the whole period\.",
+    r"from must be before to\.",
+    r"The period must have at most \d+ days\.",
+    # Without call_id, a query needs both of them.
+    r"to_phone_number is required\.",
+    r"agent_id is required\. A call from an instruction, and [^;]* POST only\.",
+    r"to_phone_number is the number the call comes from\.",
+    # What is configured and offered, and whose it is.
+    r"voice: there is no voice \S+ on the engines? [^;]*; there are [^;]*",
+    r"language: the voice \S+ does not speak [^;]*; it speaks [^;]*",
+    r"language: must be a language tag like en-US",
+    r"engine: \S+ is not configured on this service; there is [^;]*",
+    r"phone_number must be a number of this account\.",
+    r"No agent is resolved: [^;]*",
+    r"tools: must have names of their own",
+    r"tools: name must be none of [^;]*",
+    r"transfer_numbers: must hold no emergency number",
+    r"expires_at must be a time in the future\.",
+    r"current_password is not right\.",
+    r"A (live|test) payment cannot be credited to the (live|test) balance\.",
+    r"Either livemode or metadata\.mode is required\.",
+    r"client_reference_id (or|and) metadata\.account_id (is required|differ)\.",
+]
+ONLY_BEYOND_SCHEMA = re.compile(rf"(?:(?:{'|'.join(BEYOND_SCHEMA)})(?:; | |$))+")
+
+
+@schemathesis.hook
+def filter_failure(context, failure, case, response):
+    if not isinstance(failure, RejectedPositiveData) or response.status_code != 400:
+        return True
+    return ONLY_BEYOND_SCHEMA.fullmatch(response.json()["message"]) is None
+
+
+# What JSON Schema cannot say of a value. Nothing listens on the port that requests name: they are refused at once.
+path = st.text("abcdefghijklmnopqrstuvwxyz0123456789/", max_size=20)
+schemathesis.openapi.format("uri", path.map(lambda rest: f"http://127.0.0.1:9/{rest}"))
+# Times of the future, since the past is refused where one is asked for.
+times = st.datetimes(datetime(2100, 1, 1), datetime(2199, 1, 1))
+schemathesis.openapi.format("date-time", times.map(lambda at: at.isoformat(timespec="milliseconds") + "Z"))
+scalars = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20)
+names = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=20)
+schemathesis.openapi.format("json-object", st.dictionaries(names, scalars, max_size=5).map(json.dumps))
+types = st.sampled_from(["array", "boolean", "integer", "null", "number", "object", "string"])
+properties = st.dictionaries(names, types.map(lambda name: {"type": name}), max_size=5)
+schemathesis.openapi.format(
+    "json-schema", properties.map(lambda fields: json.dumps({"type": "object", "properties": fields}))
+)
