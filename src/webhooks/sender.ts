@@ -11,6 +11,7 @@ import { createWebhookSecrets } from '../store/webhook-secrets.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
+import { createPlaces } from './places.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
 import { signatureHeader } from './signature.js';
 
@@ -20,7 +21,7 @@ export type WebhookAttemptResult =
   | { result: 'retry'; afterMs: number }
   /** All attempts failed, or there is nothing that could be sent. */
   | { result: 'exhausted' }
-  /** Nothing was sent: an attempt is under way, or its wait is not over. */
+  /** Nothing was sent: an attempt is under way, its wait is not over, or its receiver is sent as much as it may be. */
   | { result: 'tooEarly'; afterMs: number };
 
 export interface WebhookSender {
@@ -42,6 +43,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   const attempts = createWebhookAttempts(database);
   const secrets = createWebhookSecrets({ database, pepper: config.apiKeyPepper });
   const client = createWebhookClient({ config });
+  const places = createPlaces();
 
   return {
     async attempt(callId, redelivery = 0) {
@@ -67,11 +69,18 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
           case 'interrupt':
             await interrupt(callId, next.number, next.failedAt);
             break;
-          case 'send':
-            // Another worker may have claimed it in between; then the rows tell what to do instead.
-            if ((await attempts.begin(callId, next.number, new Date(), redelivery)) === 'begun') {
-              return send({ ...delivery, keys }, next.number, next.nth ?? next.number);
+          case 'send': {
+            const place = places.take(receiverOf(delivery));
+            if ('afterMs' in place) return { result: 'tooEarly', afterMs: place.afterMs };
+            try {
+              // Another worker may have claimed it in between; then the rows tell what to do instead.
+              if ((await attempts.begin(callId, next.number, new Date(), redelivery)) === 'begun') {
+                return await send({ ...delivery, keys }, next.number, next.nth ?? next.number);
+              }
+            } finally {
+              place.giveBack();
             }
+          }
         }
       }
     },
@@ -129,6 +138,11 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
     if (delivered) logger.info(facts, 'webhook delivered');
     else logger.warn(facts, 'webhook attempt failed');
   }
+}
+
+/** Customers of one host, a platform's say, do not wait for each other. */
+function receiverOf({ accountId, url }: WebhookDeliveryDocument): string {
+  return `${accountId} ${URL.canParse(url) ? new URL(url).host : ''}`;
 }
 
 function headersOf(p: { callId: string; body: string; keys: readonly Buffer[] }): Record<string, string> {
