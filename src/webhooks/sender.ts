@@ -1,5 +1,6 @@
 import type { Config } from '../config.js';
 import { completionEventId } from '../domain/ids.js';
+import { webhookEndpoint } from '../domain/webhook-endpoint.js';
 import { USER_AGENT } from '../egress/user-agent.js';
 import { createCallProjection } from '../store/projection.js';
 import { createCallRequests } from '../store/call-requests.js';
@@ -96,6 +97,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
       accountId: call.accountId,
       mode: call.mode,
       url: request.webhookUrl,
+      endpoint: webhookEndpoint(request.webhookUrl),
       body: JSON.stringify(completionPayload(call, config.publicBaseUrl)),
       createdAt: new Date(),
     });
