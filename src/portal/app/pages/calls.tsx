@@ -102,6 +102,7 @@ export function Calls() {
             <Table
               label="Calls"
               head={['Created', 'Status', 'Direction', 'From', 'To', 'Agent', 'Length', 'Cost', 'Call']}
+              numeric={['Length', 'Cost']}
             >
               {list.data.map((call) => (
                 <Row key={call.call_id} call={call} />

@@ -1,5 +1,6 @@
 import { useLocation } from 'preact-iso';
 import type { WebhookDelivery } from '../../../contract/management/webhooks.js';
+import { FailingWebhooks } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { SelectField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
@@ -24,6 +25,7 @@ export function Webhooks() {
   );
   return (
     <Page title="Webhooks">
+      <FailingWebhooks />
       <Signing />
       <div class="filters">
         <SelectField
@@ -41,7 +43,11 @@ export function Webhooks() {
       >
         {(list) => (
           <>
-            <Table label="Webhook deliveries" head={['Event', 'State', 'Attempts', 'To', 'Last attempt', 'Call']}>
+            <Table
+              label="Webhook deliveries"
+              head={['Event', 'State', 'Attempts', 'To', 'Last attempt', 'Call']}
+              numeric={['Attempts']}
+            >
               {list.data.map((delivery) => (
                 <tr key={delivery.call_id}>
                   <td>
