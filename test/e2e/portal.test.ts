@@ -49,11 +49,17 @@ describeWithBrowser('the portal in a real browser', () => {
 
   async function picture(name: string): Promise<void> {
     if (SHOTS === undefined) return;
-    for (const width of [1280, 375]) {
+    for (const [width, colorScheme] of [
+      [375, 'light'],
+      [1280, 'light'],
+      [1280, 'dark'],
+    ] as const) {
       await page.setViewportSize({ width, height: 900 });
-      await page.screenshot({ path: join(SHOTS, `${name}-${width}.png`), fullPage: true });
+      await page.emulateMedia({ colorScheme });
+      const look = colorScheme === 'dark' ? '-dark' : '';
+      await page.screenshot({ path: join(SHOTS, `${name}-${width}${look}.png`), fullPage: true });
     }
-    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.emulateMedia({ colorScheme: 'light' });
   }
 
   async function expectNoViolation(name: string): Promise<void> {
@@ -227,7 +233,9 @@ describeWithBrowser('the portal in a real browser', () => {
     for (const path of ['', '/webhooks', agentPath]) {
       await page.goto(at(path));
       await page.waitForSelector('[aria-label="Failing webhooks"]');
-      expect(await page.textContent('[aria-label="Failing webhooks"]')).toContain('20 events given up since');
+      expect(await page.textContent('[aria-label="Failing webhooks"]')).toMatch(
+        /20 events given up since .* status 503/,
+      );
       await expectSound(`failing${path.replace(/agent_.*/, 'agent').replaceAll('/', '-')}`);
     }
     await page.goto(at(`/calls/${callId}`));
@@ -251,6 +259,8 @@ describeWithBrowser('the portal in a real browser', () => {
         const callId = `call_${ulid()}`;
         const times = { createdAt: new Date(), lastAttemptAt: new Date(), failedAt: new Date() };
         await database.webhookDeliveries.create([{ ...shared, ...times, _id: callId, callId, state: 'failed' }]);
+        const came = { startedAt: new Date(), outcome: 'failed' as const, error: 'status', httpStatus: 503 };
+        await database.webhookAttempts.create([{ _id: `${callId}:4`, callId, number: 4, ...came }]);
       }
       return _id;
     } finally {

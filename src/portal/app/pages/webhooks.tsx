@@ -45,13 +45,15 @@ export function Webhooks() {
           <>
             <Table
               label="Webhook deliveries"
-              head={['Event', 'State', 'Attempts', 'To', 'Last attempt', 'Call']}
+              head={['Event', 'State', 'Attempts', 'To', 'Last attempt']}
               numeric={['Attempts']}
             >
               {list.data.map((delivery) => (
                 <tr key={delivery.call_id}>
                   <td>
-                    <Time at={delivery.created_at} />
+                    <a href={`/portal/calls/${delivery.call_id}`}>
+                      <Time at={delivery.created_at} />
+                    </a>
                   </td>
                   <td>
                     <Status of={delivery.state} />
@@ -60,11 +62,6 @@ export function Webhooks() {
                   <td class="wide">{delivery.url || '–'}</td>
                   <td>
                     <Time at={delivery.last_attempt_at} />
-                  </td>
-                  <td>
-                    <a href={`/portal/calls/${delivery.call_id}`} aria-label={`Open call ${delivery.call_id}`}>
-                      Open
-                    </a>
                   </td>
                 </tr>
               ))}
