@@ -103,6 +103,7 @@ function ParameterRow(p: {
         ))}
       </select>
       <input
+        class="long"
         aria-label={`Description of argument ${number}`}
         placeholder="What it is, for the model"
         value={row.description}

@@ -104,11 +104,11 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
           <Table
             label="Cost by window"
             head={['Window', 'Held at', 'Held', 'Billed', 'Cost']}
-            numeric={['Window', 'Held', 'Billed', 'Cost']}
+            numeric={['Held', 'Billed', 'Cost']}
           >
             {call.cost_windows.map((window) => (
               <tr key={window.window}>
-                <td class="number">{window.window + 1}</td>
+                <td>{window.window + 1}</td>
                 <td>
                   <Time at={window.at} />
                 </td>
