@@ -2,8 +2,11 @@
 const PLACES = 64;
 /** Of them for one receiver. */
 const PLACES_OF_RECEIVER = 8;
+/** How soon, and how late at most, one that found no place asks again. */
 const SOONEST_MS = 250;
 const LATEST_MS = 30_000;
+/** What a post takes until posts to its receiver have told: little, or a burst to a quick one would wait for nothing. */
+const PRESUMED_MS = 100;
 
 interface Lane {
   taken: number;
@@ -38,7 +41,7 @@ export function createPlaces({ total = PLACES, each = PLACES_OF_RECEIVER } = {})
 
   return {
     take(receiver) {
-      const lane = lanes.get(receiver) ?? { taken: 0, usualMs: 1_000, turnAt: 0 };
+      const lane = lanes.get(receiver) ?? { taken: 0, usualMs: PRESUMED_MS, turnAt: 0 };
       if (lane.taken >= Math.min(each, (total - taken) / 4)) return { afterMs: turnOf(lane) };
       lanes.set(receiver, lane);
       lane.taken += 1;

@@ -63,7 +63,10 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
         switch (next.step) {
           case 'delivered':
           case 'exhausted':
-            await noteState(delivery, next.step, rows.at(-1)?.finishedAt);
+            // What stands is the outcome of the latest one.
+            if (rows.every((row) => (row.redelivery ?? 0) <= redelivery)) {
+              await noteState(delivery, next.step, rows.at(-1)?.finishedAt);
+            }
             return { result: next.step };
           case 'wait':
             return { result: 'tooEarly', afterMs: next.afterMs };
