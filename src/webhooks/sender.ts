@@ -55,6 +55,9 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
       }
       // Nothing of an erased call leaves the house.
       if (delivery.erasedAt) return { result: 'exhausted' };
+      const receiver = receiverOf(delivery);
+      const waitMs = places.waitFor(receiver);
+      if (waitMs !== undefined) return { result: 'tooEarly', afterMs: waitMs };
       // Read before the attempt is counted: without them, a signed receiver would be sent what it must refuse.
       const keys = await secrets.keys(delivery.accountId);
       for (;;) {
@@ -74,16 +77,13 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
             await interrupt(callId, next.number, next.failedAt);
             break;
           case 'send': {
-            const place = places.take(receiverOf(delivery));
+            const place = places.take(receiver);
             if ('afterMs' in place) return { result: 'tooEarly', afterMs: place.afterMs };
-            try {
-              // Another worker may have claimed it in between; then the rows tell what to do instead.
-              if ((await attempts.begin(callId, next.number, new Date(), redelivery)) === 'begun') {
-                return await send({ ...delivery, keys }, next.number, next.nth ?? next.number);
-              }
-            } finally {
-              place.giveBack();
-            }
+            const claimed = { ...delivery, keys, number: next.number, redelivery };
+            const answer = await claimAndPost(claimed).finally(() => place.giveBack());
+            // Another worker may have claimed it in between; then the rows tell what to do instead.
+            if (answer === undefined) break;
+            return conclude(delivery, { number: next.number, nth: next.nth ?? next.number }, answer);
           }
         }
       }
@@ -121,14 +121,22 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
     if (now === undefined || now !== state) await deliveries.note(callId, now, at);
   }
 
-  /** @param nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
-  async function send(
-    delivery: WebhookDeliveryDocument & { keys: readonly Buffer[] },
-    number: number,
-    nth: number,
+  /** Sends the attempt, or nothing when it is another worker's. */
+  async function claimAndPost(
+    attempt: WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number; redelivery: number },
+  ): Promise<PostResult | undefined> {
+    const { callId, url, body, number, redelivery } = attempt;
+    if ((await attempts.begin(callId, number, new Date(), redelivery)) === 'taken') return undefined;
+    return client.post(url, body, headersOf(attempt));
+  }
+
+  /** @param at.nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
+  async function conclude(
+    delivery: WebhookDeliveryDocument,
+    { number, nth }: { number: number; nth: number },
+    { delivered, ...answer }: PostResult,
   ): Promise<WebhookAttemptResult> {
-    const { callId, url, body } = delivery;
-    const { delivered, ...answer } = await client.post(url, body, headersOf(delivery));
+    const { callId } = delivery;
     const finishedAt = new Date();
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...answer }, finishedAt);
     report(callId, number, delivered, answer);
