@@ -6,8 +6,9 @@ import { useData } from '../use-data';
 import { Failure } from './feedback';
 import { Time } from './values';
 
-/** While something fails, it is looked at again this often, so that the notice goes when it is over. */
+/** While something fails, it is looked at again this often, so that the notice goes when it is over; for ten minutes. */
 const READ_EVERY_MS = 15_000;
+const MOST_READS = 40;
 
 /** Receivers that take no webhooks now; nothing where all is well. With `only`, of that receiver. */
 export function FailingWebhooks({ only }: { only?: string }) {
@@ -15,12 +16,16 @@ export function FailingWebhooks({ only }: { only?: string }) {
   const failing = useData(mode, (signal) => api.get<Answer>('/failing_webhooks', {}, signal));
   const shown = (failing.data?.data ?? []).filter(({ url }) => only === undefined || url === only);
   const isFailing = shown.length > 0;
+  const readsAgain = isFailing || failing.state === 'failed';
 
   useEffect(() => {
-    if (!isFailing) return undefined;
-    const reading = setInterval(failing.reload, READ_EVERY_MS);
+    if (!readsAgain) return undefined;
+    let reads = 0;
+    const reading = setInterval(() => {
+      if (reads++ < MOST_READS) failing.reload();
+    }, READ_EVERY_MS);
     return () => clearInterval(reading);
-  }, [isFailing]);
+  }, [readsAgain]);
 
   if (failing.state === 'failed') return <Failure>{failing.error.message}</Failure>;
   if (!isFailing) return null;
@@ -42,7 +47,7 @@ function Receiver({ of: failing }: { of: FailingWebhook }) {
   const { failed_deliveries: count } = failing;
   return (
     <p>
-      <strong class="breakable">{failing.url}</strong>: {count < 100 ? count : 'more than 100'} events given up since{' '}
+      <strong class="breakable">{failing.url}</strong>: {count < 100 ? count : '100 or more'} events given up since{' '}
       <Time at={failing.since} />
       {failing.last_delivered_at === undefined ? (
         ', and none accepted before'

@@ -51,7 +51,11 @@ export function ToolParameters(p: {
               onRemove={() => change(rows.filter((_, at) => at !== index))}
             />
           ))}
-          {p.error === undefined ? null : <p class="field-error">{p.error}</p>}
+          {p.error === undefined ? null : (
+            <p class="field-error" role="alert">
+              {p.error}
+            </p>
+          )}
         </>
       )}
       <div class="actions">

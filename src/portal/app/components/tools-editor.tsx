@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Agent } from '../../../contract/management/agents.js';
+import { webhookEndpoint } from '../../../domain/webhook-endpoint.js';
 import { SelectField, TextArea, TextField } from './fields';
 import { ToolParameters } from './tool-parameters';
 
@@ -45,7 +46,11 @@ export function ToolsEditor(p: {
           onRemove={() => p.onChange(tools.filter((each) => each !== tool))}
         />
       ))}
-      {errors['tools'] === undefined || isToldInside ? null : <p class="field-error">{errors['tools']}</p>}
+      {errors['tools'] === undefined || isToldInside ? null : (
+        <p class="field-error" role="alert">
+          {errors['tools']}
+        </p>
+      )}
       {tools.length >= MOST_TOOLS ? (
         <p class="quiet">These are as many as an agent can have.</p>
       ) : (
@@ -84,7 +89,7 @@ function ToolFields(p: {
     <details class="tool" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <strong>{title}</strong>{' '}
-        <span class="quiet breakable">{tool.url === '' ? '' : `${tool.method} ${tool.url}`}</span>
+        <span class="quiet breakable">{tool.url === '' ? '' : `${tool.method} ${webhookEndpoint(tool.url)}`}</span>
       </summary>
       <TextField label="Tool name" hint="Small letters, digits and _, like find_slot." {...field('name')} />
       <TextArea label="When to use it" rows={2} hint="In words for the model." {...field('description')} />
