@@ -13,6 +13,8 @@ import {
 } from './management/calls.js';
 import {
   DELIVERY_EXAMPLE,
+  FAILING_EXAMPLE,
+  FailingWebhooks,
   RedeliverAnswer,
   RotatedSigning,
   RotateSigningBody,
@@ -256,6 +258,23 @@ export const callRoutes = {
       headers,
     },
     errors: ['NOT_FOUND', 'CONFLICT'],
+  },
+  listFailingWebhooks: {
+    method: 'get',
+    path: '/failing_webhooks',
+    tag: 'Webhooks',
+    summary: 'List receivers that take no webhooks',
+    description:
+      'A receiver fails when 20 events in a row were given up, or all those of 24 hours. It is listed until the next delivery to it succeeds, or until none has failed for 7 days; events are sent to it all the same.',
+    auth: 'keyOrSession',
+    success: {
+      description: 'The receivers that fail now.',
+      contentType: json,
+      schema: FailingWebhooks,
+      examples: { none: { data: [] }, one: { data: [FAILING_EXAMPLE] } },
+      headers,
+    },
+    errors: [],
   },
   readWebhookSigning: {
     method: 'get',

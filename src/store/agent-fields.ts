@@ -20,7 +20,7 @@ const httpTool = z.strictObject({
     .string()
     .regex(/^[a-z][a-z0-9_]{0,63}$/, 'name must be 1 to 64 small letters, digits or _')
     .refine((name) => !OWN_TOOLS.includes(name), `name must be none of ${OWN_TOOLS.join(', ')}`),
-  description: text(1_000),
+  description: text(1_000, 'description '),
   method: z.enum(['GET', 'POST'], 'method must be GET or POST'),
   url: z
     .string()
@@ -93,8 +93,10 @@ export function checkAgentFields(fields: unknown): AgentFields {
   if (parsed.success) return parsed.data;
   const byField: Record<string, string> = {};
   const faults = parsed.error.issues.map(({ path, message }) => {
-    const name = PUBLIC_NAMES[String(path[0])] ?? String(path[0]);
+    const [field, ...place] = path;
+    const name = PUBLIC_NAMES[String(field)] ?? String(field);
     byField[name] ??= `${name} ${message}.`;
+    if (place.length > 0) byField[[name, ...place].join('.')] ??= `${message}.`;
     return `${name}: ${message}`;
   });
   throw new ServiceError('MISSING_PARAMS', faults.join('; '), { fields: byField });
@@ -107,8 +109,8 @@ export function conversationSettingsOf(agent: ConversationSettings): Conversatio
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }
 
-function text(maxLength: number) {
-  const fault = `must have 1 to ${maxLength.toLocaleString('en-US')} characters`;
+function text(maxLength: number, prefix = '') {
+  const fault = `${prefix}must have 1 to ${maxLength.toLocaleString('en-US')} characters`;
   return z
     .string(fault)
     .trim()

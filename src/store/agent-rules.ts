@@ -39,9 +39,11 @@ export function refuseEngine(engine: string | undefined, policy: Pick<AgentPolic
 
 /** @throws ServiceError MISSING_PARAMS when a tool's address may not be asked */
 export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPolicy): void {
-  for (const { name, url } of tools ?? []) {
+  for (const [index, { name, url }] of (tools ?? []).entries()) {
     const fault = urlFault(`tools: the url of ${name}`, url, policy);
-    if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
+    if (fault === undefined) continue;
+    const own = urlFault('url', url, policy) ?? fault;
+    throw new ServiceError('MISSING_PARAMS', fault, { fields: { tools: fault, [`tools.${index}.url`]: own } });
   }
 }
 

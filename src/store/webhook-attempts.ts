@@ -27,6 +27,16 @@ export function createWebhookAttempts(database: Database) {
       return counts;
     },
 
+    /** The last attempt of each of these calls that the receiver did not accept. */
+    async lastFailedOf(callIds: readonly string[]): Promise<Map<string, WebhookAttemptDocument>> {
+      const rows = await attempts
+        .find({ callId: { $in: [...callIds] }, outcome: 'failed' }, { responseBody: 0 })
+        .sort({ callId: 1, number: 1 })
+        .lean<WebhookAttemptDocument[]>()
+        .exec();
+      return new Map(rows.map((row) => [row.callId, row]));
+    },
+
     /** Takes out what receivers answered, which may repeat what they were sent. */
     async erase(callId: string): Promise<void> {
       await attempts.updateMany({ callId }, { $unset: { responseBody: '' } });

@@ -31,8 +31,11 @@ export function createWebhookDeliveries(database: Database) {
 
     /** Notes how the latest delivery stands. */
     async note(callId: string, state: 'delivered' | 'failed' | undefined, lastAttemptAt: Date): Promise<void> {
-      const update =
-        state === undefined ? { $set: { lastAttemptAt }, $unset: { state: '' } } : { $set: { lastAttemptAt, state } };
+      const update = {
+        delivered: { $set: { lastAttemptAt, state, deliveredAt: lastAttemptAt }, $unset: { failedAt: '' } },
+        failed: { $set: { lastAttemptAt, state, failedAt: lastAttemptAt } },
+        pending: { $set: { lastAttemptAt }, $unset: { state: '' } },
+      }[state ?? 'pending'];
       await deliveries.updateOne({ _id: callId }, update);
     },
 
@@ -52,7 +55,7 @@ export function createWebhookDeliveries(database: Database) {
       // As the driver's own write: a model refuses empty texts.
       await deliveries.collection.updateOne(
         { _id: callId as never, erasedAt: { $exists: false } },
-        { $set: { url: '', body: '', erasedAt: now } },
+        { $set: { url: '', body: '', erasedAt: now }, $unset: { endpoint: '' } },
       );
     },
 

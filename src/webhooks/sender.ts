@@ -1,5 +1,6 @@
 import type { Config } from '../config.js';
 import { completionEventId } from '../domain/ids.js';
+import { webhookEndpoint } from '../domain/webhook-endpoint.js';
 import { USER_AGENT } from '../egress/user-agent.js';
 import { createCallProjection } from '../store/projection.js';
 import { createCallRequests } from '../store/call-requests.js';
@@ -11,6 +12,7 @@ import { createWebhookSecrets } from '../store/webhook-secrets.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
+import { createPlaces } from './places.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
 import { signatureHeader } from './signature.js';
 
@@ -20,7 +22,7 @@ export type WebhookAttemptResult =
   | { result: 'retry'; afterMs: number }
   /** All attempts failed, or there is nothing that could be sent. */
   | { result: 'exhausted' }
-  /** Nothing was sent: an attempt is under way, or its wait is not over. */
+  /** Nothing was sent: an attempt is under way, its wait is not over, or its receiver is sent as much as it may be. */
   | { result: 'tooEarly'; afterMs: number };
 
 export interface WebhookSender {
@@ -42,6 +44,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   const attempts = createWebhookAttempts(database);
   const secrets = createWebhookSecrets({ database, pepper: config.apiKeyPepper });
   const client = createWebhookClient({ config });
+  const places = createPlaces();
 
   return {
     async attempt(callId, redelivery = 0) {
@@ -52,6 +55,9 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
       }
       // Nothing of an erased call leaves the house.
       if (delivery.erasedAt) return { result: 'exhausted' };
+      const receiver = receiverOf(delivery);
+      const waitMs = places.waitFor(receiver);
+      if (waitMs !== undefined) return { result: 'tooEarly', afterMs: waitMs };
       // Read before the attempt is counted: without them, a signed receiver would be sent what it must refuse.
       const keys = await secrets.keys(delivery.accountId);
       for (;;) {
@@ -60,18 +66,25 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
         switch (next.step) {
           case 'delivered':
           case 'exhausted':
-            await noteState(delivery, next.step, rows.at(-1)?.finishedAt);
+            // What stands is the outcome of the latest one.
+            if (rows.every((row) => (row.redelivery ?? 0) <= redelivery)) {
+              await noteState(delivery, next.step, rows.at(-1)?.finishedAt);
+            }
             return { result: next.step };
           case 'wait':
             return { result: 'tooEarly', afterMs: next.afterMs };
           case 'interrupt':
             await interrupt(callId, next.number, next.failedAt);
             break;
-          case 'send':
+          case 'send': {
+            const place = places.take(receiver);
+            if ('afterMs' in place) return { result: 'tooEarly', afterMs: place.afterMs };
+            const claimed = { ...delivery, keys, number: next.number, redelivery };
+            const answer = await claimAndPost(claimed).finally(() => place.giveBack());
             // Another worker may have claimed it in between; then the rows tell what to do instead.
-            if ((await attempts.begin(callId, next.number, new Date(), redelivery)) === 'begun') {
-              return send({ ...delivery, keys }, next.number, next.nth ?? next.number);
-            }
+            if (answer === undefined) break;
+            return conclude(delivery, { number: next.number, nth: next.nth ?? next.number }, answer);
+          }
         }
       }
     },
@@ -87,6 +100,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
       accountId: call.accountId,
       mode: call.mode,
       url: request.webhookUrl,
+      endpoint: webhookEndpoint(request.webhookUrl),
       body: JSON.stringify(completionPayload(call, config.publicBaseUrl)),
       createdAt: new Date(),
     });
@@ -107,14 +121,22 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
     if (now === undefined || now !== state) await deliveries.note(callId, now, at);
   }
 
-  /** @param nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
-  async function send(
-    delivery: WebhookDeliveryDocument & { keys: readonly Buffer[] },
-    number: number,
-    nth: number,
+  /** Sends the attempt, or nothing when it is another worker's. */
+  async function claimAndPost(
+    attempt: WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number; redelivery: number },
+  ): Promise<PostResult | undefined> {
+    const { callId, url, body, number, redelivery } = attempt;
+    if ((await attempts.begin(callId, number, new Date(), redelivery)) === 'taken') return undefined;
+    return client.post(url, body, headersOf(attempt));
+  }
+
+  /** @param at.nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
+  async function conclude(
+    delivery: WebhookDeliveryDocument,
+    { number, nth }: { number: number; nth: number },
+    { delivered, ...answer }: PostResult,
   ): Promise<WebhookAttemptResult> {
-    const { callId, url, body } = delivery;
-    const { delivered, ...answer } = await client.post(url, body, headersOf(delivery));
+    const { callId } = delivery;
     const finishedAt = new Date();
     await attempts.finish(callId, number, { outcome: delivered ? 'delivered' : 'failed', ...answer }, finishedAt);
     report(callId, number, delivered, answer);
@@ -129,6 +151,11 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
     if (delivered) logger.info(facts, 'webhook delivered');
     else logger.warn(facts, 'webhook attempt failed');
   }
+}
+
+/** Customers of one host, a platform's say, do not wait for each other. */
+function receiverOf({ accountId, url }: WebhookDeliveryDocument): string {
+  return `${accountId} ${URL.canParse(url) ? new URL(url).host : ''}`;
 }
 
 function headersOf(p: { callId: string; body: string; keys: readonly Buffer[] }): Record<string, string> {

@@ -2,7 +2,9 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { ulid } from 'ulid';
 import type { Runtime } from '../../src/launch/runtime-file.js';
+import { openDatabase } from '../../src/store/database.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
@@ -47,20 +49,31 @@ describeWithBrowser('the portal in a real browser', () => {
 
   async function picture(name: string): Promise<void> {
     if (SHOTS === undefined) return;
-    for (const width of [1280, 375]) {
+    for (const [width, colorScheme] of [
+      [375, 'light'],
+      [1280, 'light'],
+      [1280, 'dark'],
+    ] as const) {
       await page.setViewportSize({ width, height: 900 });
-      await page.screenshot({ path: join(SHOTS, `${name}-${width}.png`), fullPage: true });
+      await page.emulateMedia({ colorScheme });
+      const look = colorScheme === 'dark' ? '-dark' : '';
+      await page.screenshot({ path: join(SHOTS, `${name}-${width}${look}.png`), fullPage: true });
     }
-    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.emulateMedia({ colorScheme: 'light' });
   }
 
-  /** Loaded, without an accessibility fault and without a sideways scroll on a phone. */
-  async function expectSound(name: string): Promise<void> {
-    await page.waitForSelector('h1');
-    await page.waitForSelector('.skeleton', { state: 'detached' });
+  async function expectNoViolation(name: string): Promise<void> {
     const { violations } = await new AxeBuilder({ page }).analyze();
     expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+  }
+
+  /** Loaded, without an accessibility fault (`atBoth`: at either width) and without a sideways scroll on a phone. */
+  async function expectSound(name: string, { atBoth = false } = {}): Promise<void> {
+    await page.waitForSelector('h1');
+    await page.waitForSelector('.skeleton', { state: 'detached' });
+    await expectNoViolation(name);
     await page.setViewportSize({ width: 375, height: 800 });
+    if (atBoth) await expectNoViolation(name);
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
     await page.setViewportSize({ width: 1280, height: 900 });
     expect({ name, overflow: Math.max(0, overflow) }).toEqual({ name, overflow: 0 });
@@ -100,6 +113,7 @@ describeWithBrowser('the portal in a real browser', () => {
   });
 
   let key = '';
+  let agentPath = '';
   it('makes a key, shows it once, and takes requests with it', async () => {
     await page.goto(at('/keys'));
     await page.fill('[name=name]', XSS);
@@ -140,8 +154,39 @@ describeWithBrowser('the portal in a real browser', () => {
     await expectSound('agent-new');
     await page.click('text=Make the agent');
     await page.waitForURL(/agents\/agent_/);
+    agentPath = new URL(page.url()).pathname.replace('/portal', '');
     await page.waitForSelector('text=Place a test call');
     await expectSound('agent');
+  });
+
+  it('gives the agent a tool, with the server’s word at its field, and shows it again', async () => {
+    await page.click('text=Add a tool');
+    await page.fill('[name="tools.0.name"]', 'Find slot');
+    await page.fill('[name="tools.0.description"]', 'Finds a free slot on a day.');
+    await page.fill('[name="tools.0.url"]', 'https://example.com/slots');
+    await page.click('text=Add an argument');
+    await page.fill('[aria-label="Name of argument 1"]', 'day');
+    await page.fill('[aria-label="Description of argument 1"]', 'Like 2026-12-24.');
+    await page.click('button:has-text("Save")');
+    await page.waitForSelector('[name="tools.0.name"][aria-invalid=true]');
+    expect(await page.inputValue('[name="tools.0.url"]')).toBe('https://example.com/slots');
+    expect(await page.inputValue('[aria-label="Name of argument 1"]')).toBe('day');
+    await expectSound('agent-tool-refused', { atBoth: true });
+    await page.fill('[name="tools.0.name"]', 'find_slot');
+    await page.selectOption('[name="tools.0.method"]', 'POST');
+    await page.click('button:has-text("Save")');
+    await page.waitForSelector('text=Saved.');
+    await page.reload();
+    await page.click('summary:has-text("find_slot")');
+    expect(await page.inputValue('[name="tools.0.method"]')).toBe('POST');
+    expect(await page.inputValue('[aria-label="Name of argument 1"]')).toBe('day');
+    await expectSound('agent-tool', { atBoth: true });
+    await page.click('text=Edit as JSON Schema');
+    expect(JSON.parse(await page.inputValue('[name="tools.0.parameters"]'))).toEqual({
+      type: 'object',
+      properties: { day: { type: 'string', description: 'Like 2026-12-24.' } },
+      required: ['day'],
+    });
   });
 
   /** In seconds, once the browser has read the head of the file. */
@@ -182,6 +227,46 @@ describeWithBrowser('the portal in a real browser', () => {
       await expectSound(name === '' ? 'start' : `${name.slice(1)}-filled`);
     }
   });
+
+  it('tells of a receiver that takes no webhooks, until it takes one', async () => {
+    const callId = await failTwentyEvents();
+    for (const path of ['', '/webhooks', agentPath]) {
+      await page.goto(at(path));
+      await page.waitForSelector('[aria-label="Failing webhooks"]');
+      expect(await page.textContent('[aria-label="Failing webhooks"]')).toMatch(
+        /20 events given up since .* status 503/,
+      );
+      await expectSound(`failing${path.replace(/agent_.*/, 'agent').replaceAll('/', '-')}`, { atBoth: true });
+    }
+    await page.goto(at(`/calls/${callId}`));
+    await page.click('button:has-text("Redeliver")');
+    await page.locator('[aria-label="Webhook attempts"] tbody tr').nth(2).waitFor(WITHIN);
+    await page.waitForSelector('[aria-label="Webhook attempts"] tr:last-child .badge:has-text("delivered")', WITHIN);
+    await page.goto(at('/webhooks'));
+    await page.waitForSelector('table');
+    await page.waitForLoadState('networkidle');
+    expect(await page.locator('[aria-label="Failing webhooks"]').count()).toBe(0);
+  });
+
+  /** Leaves twenty events behind that the agent's receiver did not take. @returns the call whose event it took before */
+  async function failTwentyEvents(): Promise<string> {
+    const database = await openDatabase(runtime.mongodb_uri);
+    try {
+      const taken = await database.webhookDeliveries.findOne({ state: 'delivered', mode: 'test' }).lean();
+      if (taken === null) throw new Error('no webhook was delivered');
+      const { _id, deliveredAt: _then, ...shared } = taken;
+      for (let count = 0; count < 20; count++) {
+        const callId = `call_${ulid()}`;
+        const times = { createdAt: new Date(), lastAttemptAt: new Date(), failedAt: new Date() };
+        await database.webhookDeliveries.create([{ ...shared, ...times, _id: callId, callId, state: 'failed' }]);
+        const came = { startedAt: new Date(), outcome: 'failed' as const, error: 'status', httpStatus: 503 };
+        await database.webhookAttempts.create([{ _id: `${callId}:4`, callId, number: 4, ...came }]);
+      }
+      return _id;
+    } finally {
+      await database.close();
+    }
+  }
 
   it('keeps filters in the address', async () => {
     await page.goto(at('/calls'));

@@ -107,6 +107,28 @@ describe('an agent', () => {
     expect(await service.database.agents.countDocuments()).toBe(before);
   });
 
+  it.each([
+    ['name', 'Find slot', /^name must be 1 to 64 small letters/],
+    ['name', 'end_call', /^name must be none of/],
+    ['description', '', /^description must have 1 to 1,000 characters/],
+    ['url', 'ftp://example.com', /^url must be an http/],
+    ['url', 'https://user:word@example.com', /^url must not contain a user name/],
+    ['parameters', '{"type":"array"}', /^parameters must be a JSON Schema of type object/],
+  ])('with a bad %s of a tool tells it by its place', async (field, value, sentence) => {
+    const [tool] = FIELDS.tools;
+    const tools = [tool, { ...tool, name: 'second', [field]: value }];
+    for (const answer of [
+      await ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'Be kind.', tools }),
+      await ask.patch(`/agents/${customer.agent._id}`, customer.liveKey, { tools }),
+    ]) {
+      expectError(answer, 400, 'MISSING_PARAMS', /^tools/);
+      expect(answer.json['fields']).toEqual({
+        tools: expect.stringMatching(/^tools/),
+        [`tools.1.${field}`]: expect.stringMatching(sentence),
+      });
+    }
+  });
+
   it('refuses a webhook_url, a phone number and fields that are not its own', async () => {
     const post = (fields: object) => ask.post('/agents', customer.liveKey, { name: 'A', instruction: 'B', ...fields });
     expectError(await post({ webhook_url: 'ftp://example.com' }), 400, 'MISSING_PARAMS', /webhook_url/);

@@ -7,6 +7,7 @@ import type { CallDocument } from '../../src/store/models/call.js';
 import type { WebhookAttemptDocument } from '../../src/store/models/webhook.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { createWebhookSender } from '../../src/webhooks/sender.js';
+import { callToTellOf } from './support/call-to-tell-of.js';
 import { startReceiver, startTcpListener, type Receiver } from './support/receiver.js';
 
 const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com' });
@@ -32,43 +33,8 @@ afterEach(() => receiver.close());
 const sender = () => createWebhookSender({ config, database, logger });
 const refuse = (response: ServerResponse) => response.writeHead(500).end('down for maintenance');
 
-/** A call that has ended, with its webhook owed. */
-async function endedCall(change: Partial<CallDocument> = {}, webhookUrl = receiver.url): Promise<string> {
-  const callId = `call_${randomUUID()}`;
-  const shared = {
-    _id: callId,
-    accountId: 'acct_1',
-    mode: 'live' as const,
-    direction: 'outbound' as const,
-    fromPhoneNumber: '+12025550199',
-    toPhoneNumber: '+12025550100',
-    inputParameters: '{}',
-    externalCallId: 'order-7',
-    createdAt: new Date(),
-  };
-  await database.calls.create({
-    ...shared,
-    sequence: 3,
-    status: 'COMPLETED',
-    endReason: 'callee_hangup',
-    agentId: 'agent_1',
-    updatedAt: new Date(),
-    startTime: new Date(),
-    endTime: new Date(),
-    durationSeconds: 10,
-    costMicros: 25_000,
-    summary: 'They talked.',
-    ...change,
-  });
-  await database.callRequests.create({
-    ...shared,
-    agent: { agentId: 'agent_1', instruction: 'Be kind.', voice: 'amber', language: 'en-US' },
-    webhookUrl,
-    ringTimeoutSeconds: 30,
-    maxDurationSeconds: 600,
-  });
-  return callId;
-}
+const endedCall = (change: Partial<CallDocument> = {}, webhookUrl = receiver.url) =>
+  callToTellOf(database, webhookUrl, change);
 
 function rowsOf(callId: string): Promise<WebhookAttemptDocument[]> {
   return database.webhookAttempts.find({ callId }).sort({ number: 1 }).lean<WebhookAttemptDocument[]>().exec();
@@ -165,6 +131,16 @@ describe('a completion webhook', () => {
       httpStatus: 500,
       responseBody: 'down for maintenance',
     });
+  });
+
+  it('is sent again after any refusal, 410 Gone included', async () => {
+    answer = (response) => response.writeHead(410).end();
+    const callId = await endedCall();
+    await expect(sender().attempt(callId)).resolves.toEqual({ result: 'retry', afterMs: 1_000 });
+    await pass(callId, 1_000);
+    answer = (response) => response.writeHead(200).end();
+    await expect(sender().attempt(callId)).resolves.toEqual({ result: 'delivered' });
+    expect((await rowsOf(callId))[0]).toMatchObject({ outcome: 'failed', error: 'status', httpStatus: 410 });
   });
 
   it('to a receiver that refuses connections fails with its reason', async () => {

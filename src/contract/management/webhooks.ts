@@ -27,6 +27,29 @@ export const WebhookDeliveryDetail = z
   .meta({ id: 'WebhookDeliveryDetail' });
 export type WebhookDeliveryDetail = z.infer<typeof WebhookDeliveryDetail>;
 
+export const FailingWebhooks = z
+  .object({
+    data: z
+      .array(
+        z
+          .object({
+            url: z.string().describe('Where the deliveries go, without a query.'),
+            since: timestamp('When the first event since the last success was given up.'),
+            failed_deliveries: z.int().describe('Events given up since the last success, counted up to 100.'),
+            last_failed_at: timestamp('When the last one was given up.'),
+            last_call_id: z.string().describe('Whose event that was.'),
+            last_error: z.string().optional().describe('Class of its last failure, such as timeout or status.'),
+            last_http_status: z.int().optional(),
+            last_delivered_at: timestamp('The last success; absent when there was none.').optional(),
+          })
+          .meta({ id: 'FailingWebhook' }),
+      )
+      .describe('Those that failed last first, 20 at most.'),
+  })
+  .meta({ id: 'FailingWebhooks' });
+export type FailingWebhooks = z.infer<typeof FailingWebhooks>;
+export type FailingWebhook = FailingWebhooks['data'][number];
+
 export const WebhookDeliveriesQuery = z.object({
   ...paging(),
   state: z
@@ -73,6 +96,17 @@ export const RotateSigningBody = z
       .meta({ description: 'How long the secret before signs beside the new one; 24 unless said otherwise.' }),
   })
   .meta({ id: 'RotateWebhookSigning' });
+
+export const FAILING_EXAMPLE: FailingWebhook = {
+  url: 'https://example.com/call-completed',
+  since: '2026-11-20T09:12:04.000Z',
+  failed_deliveries: 31,
+  last_failed_at: '2026-11-21T10:01:28.000Z',
+  last_call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  last_error: 'status',
+  last_http_status: 404,
+  last_delivered_at: '2026-11-20T09:02:17.000Z',
+};
 
 export const DELIVERY_EXAMPLE: WebhookDelivery = {
   call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',

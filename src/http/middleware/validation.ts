@@ -33,7 +33,11 @@ export function strictlyValidated<T extends z.ZodObject>(schema: T, fields: Reco
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
   const byField: Record<string, string> = {};
-  for (const { path, message } of result.error.issues.slice(0, MOST_FAULTS)) byField[String(path[0] ?? '')] ??= message;
+  for (const { path, message } of result.error.issues.slice(0, MOST_FAULTS)) {
+    byField[String(path[0] ?? '')] ??= message;
+    // Of a list, say, also by the place in it, such as tools.0.url.
+    byField[path.join('.')] ??= message;
+  }
   throw new ServiceError('MISSING_PARAMS', sentencesOf(result.error), { fields: byField });
 }
 

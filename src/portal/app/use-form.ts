@@ -11,6 +11,9 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
 
+  /** Also of a place in a field, such as `tools.0.url`. */
+  const isField = (name: string) => (name.split('.')[0] ?? '') in values;
+
   async function submit(event?: Event): Promise<void> {
     event?.preventDefault();
     if (busy) return;
@@ -22,7 +25,7 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
     } catch (error) {
       const known = error instanceof ApiError ? fieldsOf(error) : {};
       const own = Object.fromEntries(
-        Object.entries(known).flatMap(([name, text]) => (name in values ? [[name, withoutName(name, text)]] : [])),
+        Object.entries(known).flatMap(([name, text]) => (isField(name) ? [[name, withoutName(name, text)]] : [])),
       );
       setErrors(own);
       if (Object.keys(own).length === 0) setFailure(error instanceof Error ? error.message : String(error));
@@ -58,6 +61,7 @@ function fieldsOf(error: ApiError): Readonly<Record<string, string>> {
 
 /** The field's name in front is the interface's word for what the label says already. */
 function withoutName(name: string, sentence: string): string {
-  const rest = sentence.startsWith(name) ? sentence.slice(name.length).replace(/^:? /, '') : sentence;
+  const own = name.split('.').at(-1) ?? name;
+  const rest = sentence.startsWith(own) ? sentence.slice(own.length).replace(/^:? /, '') : sentence;
   return rest.charAt(0).toUpperCase() + rest.slice(1);
 }

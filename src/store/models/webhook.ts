@@ -9,11 +9,17 @@ export interface WebhookDeliveryDocument {
   /** Absent in rows of the first versions. */
   mode?: Mode;
   url: string;
+  /** The URL without its query; absent in rows of the first versions, and after erasure. */
+  endpoint?: string;
   body: string;
   createdAt: Date;
   /** How the latest delivery stands, for lists; the attempts' rows decide. Absent: under way. */
   state?: 'delivered' | 'failed';
   lastAttemptAt?: Date;
+  /** When it was accepted last; stays while it is delivered again. */
+  deliveredAt?: Date;
+  /** When it was given up; stays while it is delivered again, until that succeeds. */
+  failedAt?: Date;
   /** Deliveries that were asked for after the first. */
   redeliveries?: number;
   /** When URL and body were taken out, for good. */
@@ -47,10 +53,13 @@ export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
     accountId: { type: String, required: true },
     mode: String,
     url: { type: String, required: true },
+    endpoint: String,
     body: { type: String, required: true },
     createdAt: { type: Date, required: true },
     state: String,
     lastAttemptAt: Date,
+    deliveredAt: Date,
+    failedAt: Date,
     redeliveries: Number,
     erasedAt: Date,
   },
@@ -58,6 +67,10 @@ export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
 );
 // Unique only so that every server builds it; lists page on it.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
+// Which endpoints fail is read from these.
+webhookDeliverySchema.index({ accountId: 1, mode: 1, failedAt: -1, _id: 1 }, { unique: true });
+webhookDeliverySchema.index({ accountId: 1, mode: 1, endpoint: 1, failedAt: -1, _id: 1 }, { unique: true });
+webhookDeliverySchema.index({ accountId: 1, mode: 1, endpoint: 1, deliveredAt: -1, _id: 1 }, { unique: true });
 
 export const webhookAttemptSchema = new Schema<WebhookAttemptDocument>(
   {

@@ -11,6 +11,7 @@ import type { Recordings } from '../../../store/recordings.js';
 import type { Statements } from '../../../store/statements.js';
 import { createWebhookAttempts } from '../../../store/webhook-attempts.js';
 import { createWebhookDeliveries } from '../../../store/webhook-deliveries.js';
+import { createWebhookFailures } from '../../../store/webhook-failures.js';
 import { createWebhookSecrets } from '../../../store/webhook-secrets.js';
 import type { Logger } from '../../../telemetry/logger.js';
 import type { RateLimiter } from '../../middleware/rate-limit.js';
@@ -53,6 +54,7 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     cursors: createCursors(config.apiKeyPepper),
     attempts: createWebhookAttempts(database),
     deliveries: createWebhookDeliveries(database),
+    failures: createWebhookFailures(database),
     apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
     readCall: createCallReader({
       ...deps,
@@ -85,6 +87,7 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     listWebhookDeliveries: (ctx, principal) => deliveries.list(ctx, principal),
     readWebhookDelivery: (ctx, principal, params) => deliveries.read(ctx, principal, params['call_id'] ?? ''),
     redeliverWebhook: (ctx, principal, params) => deliveries.redeliver(ctx, principal, params['call_id'] ?? ''),
+    listFailingWebhooks: (ctx, principal) => deliveries.failing(ctx, principal),
     listAgents: (ctx, principal) => agents.list(ctx, principal),
     createAgent: (ctx, principal) => agents.create(ctx, principal),
     readAgent: (ctx, principal, params) => agents.read(ctx, principal, params['agent_id'] ?? ''),

@@ -1,6 +1,8 @@
 import type { CallGateway } from '../../../calls/gateway.js';
 import {
   WebhookDeliveriesQuery,
+  type FailingWebhook,
+  type FailingWebhooks,
   type WebhookDelivery,
   type WebhookDeliveryDetail,
 } from '../../../contract/management/webhooks.js';
@@ -9,18 +11,20 @@ import { completionEventId } from '../../../domain/ids.js';
 import type { WebhookAttemptDocument, WebhookDeliveryDocument } from '../../../store/models/webhook.js';
 import type { WebhookAttempts } from '../../../store/webhook-attempts.js';
 import type { WebhookDeliveries } from '../../../store/webhook-deliveries.js';
+import type { FailingEndpoint, WebhookFailures } from '../../../store/webhook-failures.js';
 import { nextStepOf } from '../../../webhooks/schedule.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
 import { queryOf } from '../../middleware/input.js';
 import type { RateLimiter } from '../../middleware/rate-limit.js';
 import { attemptView } from './call-views.js';
-import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from './lists.js';
+import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from './lists.js';
 
 export interface WebhookDeliveryRoutesDeps {
   gateway: CallGateway;
   deliveries: WebhookDeliveries;
   attempts: WebhookAttempts;
+  failures: WebhookFailures;
   rateLimiter: RateLimiter;
   cursors: Cursors;
 }
@@ -31,7 +35,7 @@ const ABANDONED_AFTER_MS = 5 * 60_000;
 
 /** What was sent to receivers of the account and mode that ask; another's is not found. */
 export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
-  const { deliveries, attempts, gateway, rateLimiter, cursors } = deps;
+  const { deliveries, attempts, failures, gateway, rateLimiter, cursors } = deps;
 
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, callId: string): Promise<WebhookDeliveryDocument> {
@@ -68,6 +72,15 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
         body: delivery.body,
         attempt_log: rows.map(attemptView),
       } satisfies WebhookDeliveryDetail;
+    },
+
+    async failing(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const due = listDeadlineOf(ctx);
+      const found = await within(due, failures.failing({ accountId: account._id, mode }));
+      const rows = await within(due, attempts.lastFailedOf(found.map(({ lastCallId }) => lastCallId)));
+      ctx.body = {
+        data: found.map((each) => failingView(each, rows.get(each.lastCallId))),
+      } satisfies FailingWebhooks;
     },
 
     async redeliver(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
@@ -112,5 +125,20 @@ function deliveryView(delivery: WebhookDeliveryDocument, attempts: number): Webh
     redeliveries: delivery.redeliveries ?? 0,
     created_at: delivery.createdAt.toISOString(),
     ...(delivery.lastAttemptAt ? { last_attempt_at: delivery.lastAttemptAt.toISOString() } : {}),
+  };
+}
+
+function failingView(failing: FailingEndpoint, last: WebhookAttemptDocument | undefined): FailingWebhook {
+  return {
+    url: failing.endpoint,
+    since: failing.since.toISOString(),
+    failed_deliveries: failing.failures,
+    last_failed_at: failing.lastFailedAt.toISOString(),
+    last_call_id: failing.lastCallId,
+    ...present({
+      last_error: last?.error,
+      last_http_status: last?.httpStatus,
+      last_delivered_at: failing.lastDeliveredAt?.toISOString(),
+    }),
   };
 }

@@ -15,6 +15,8 @@ export function BarChart({ bars, title }: { bars: readonly Bar[]; title: string 
   const most = Math.max(...bars.map(({ value }) => value), 0);
   const step = (width - LEFT) / Math.max(1, bars.length);
   const height = (value: number) => (most === 0 ? 0 : (value / most) * (HEIGHT - BOTTOM - 8));
+  const thickness = Math.min(step * 0.7, 60);
+  const middle = (index: number) => LEFT + (index + 0.5) * step;
   const every = Math.ceil(bars.length / 8);
   return (
     <svg class="chart" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={title}>
@@ -22,8 +24,8 @@ export function BarChart({ bars, title }: { bars: readonly Bar[]; title: string 
       {bars.map(({ label, value, text }, index) => (
         <g key={label}>
           <rect
-            x={LEFT + index * step + step * 0.15}
-            width={Math.min(step * 0.7, 60)}
+            x={middle(index) - thickness / 2}
+            width={thickness}
             y={HEIGHT - BOTTOM - height(value)}
             height={height(value)}
             rx="2"
@@ -31,7 +33,7 @@ export function BarChart({ bars, title }: { bars: readonly Bar[]; title: string 
             <title>{`${label}: ${text}`}</title>
           </rect>
           {index % every === 0 ? (
-            <text x={LEFT + index * step + step * 0.15} y={HEIGHT - 6}>
+            <text x={middle(index)} y={HEIGHT - 6}>
               {label}
             </text>
           ) : null}

@@ -37,10 +37,13 @@ export function Pager({ of: list, cursor }: { of: PageOf<unknown>; cursor: Retur
 export function Table({
   label,
   head,
+  numeric = [],
   children,
 }: {
   label: string;
   head: readonly string[];
+  /** Those of the columns that hold figures, whose cells are of the class `number`. */
+  numeric?: readonly string[];
   children: ComponentChildren;
 }) {
   return (
@@ -53,7 +56,7 @@ export function Table({
               title === '' ? (
                 <td key={title} />
               ) : (
-                <th scope="col" key={title}>
+                <th scope="col" key={title} class={numeric.includes(title) ? 'number' : ''}>
                   {title}
                 </th>
               ),

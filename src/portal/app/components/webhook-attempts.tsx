@@ -52,7 +52,7 @@ export function WebhookAttempts(p: {
   }
   return (
     <>
-      <Table label="Webhook attempts" head={['Sent', 'Outcome', 'Answer', 'Time', 'Body']}>
+      <Table label="Webhook attempts" head={['Sent', 'Outcome', 'Answer', 'Time', 'Body']} numeric={['Time']}>
         {p.attempts.map((attempt) => (
           <tr key={`${attempt.redelivery} ${attempt.number}`}>
             <td>

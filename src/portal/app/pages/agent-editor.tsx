@@ -1,16 +1,21 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import type { Agent } from '../../../contract/management/agents.js';
+import type { PhoneNumber } from '../../../contract/management/account.js';
 import type { LanguageList, VoiceList } from '../../../contract/voices.js';
 import { VOICEMAIL_ACTIONS } from '../../../domain/voicemail.js';
+import { webhookEndpoint } from '../../../domain/webhook-endpoint.js';
 import { Confirm } from '../components/dialog';
+import { FailingWebhooks } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
 import { CheckField, SelectField, SubmitButton, TextArea, TextField } from '../components/fields';
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
+import { editedTools, ToolsEditor } from '../components/tools-editor';
 import { words } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
+import type { PageOf } from '../types';
 import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
@@ -19,11 +24,12 @@ export function AgentEditor() {
   const { params } = useRoute();
   const id = params['id'] ?? '';
   const choices = useData('choices', async (signal) => {
-    const [{ voices, default_engine }, { languages }] = await Promise.all([
+    const [{ voices, default_engine }, { languages }, numbers] = await Promise.all([
       api.get<VoiceList>('/voices', {}, signal),
       api.get<LanguageList>('/languages', {}, signal),
+      api.get<PageOf<PhoneNumber>>('/phone_numbers', {}, signal),
     ]);
-    return { voices, languages, defaultEngine: default_engine };
+    return { voices, languages, defaultEngine: default_engine, numbers: numbers.data };
   });
   const agent = useData(id, (signal) =>
     id === 'new' ? Promise.resolve(undefined) : api.get<Agent>(`/agents/${encodeURIComponent(id)}`, {}, signal),
@@ -34,6 +40,9 @@ export function AgentEditor() {
       title={agent.data?.name ?? (id === 'new' ? 'New agent' : 'Agent')}
       actions={agent.data === undefined ? null : <Archive agent={agent.data} />}
     >
+      {agent.data?.webhook_url === undefined ? null : (
+        <FailingWebhooks only={webhookEndpoint(agent.data.webhook_url)} />
+      )}
       <Loaded of={choices}>
         {(data) =>
           agent.state === 'failed' ? (
@@ -54,6 +63,7 @@ interface Choices {
   voices: VoiceList['voices'];
   languages: LanguageList['languages'];
   defaultEngine: string;
+  numbers: readonly PhoneNumber[];
 }
 
 function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices }) {
@@ -71,6 +81,8 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
       voicemail_action: agent?.voicemail_action ?? 'hang_up',
       voicemail_message: agent?.voicemail_message ?? '',
       transfer_numbers: (agent?.transfer_numbers ?? []).join('\n'),
+      tools: editedTools(agent?.tools),
+      phone_number: agent?.phone_number ?? '',
       output_parameters: agent?.output_parameters ?? '',
       max_duration_seconds: String(agent?.max_duration_seconds ?? 600),
       ring_timeout_seconds: String(agent?.ring_timeout_seconds ?? 30),
@@ -86,6 +98,11 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         webhook_url: orNone(values.webhook_url, agent),
         engine: orNone(values.engine, agent),
         voicemail_message: orNone(values.voicemail_message, agent),
+        phone_number: orNone(values.phone_number, agent),
+        tools: orNone(
+          values.tools.map(({ key: _key, ...tool }) => tool),
+          agent,
+        ),
         transfer_numbers: values.transfer_numbers.split(/\s+/).filter(Boolean),
       };
       if (agent === undefined) {
@@ -165,6 +182,17 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         hint="One on each line, like +12025550142. It transfers to no other."
         {...form.field('transfer_numbers')}
       />
+      <ToolsEditor tools={form.values.tools} errors={form.errors} onChange={(tools) => form.set({ tools })} />
+      {choices.numbers.length === 0 && form.values.phone_number === '' ? null : (
+        <SelectField
+          label="Calls from"
+          options={[
+            { value: '', label: 'The account’s first number' },
+            ...choices.numbers.map(({ phone_number: value }) => ({ value, label: value })),
+          ]}
+          {...form.field('phone_number')}
+        />
+      )}
       <TextField label="Longest talk, in seconds" type="number" {...form.field('max_duration_seconds')} />
       <TextField label="Ring for, in seconds" type="number" {...form.field('ring_timeout_seconds')} />
       <TextField
@@ -183,8 +211,8 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
 }
 
 /** An empty optional field is left out of a new agent and taken away from an old one. */
-function orNone(value: string, agent: Agent | undefined): string | null | undefined {
-  if (value !== '') return value;
+function orNone<T extends string | readonly unknown[]>(value: T, agent: Agent | undefined): T | null | undefined {
+  if (value.length > 0) return value;
   return agent === undefined ? undefined : null;
 }
 

@@ -101,15 +101,21 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
         {call.cost_windows.length === 0 ? (
           <p class="quiet">No money was held for this call.</p>
         ) : (
-          <Table label="Cost by window" head={['Window', 'Held at', 'Held', 'Billed', 'Cost']}>
+          <Table
+            label="Cost by window"
+            head={['Window', 'Held at', 'Held', 'Billed', 'Cost']}
+            numeric={['Held', 'Billed', 'Cost']}
+          >
             {call.cost_windows.map((window) => (
               <tr key={window.window}>
                 <td>{window.window + 1}</td>
                 <td>
                   <Time at={window.at} />
                 </td>
-                <td>{window.refusal === undefined ? `${window.held_seconds} s` : words(window.refusal)}</td>
-                <td>{window.billed_seconds === undefined ? '–' : `${window.billed_seconds} s`}</td>
+                <td class="number">
+                  {window.refusal === undefined ? `${window.held_seconds} s` : words(window.refusal)}
+                </td>
+                <td class="number">{window.billed_seconds === undefined ? '–' : `${window.billed_seconds} s`}</td>
                 <td class="number">{window.billed_micros === undefined ? '–' : usd(window.billed_micros / 1e6)}</td>
               </tr>
             ))}

@@ -101,7 +101,8 @@ export function Calls() {
           <>
             <Table
               label="Calls"
-              head={['Created', 'Status', 'Direction', 'From', 'To', 'Agent', 'Length', 'Cost', 'Call']}
+              head={['Created', 'Status', 'Direction', 'From', 'To', 'Agent', 'Length', 'Cost']}
+              numeric={['Length', 'Cost']}
             >
               {list.data.map((call) => (
                 <Row key={call.call_id} call={call} />
@@ -119,7 +120,9 @@ function Row({ call }: { call: CallSummary }) {
   return (
     <tr>
       <td>
-        <Time at={call.created_at} />
+        <a href={`/portal/calls/${call.call_id}`}>
+          <Time at={call.created_at} />
+        </a>
       </td>
       <td>
         <Status of={call.status} />{' '}
@@ -131,11 +134,6 @@ function Row({ call }: { call: CallSummary }) {
       <td>{call.agent_name ?? 'temporary'}</td>
       <td class="number">{call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}</td>
       <td class="number">{call.cost === undefined ? '–' : usd(call.cost)}</td>
-      <td>
-        <a href={`/portal/calls/${call.call_id}`} aria-label={`Open call ${call.call_id}`}>
-          Open
-        </a>
-      </td>
     </tr>
   );
 }

@@ -1,5 +1,6 @@
 import type { Agent } from '../../../contract/management/agents.js';
 import type { BalanceAnswer } from '../../../contract/statements.js';
+import { FailingWebhooks } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { TestCall } from '../components/test-call';
 import { Code } from '../components/values';
@@ -21,6 +22,7 @@ export function Start() {
 
   return (
     <Page title="Start">
+      <FailingWebhooks />
       <Loaded of={start}>
         {({ agent, balance }) => (
           <div class="columns">

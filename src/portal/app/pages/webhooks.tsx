@@ -1,5 +1,6 @@
 import { useLocation } from 'preact-iso';
 import type { WebhookDelivery } from '../../../contract/management/webhooks.js';
+import { FailingWebhooks } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { SelectField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
@@ -24,6 +25,7 @@ export function Webhooks() {
   );
   return (
     <Page title="Webhooks">
+      <FailingWebhooks />
       <Signing />
       <div class="filters">
         <SelectField
@@ -41,11 +43,17 @@ export function Webhooks() {
       >
         {(list) => (
           <>
-            <Table label="Webhook deliveries" head={['Event', 'State', 'Attempts', 'To', 'Last attempt', 'Call']}>
+            <Table
+              label="Webhook deliveries"
+              head={['Event', 'State', 'Attempts', 'To', 'Last attempt']}
+              numeric={['Attempts']}
+            >
               {list.data.map((delivery) => (
                 <tr key={delivery.call_id}>
                   <td>
-                    <Time at={delivery.created_at} />
+                    <a href={`/portal/calls/${delivery.call_id}`}>
+                      <Time at={delivery.created_at} />
+                    </a>
                   </td>
                   <td>
                     <Status of={delivery.state} />
@@ -54,11 +62,6 @@ export function Webhooks() {
                   <td class="wide">{delivery.url || '–'}</td>
                   <td>
                     <Time at={delivery.last_attempt_at} />
-                  </td>
-                  <td>
-                    <a href={`/portal/calls/${delivery.call_id}`} aria-label={`Open call ${delivery.call_id}`}>
-                      Open
-                    </a>
                   </td>
                 </tr>
               ))}

@@ -1,0 +1,9 @@
+/**
+ * Where a customer's URL points: without its query, in which they put words about single calls, and secrets. Deliveries
+ * to one endpoint are looked at together. A text that is no URL stays as it is.
+ */
+export function webhookEndpoint(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { origin, pathname } = new URL(url);
+  return origin === 'null' ? url : origin + pathname;
+}

@@ -1,0 +1,109 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Agent } from '../../../contract/management/agents.js';
+import { webhookEndpoint } from '../../../domain/webhook-endpoint.js';
+import { SelectField, TextArea, TextField } from './fields';
+import { ToolParameters } from './tool-parameters';
+
+export type Tool = NonNullable<Agent['tools']>[number];
+
+/** A tool in the form; the key tells it from the others while they come and go. */
+export type EditedTool = Tool & { key: string };
+
+const MOST_TOOLS = 16;
+const METHODS = ['GET', 'POST'].map((value) => ({ value, label: value }));
+const NO_ARGUMENTS = '{"type":"object","properties":{}}';
+
+export const editedTools = (tools: readonly Tool[] = []): EditedTool[] =>
+  tools.map((tool) => ({ ...tool, key: tool.name }));
+
+/** The requests that an agent may make to the customer's servers during a call. */
+export function ToolsEditor(p: {
+  tools: readonly EditedTool[];
+  /** What the server says, by `tools` or by `tools.<index>.<field>`. */
+  errors: Readonly<Record<string, string>>;
+  onChange: (tools: EditedTool[]) => void;
+}) {
+  const { tools, errors } = p;
+  const isToldInside = Object.keys(errors).some((name) => name.startsWith('tools.'));
+  const add = () => {
+    const fresh = { name: '', description: '', method: 'GET' as const, url: '', parameters: NO_ARGUMENTS };
+    p.onChange([...tools, { ...fresh, key: `new ${Date.now()}` }]);
+  };
+  return (
+    <fieldset class="template">
+      <legend>Tools</legend>
+      <p class="hint">
+        Requests it may make to your servers during a call, when its instruction says so. The model reads the answer; it
+        never sees the URL. A server has 10 seconds.
+      </p>
+      {tools.map((tool, index) => (
+        <ToolFields
+          key={tool.key}
+          tool={tool}
+          index={index}
+          errors={errors}
+          onChange={(part) => p.onChange(tools.map((each) => (each === tool ? { ...each, ...part } : each)))}
+          onRemove={() => p.onChange(tools.filter((each) => each !== tool))}
+        />
+      ))}
+      {errors['tools'] === undefined || isToldInside ? null : (
+        <p class="field-error" role="alert">
+          {errors['tools']}
+        </p>
+      )}
+      {tools.length >= MOST_TOOLS ? (
+        <p class="quiet">These are as many as an agent can have.</p>
+      ) : (
+        <button type="button" class="button button-small" onClick={add}>
+          Add a tool
+        </button>
+      )}
+    </fieldset>
+  );
+}
+
+function ToolFields(p: {
+  tool: EditedTool;
+  index: number;
+  errors: Readonly<Record<string, string>>;
+  onChange: (part: Partial<Tool>) => void;
+  onRemove: () => void;
+}) {
+  const { tool, index, errors } = p;
+  const place = `tools.${index}`;
+  const isFaulty = Object.keys(errors).some((name) => name.startsWith(`${place}.`));
+  // A new one is open; so is one that the server refuses, or its fault could not be seen.
+  const [open, setOpen] = useState(tool.name === '');
+  useEffect(() => {
+    if (isFaulty) setOpen(true);
+  }, [errors]);
+
+  const field = <K extends keyof Tool>(name: K) => ({
+    name: `${place}.${name}`,
+    value: tool[name],
+    error: errors[`${place}.${name}`],
+    onChange: (value: string) => p.onChange({ [name]: value }),
+  });
+  const title = tool.name || `Tool ${index + 1}`;
+  return (
+    <details class="tool" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <strong>{title}</strong>{' '}
+        <span class="quiet breakable">{tool.url === '' ? '' : `${tool.method} ${webhookEndpoint(tool.url)}`}</span>
+      </summary>
+      <TextField label="Tool name" hint="Small letters, digits and _, like find_slot." {...field('name')} />
+      <TextArea label="When to use it" rows={2} hint="In words for the model." {...field('description')} />
+      <SelectField
+        label="Method"
+        hint="GET has the arguments in the query, POST in a JSON body."
+        options={METHODS}
+        {...field('method')}
+      />
+      <TextField label="URL" type="url" placeholder="https://example.com/slots" {...field('url')} />
+      <ToolParameters {...field('parameters')} />
+      <button type="button" class="button button-small" onClick={p.onRemove}>
+        Remove {title}
+      </button>
+    </details>
+  );
+}
