@@ -9,6 +9,7 @@ const FRAMES_PER_MARK = 10;
 
 /** What playback may send to the carrier. */
 export interface PlaybackLine {
+  /** @param frame of use only until this returns: its memory is used again */
   media(frame: Uint8Array): void;
   mark(name: string): void;
   clear(): void;
@@ -20,7 +21,10 @@ export interface PlaybackDeps {
   now: () => number;
   /** How much of an item was heard, in ms; `complete` when all of it was. */
   onPlayed: (itemId: string, playedMs: number, complete: boolean) => void;
-  /** Whole frames, one behind the other, that the carrier has proven played, and where the first stood on the line. */
+  /**
+   * Whole frames, one behind the other, that the carrier has proven played, and where the first stood on the line. Of use
+   * only until this returns: their memory is used again.
+   */
   onAudioPlayed: (mulaw: Uint8Array, atMs: number) => void;
 }
 
@@ -44,8 +48,8 @@ interface Section {
 }
 
 /**
- * Frames on their way, in one piece of memory: they wait for their mark so long that a piece for each would be carried
- * to the old part of the heap, and collecting those there holds up all calls of the process.
+ * Frames on their way, in one piece of memory: they wait for their mark so long that a new piece for each would be
+ * carried to the old part of the heap, and collecting garbage there holds up all calls of the process.
  */
 interface SentAudio {
   bytes: Uint8Array;
@@ -64,6 +68,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
   let items: Item[] = [];
   /** Marked and not echoed yet, oldest first. */
   let sections: Section[] = [];
+  const spare: SentAudio[] = [];
   let open = noAudio();
   let lineEndsAtMs = 0;
   let markCount = 0;
@@ -82,7 +87,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
   function mark(item: Item, complete: boolean): void {
     const name = `m${++markCount}`;
     sections.push({ mark: name, itemId: item.id, audio: open, playedMs: item.sentMs, complete });
-    open = noAudio();
+    open = spare.pop() ?? noAudio();
     line.mark(name);
   }
 
@@ -138,10 +143,12 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       const index = sections.findIndex((section) => section.mark === name);
       if (index < 0) return;
       for (const section of sections.splice(0, index + 1)) {
-        for (const [index, { frame, atMs }] of section.audio.starts.entries()) {
-          const end = section.audio.starts[index + 1]?.frame ?? section.audio.frames;
-          onAudioPlayed(section.audio.bytes.subarray(frame * FRAME_BYTES, end * FRAME_BYTES), atMs);
+        const { audio } = section;
+        for (const [index, { frame, atMs }] of audio.starts.entries()) {
+          const end = audio.starts[index + 1]?.frame ?? audio.frames;
+          onAudioPlayed(audio.bytes.subarray(frame * FRAME_BYTES, end * FRAME_BYTES), atMs);
         }
+        spare.push(Object.assign(audio, { frames: 0, starts: [] }));
         playedMs.set(section.itemId, section.playedMs);
         if (section.complete) playedMs.delete(section.itemId);
         onPlayed(section.itemId, section.playedMs, section.complete);
@@ -153,8 +160,10 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       const ids = new Set([...sections.map((section) => section.itemId), ...items.map((item) => item.id)]);
       if (ids.size === 0) return;
       items = [];
+      for (const { audio } of [...sections, { audio: open }])
+        spare.push(Object.assign(audio, { frames: 0, starts: [] }));
       sections = [];
-      open = noAudio();
+      open = spare.pop() ?? noAudio();
       lineEndsAtMs = now();
       line.clear();
       for (const id of ids) {

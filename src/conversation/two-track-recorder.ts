@@ -19,19 +19,23 @@ export type TwoTrackRecorder = ReturnType<typeof createTwoTrackRecorder>;
 /** Lays both sides of a call on one time line: left the caller, right the agent, silence where nothing came. */
 export function createTwoTrackRecorder(writer: RecordingWriter) {
   const blocks = new Map<number, Uint8Array>();
+  /** Used again: a new one each second for each call would have the process collect garbage all the time. */
+  const spare: Uint8Array[] = [];
   let written = 0;
 
   function blockAt(index: number): Uint8Array {
     const known = blocks.get(index);
     if (known !== undefined) return known;
-    const block = silentBlock();
+    const block = (spare.pop() ?? new Uint8Array(BLOCK_BYTES)).fill(MULAW_SILENCE);
     blocks.set(index, block);
     return block;
   }
 
   function writeNext(bytes = BLOCK_BYTES): void {
-    writer.write((blocks.get(written) ?? silentBlock()).subarray(0, bytes));
+    const block = blockAt(written);
+    writer.write(block.subarray(0, bytes));
     blocks.delete(written);
+    spare.push(block);
     written += 1;
   }
 
@@ -63,10 +67,6 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
       await writer.close();
     },
   };
-}
-
-function silentBlock(): Uint8Array {
-  return new Uint8Array(BLOCK_BYTES).fill(MULAW_SILENCE);
 }
 
 /** Byte by byte: this runs for each of 16,000 samples a second of each call. */

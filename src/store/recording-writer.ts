@@ -7,27 +7,43 @@ import type { RecordingChunkDocument } from './models/recording.js';
 /** Two seconds of a recording: what a process that dies takes with it. */
 const CHUNK_BYTES = 32_000;
 const LONGEST_PAUSE_MS = 5_000;
+/** As many as a process with some hundred calls fills at one time. */
+const MAX_FREE_CHUNKS = 512;
 
 export interface RecordingWriter {
-  /** Takes mu-law bytes of both tracks by turns, left the caller, right the agent. Never waits. */
+  /** Takes a copy of mu-law bytes of both tracks by turns, left the caller, right the agent. Never waits. */
   write(mulaw: Uint8Array): void;
   /** Writes the rest. @throws the database's error when it stayed away too long, and the recording is then not whole */
   close(): Promise<void>;
+}
+
+/** Chunks that are used again, since new ones all the time would have a media process collect garbage all the time. */
+export type ChunkPool = ReturnType<typeof createChunkPool>;
+
+export function createChunkPool() {
+  const free: Uint8Array[] = [];
+  return {
+    take: (): Uint8Array => free.pop() ?? new Uint8Array(CHUNK_BYTES),
+    giveBack(chunk: Uint8Array): void {
+      if (free.length < MAX_FREE_CHUNKS) free.push(chunk);
+    },
+  };
 }
 
 /** Writes one file of a recording: its document, then its chunks as they fill, then its length. */
 export function writeRecording(deps: {
   files: Database['recordingFiles'];
   chunks: mongoose.mongo.Collection<RecordingChunkDocument>;
+  pool: ChunkPool;
   giveUpAfterMs: number;
   after: Promise<boolean>;
   id: string;
   chunkId: (n: number) => string;
   offsetMs: number;
 }): RecordingWriter {
-  const { files, chunks, giveUpAfterMs, after, id, chunkId, offsetMs } = deps;
+  const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs } = deps;
   /** The chunk that is being filled. */
-  let chunk: Buffer | undefined;
+  let chunk: Uint8Array | undefined;
   let filled = 0;
   let count = 0;
   let length = 0;
@@ -43,7 +59,8 @@ export function writeRecording(deps: {
   }
 
   function flush(): void {
-    if (chunk === undefined) return;
+    const full = chunk;
+    if (full === undefined) return;
     if (count === 0) {
       next(() =>
         files.create({
@@ -56,19 +73,23 @@ export function writeRecording(deps: {
         }),
       );
     }
-    const data = new mongoose.mongo.Binary(chunk.subarray(0, filled));
+    const data = new mongoose.mongo.Binary(full.subarray(0, filled));
     const document = { _id: chunkId(count), files_id: id, n: count, data };
     chunk = undefined;
     filled = 0;
     count += 1;
     next(() => chunks.insertOne(document));
+    written.then(
+      () => pool.giveBack(full),
+      () => undefined,
+    );
   }
 
   return {
     write(mulaw) {
       length += mulaw.length;
       for (let at = 0; at < mulaw.length;) {
-        chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+        chunk ??= pool.take();
         const part = mulaw.subarray(at, at + CHUNK_BYTES - filled);
         chunk.set(part, filled);
         filled += part.length;

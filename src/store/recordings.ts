@@ -5,7 +5,7 @@ import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import { MAX_RESUMPTIONS } from '../domain/resumption.js';
 import type { Database } from './database.js';
 import type { RecordingChunkDocument, RecordingFileDocument } from './models/recording.js';
-import { writeRecording, type RecordingWriter } from './recording-writer.js';
+import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { layOut, silence, type Segment } from './recording-segments.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
@@ -32,6 +32,7 @@ export type Recordings = ReturnType<typeof createRecordings>;
 export function createRecordings(database: Database, options: { giveUpAfterMs?: number } = {}) {
   const files = database.recordingFiles;
   const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
+  const pool = createChunkPool();
   const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
 
   /** The call's files in the order of its streams. */
@@ -86,7 +87,16 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
      */
     open({ callId, stream, offsetMs }: RecordingKey, after: Promise<boolean>): RecordingWriter {
       const id = fileId(callId, stream);
-      return writeRecording({ files, chunks, giveUpAfterMs, after, id, chunkId: (n) => chunkId(id, n), offsetMs });
+      return writeRecording({
+        files,
+        chunks,
+        pool,
+        giveUpAfterMs,
+        after,
+        id,
+        chunkId: (n) => chunkId(id, n),
+        offsetMs,
+      });
     },
 
     /** The recording as a WAV file and its size in bytes; null when there is none, or not all of it yet. */

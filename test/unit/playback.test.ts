@@ -12,7 +12,7 @@ function playbackOnClock() {
     line: {
       media: (frame) => {
         sent.push('media');
-        frames.push(frame);
+        frames.push(frame.slice());
       },
       mark: (name) => void sent.push(name),
       clear: () => void sent.push('clear'),

@@ -94,7 +94,7 @@ export function openEngineLine(
     line: {
       media(frame) {
         line.frameSizes.add(frame.length);
-        buffer.push({ frame });
+        buffer.push({ frame: frame.slice() });
       },
       mark: (mark) => void buffer.push({ mark }),
       clear: () => void buffer.splice(0),
