@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PROGRAM = join(__dirname, '../../../dist/src/cli/main.js');
+export const PROGRAM = join(__dirname, '../../../dist/src/cli/main.js');
 
 export interface CliResult {
   code: number;
@@ -15,10 +15,15 @@ export function runCli(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: st
   if (!existsSync(PROGRAM)) throw new Error('The command line is not built: run "npm run build" first.');
   const { PATH } = process.env;
   return new Promise((resolve) => {
-    const options = { env: { PATH, ...env }, timeout: 30_000, ...(cwd === undefined ? {} : { cwd }) };
+    const options = { env: { PATH, ...env }, timeout: 60_000, ...(cwd === undefined ? {} : { cwd }) };
     execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
       resolve({ code, stdout, stderr });
     });
   });
+}
+
+/** Runs a command of operators. */
+export function runAdmin(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: string): Promise<CliResult> {
+  return runCli(['admin', ...args], env, cwd);
 }
