@@ -29,8 +29,16 @@ export interface Output {
   table(rows: readonly object[], columns: Record<string, string>, shown?: readonly object[]): Promise<void>;
   /** Text as it comes, at the pace at which it is read. */
   pieces(text: AsyncIterable<string>): Promise<void>;
-  /** One object: its fields for people, under a sentence. */
-  record(sentence: string, value: object): Promise<void>;
+  /** One object: its fields for people, under a sentence. `shown` has fewer or friendlier ones. */
+  record(sentence: string, value: object, shown?: object): Promise<void>;
+  /** A page of a list: the page itself is the JSON answer, its entries are a table for people. */
+  page(
+    page: { data: readonly object[]; has_more: boolean },
+    columns: Record<string, string>,
+    shown?: readonly object[],
+  ): Promise<void>;
+  /** One thing of many as it comes: an object on one line, or the text for people. */
+  line(value: object, text: string): void;
 }
 
 export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean): Output {
@@ -49,7 +57,15 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
     async pieces(text) {
       for await (const piece of text) if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
     },
-    async record(sentence, value) {
+    async page(page, columns, shown = page.data) {
+      if (json) return asJson(page);
+      await this.table(page.data, columns, shown);
+      if (page.has_more) write('There are more: --all, --limit or --cursor shows them.');
+    },
+    line(value, text) {
+      write(json ? JSON.stringify(value) : printable(text));
+    },
+    async record(sentence, value, shown = value) {
       if (json) return asJson(value);
       if (sentence !== '') write(sentence);
       const { default: Table } = await import('cli-table3');
@@ -59,7 +75,7 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
         colWidths: [null, 96],
         wordWrap: true,
       });
-      for (const [name, field] of Object.entries(value)) table.push({ [name]: cell(field) });
+      for (const [name, field] of Object.entries(shown)) table.push({ [name]: cell(field) });
       write(table.toString());
     },
   };
@@ -73,8 +89,13 @@ export function formatUsd(micros: Micros): string {
   return `${sign}${digits.slice(0, -6)}.${decimals}`;
 }
 
+/** Text of others without what would command the terminal. */
+export function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '\u{fffd}');
+}
+
 function cell(value: unknown): string {
   if (typeof value === 'object' && value !== null) return JSON.stringify(value);
   const shown = value as Cell;
-  return shown === undefined || shown === null ? '' : String(shown);
+  return shown === undefined || shown === null ? '' : printable(String(shown));
 }

@@ -1,21 +1,27 @@
 import { Command } from 'commander';
 import { addAdminCommands } from './admin/commands.js';
-import type { CliProcess } from './run.js';
+import { addCompletionCommand } from './completion/command.js';
+import { addCustomerCommands } from './customer/commands.js';
+import { wantsJson, type CliProcess } from './run.js';
 
 /** The `callwright` command line. What each exit code means stands in `run.ts`. */
 export function createProgram(process: CliProcess): Command {
+  const json = wantsJson(process);
   const program = new Command('callwright')
     .description('Places and receives phone calls conducted by an AI agent.')
-    .option('--json', 'print JSON instead of tables')
+    .option('--json', 'print JSON instead of tables, and errors as JSON')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void process.stdout.write(text),
-      writeErr: (text) => void process.stderr.write(text),
+      // With --json, stderr holds error objects and nothing else.
+      writeErr: (text) => void (json || process.stderr.write(text)),
     })
     .showHelpAfterError('(--help shows how it is used)')
     .exitOverride();
+  addCustomerCommands(program, process);
   addServiceCommands(program, process);
   addAdminCommands(program, process);
+  addCompletionCommand(program, process);
   return program;
 }
 
