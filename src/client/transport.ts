@@ -59,7 +59,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
 
   function failureOf(error: unknown, p: Sending): unknown {
     if (error instanceof ApiError || p.signal?.aborted) return error;
-    if (error instanceof Error && error.name === 'TimeoutError') {
+    if (nameOf(error) === 'TimeoutError') {
       return new ApiError(0, 'TIMEOUT', `The service at ${base} did not answer in time.`);
     }
     return new ApiError(0, 'UNREACHABLE', `The service at ${base} cannot be reached${reasonOf(error)}.`);
@@ -137,7 +137,7 @@ function sentOf(response: Response, failureOf: (error: unknown) => unknown): Sen
       try {
         return (await response.json()) as unknown;
       } catch (error) {
-        if (error instanceof SyntaxError) {
+        if (nameOf(error) === 'SyntaxError') {
           throw new ApiError(response.status, 'UNKNOWN', 'What answers at this address is not the service: no JSON.');
         }
         throw failureOf(error);
@@ -172,9 +172,14 @@ async function jsonOf(response: Response): Promise<unknown> {
   }
 }
 
-/** Node keeps the cause of a failed fetch apart, and that of several addresses in a list. */
+/** What fetch throws comes from another realm in some places, where it is no instance of our classes. */
+function nameOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, 'name') : undefined;
+}
+
+/** Node keeps the cause of a failed fetch apart, and those of several addresses in a list. */
 function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
-  return first instanceof Error ? `: ${first.message || String(Reflect.get(first, 'code'))}` : '';
+  const { cause } = error as { cause?: { message?: string; code?: string; errors?: { message?: string }[] } };
+  const reason = cause?.errors?.[0]?.message || cause?.message || cause?.code;
+  return reason ? `: ${reason}` : '';
 }

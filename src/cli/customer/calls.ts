@@ -5,9 +5,7 @@ import type { Service } from './service.js';
 
 const COLUMNS = {
   call_id: 'Call',
-  status: 'Status',
-  end_reason: 'Ended by',
-  direction: 'Direction',
+  state: 'Status',
   number: 'Number',
   agent: 'Agent',
   created_at: 'Created',
@@ -72,9 +70,10 @@ function rowOf(call: CallSummary) {
   const outbound = call.call_direction === 'outbound';
   return {
     ...call,
-    direction: call.call_direction,
-    number: outbound ? call.to_phone_number : call.from_phone_number,
-    agent: call.agent_name ?? call.agent_id,
+    state: call.end_reason === undefined ? call.status : `${call.status} (${call.end_reason})`,
+    number: outbound ? `to ${call.to_phone_number}` : `from ${call.from_phone_number}`,
+    // A temporary one has no name, and its id leads nowhere.
+    agent: call.agent_name ?? (call.agent_id.startsWith('agent_tmp_') ? 'temporary' : call.agent_id),
     cost: call.cost_micros === undefined ? '' : formatUsd(call.cost_micros),
   };
 }

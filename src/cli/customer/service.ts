@@ -37,7 +37,7 @@ export async function openService(
 }
 
 /** It works on simulated calls and play money alone. */
-const DEMO_KEY = 'the test key of the demo account of the service that runs from this folder';
+export const DEMO_KEY = 'the test key of the demo account of the service that runs from this folder';
 
 async function findUrl(env: NodeJS.ProcessEnv, { url }: AccessOptions) {
   if (url !== undefined) return { baseUrl: usableUrl(url, '--url'), urlSource: '--url' };

@@ -47,6 +47,8 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
   let call: Call | undefined;
   try {
     for await (call of watchCall(client, callId, ended.signal)) {
+      // What was said last comes before the end.
+      if (talks && call.status !== 'IN_PROGRESS') await tellTurns();
       tellEvents(call.timeline);
       talks = call.status === 'IN_PROGRESS';
     }

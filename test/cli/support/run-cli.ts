@@ -1,8 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-export const PROGRAM = join(__dirname, '../../../dist/src/cli/main.js');
+const PROGRAM = join(__dirname, '../../../dist/src/cli/main.js');
 
 export interface CliResult {
   code: number;
@@ -26,4 +27,27 @@ export function runCli(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: st
 /** Runs a command of operators. */
 export function runAdmin(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: string): Promise<CliResult> {
   return runCli(['admin', ...args], env, cwd);
+}
+
+/** A command that stays up: its output so far, and its end. */
+export function startCli(args: readonly string[], env: NodeJS.ProcessEnv) {
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    env: { PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = once(child, 'close').then(([code]): CliResult => ({ code: Number(code ?? -1), stdout, stderr }));
+  return {
+    stdout: () => stdout,
+    stderr: () => stderr,
+    ended,
+    /** As Ctrl-C does. */
+    interrupt: () => child.kill('SIGINT'),
+    /** For a test that failed. */
+    kill: () => child.kill('SIGKILL'),
+  };
 }
