@@ -12,11 +12,15 @@ export interface CliResult {
 }
 
 /** Runs the compiled `callwright` in a process of its own, with this environment and nothing of ours but the path. */
-export function runCli(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: string): Promise<CliResult> {
+export function runCli(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { cwd, timeout = 60_000 }: { cwd?: string; timeout?: number } = {},
+): Promise<CliResult> {
   if (!existsSync(PROGRAM)) throw new Error('The command line is not built: run "npm run build" first.');
   const { PATH } = process.env;
   return new Promise((resolve) => {
-    const options = { env: { PATH, ...env }, timeout: 60_000, ...(cwd === undefined ? {} : { cwd }) };
+    const options = { env: { PATH, ...env }, timeout, ...(cwd === undefined ? {} : { cwd }) };
     execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
       resolve({ code, stdout, stderr });
@@ -26,7 +30,7 @@ export function runCli(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: st
 
 /** Runs a command of operators. */
 export function runAdmin(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: string): Promise<CliResult> {
-  return runCli(['admin', ...args], env, cwd);
+  return runCli(['admin', ...args], env, cwd === undefined ? {} : { cwd });
 }
 
 /** A command that stays up: its output so far, and its end. */
