@@ -2,24 +2,6 @@ import { once } from 'node:events';
 import type { Micros } from '../domain/money.js';
 import type { CliProcess } from './run.js';
 
-const NO_BORDER = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  right: '',
-  'right-mid': '',
-  mid: '',
-  'mid-mid': '',
-  middle: '',
-};
-
 type Cell = string | number | boolean | null | undefined;
 
 /** How results are shown: JSON for scripts, a table or a line for people. */
@@ -68,15 +50,12 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
     async record(sentence, value, shown = value) {
       if (json) return asJson(value);
       if (sentence !== '') write(sentence);
-      const { default: Table } = await import('cli-table3');
-      const table = new Table({
-        chars: NO_BORDER,
-        style: { head: [], border: [] },
-        colWidths: [null, 96],
-        wordWrap: true,
-      });
-      for (const [name, field] of Object.entries(shown)) table.push({ [name]: cell(field) });
-      write(table.toString());
+      const fields = Object.entries(shown).map(([name, field]) => [name, cell(field)] as const);
+      const width = Math.max(0, ...fields.map(([name]) => name.length)) + 3;
+      // Whole, however long: the terminal wraps it.
+      for (const [name, text] of fields) {
+        write(` ${name.padEnd(width - 1)}${text.replaceAll('\n', `\n${' '.repeat(width)}`)}`.trimEnd());
+      }
     },
   };
 }
