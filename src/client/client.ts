@@ -32,10 +32,9 @@ const STATEMENT_TIMEOUT_MS = 120_000;
 export function createClient(options: { baseUrl: string; apiKey: string }) {
   const transport = createTransport(options);
 
-  async function ask(method: Method, path: string, request: Loose = {}): Promise<unknown> {
+  function ask(method: Method, path: string, request: Loose = {}): Promise<unknown> {
     const { params: _params, query: _query, ...settings } = request;
-    const sent = await transport.send(method, pathOf(path, request), { accept: 'application/json', ...settings });
-    return sent.json();
+    return transport.json(method, pathOf(path, request), { accept: 'application/json', ...settings });
   }
   const asking = <M extends Method>(method: M) =>
     ((path: string, request?: Loose) => ask(method, path, request)) as Asking<M>;
@@ -69,9 +68,10 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
     /** A statement as CSV, piece by piece. */
     async *csv<P extends '/ledger' | '/usage'>(path: P, query: QueryOf<OperationAt<'get', P>>): AsyncGenerator<string> {
       const settings = { accept: 'text/csv', timeoutMs: STATEMENT_TIMEOUT_MS };
-      const sent = await transport.send('get', path + queryText({ ...query, format: 'csv' }), settings);
       const decoder = new TextDecoder();
-      for await (const chunk of sent.body()) yield decoder.decode(chunk, { stream: true });
+      for await (const chunk of transport.stream(path + queryText({ ...query, format: 'csv' }), settings)) {
+        yield decoder.decode(chunk, { stream: true });
+      }
     },
 
     /**
@@ -85,7 +85,7 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
       const { params, lastEventId, signal } = p;
       const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
       const settings = { accept: 'text/event-stream', headers, ...(signal === undefined ? {} : { signal }) };
-      yield* serverSentEvents((await transport.open(pathOf(path, { params }), settings)).body());
+      yield* serverSentEvents(transport.stream(pathOf(path, { params }), settings));
     },
   };
 }
@@ -103,11 +103,14 @@ interface Loose extends RequestSettings {
   body?: object;
 }
 
-/** @throws ApiError when a parameter is empty: the path would be another one */
+/** @throws ApiError when a parameter is empty or dots: the path would be another one */
 function pathOf(path: string, { params = {}, query }: Loose): string {
   const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name] ?? '';
-    if (value === '') throw new ApiError(0, 'MISSING_PARAMS', `${name} is empty.`, { fields: { [name]: 'is empty.' } });
+    if (/^\.{0,2}$/.test(value)) {
+      const fault = 'It must not be empty, nor dots.';
+      throw new ApiError(0, 'MISSING_PARAMS', `${name}: ${fault}`, { fields: { [name]: fault } });
+    }
     return encodeURIComponent(value);
   });
   return filled + queryText(query);

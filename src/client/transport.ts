@@ -11,12 +11,6 @@ export interface Sending {
   timeoutMs?: number;
 }
 
-/** An answer with a 2xx status. */
-export interface Sent {
-  json(): Promise<unknown>;
-  body(): AsyncIterable<Uint8Array>;
-}
-
 const TIMEOUT_MS = 30_000;
 /** A stream that is silent for this long is dead: the service sends a comment every 15 s. */
 const SILENCE_MS = 45_000;
@@ -54,7 +48,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
       await response.body?.cancel();
       throw new ApiError(response.status, 'UNKNOWN', `${base} redirects to ${location}: use that address.`);
     }
-    throw refusalOf(response.status, await jsonOf(response), factsOf(response));
+    throw refusalOf(response.status, await errorObjectOf(response), factsOf(response));
   }
 
   function failureOf(error: unknown, p: Sending): unknown {
@@ -66,55 +60,43 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
   }
 
   return {
-    /** A request and its whole answer. Repeated when it was refused for the moment and repeating it does no harm. */
-    async send(method: string, path: string, p: Sending): Promise<Sent> {
+    /** A request and its JSON answer. Repeated when it failed for the moment and repeating it does no harm. */
+    async json(method: string, path: string, p: Sending): Promise<unknown> {
       for (let tries = 1; ; tries++) {
         const timeout = AbortSignal.timeout(p.timeoutMs ?? TIMEOUT_MS);
         const signal = p.signal === undefined ? timeout : AbortSignal.any([timeout, p.signal]);
         try {
-          const response = await request(method, path, p, signal);
-          return sentOf(response, (error) => failureOf(error, p));
+          return await jsonOf(await request(method, path, p, signal));
         } catch (error) {
           const failure = failureOf(error, p);
-          const waitMs = tries < MOST_TRIES ? waitBefore(failure, tries, method === 'get' || hasKey(p)) : undefined;
+          const harmless = method === 'get' || p.idempotencyKey !== undefined;
+          const waitMs = tries < MOST_TRIES ? waitBefore(failure, tries, harmless) : undefined;
           if (waitMs === undefined) throw failure;
           await sleep(waitMs, undefined, { signal: p.signal });
         }
       }
     },
 
-    /** A stream, given up when nothing comes for 45 s. */
-    async open(path: string, p: Sending): Promise<Sent> {
+    /** The bytes of an answer as they come. Never repeated; given up when nothing comes for 45 s. */
+    async *stream(path: string, p: Sending): AsyncGenerator<Uint8Array> {
       const silent = new AbortController();
       const giveUp = () => silent.abort(new DOMException('silent', 'TimeoutError'));
       let timer = setTimeout(giveUp, p.timeoutMs ?? TIMEOUT_MS);
       const signal = p.signal === undefined ? silent.signal : AbortSignal.any([silent.signal, p.signal]);
       try {
-        const sent = sentOf(await request('get', path, p, signal), (error) => failureOf(error, p));
-        return {
-          json: () => sent.json(),
-          async *body() {
-            try {
-              for await (const chunk of sent.body()) {
-                clearTimeout(timer);
-                timer = setTimeout(giveUp, SILENCE_MS);
-                yield chunk;
-              }
-            } finally {
-              clearTimeout(timer);
-            }
-          },
-        };
+        const { body } = await request('get', path, p, signal);
+        for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+          clearTimeout(timer);
+          timer = setTimeout(giveUp, SILENCE_MS);
+          yield chunk;
+        }
       } catch (error) {
-        clearTimeout(timer);
         throw failureOf(error, p);
+      } finally {
+        clearTimeout(timer);
       }
     },
   };
-}
-
-function hasKey(p: Sending): boolean {
-  return p.idempotencyKey !== undefined;
 }
 
 /**
@@ -125,33 +107,21 @@ export function waitBefore(failure: unknown, tries: number, harmless: boolean): 
   if (!(failure instanceof ApiError)) return undefined;
   // Too many requests: nothing was done.
   const again = failure.code === 'RATE_LIMIT_EXCEEDED' || (harmless && AWAY.has(failure.status));
-  if (!again || failure.code === 'MISSING_PARAMS') return undefined;
+  // Who has waited for so long waits no longer.
+  if (!again || failure.code === 'TIMEOUT') return undefined;
   const backoffMs = FIRST_WAIT_MS * 2 ** (tries - 1) * (1 + Math.random() / 2);
   const waitMs = Math.max(backoffMs, failure.retryAfterMs ?? 0);
   return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
 }
 
-function sentOf(response: Response, failureOf: (error: unknown) => unknown): Sent {
-  return {
-    async json() {
-      try {
-        return (await response.json()) as unknown;
-      } catch (error) {
-        if (nameOf(error) === 'SyntaxError') {
-          throw new ApiError(response.status, 'UNKNOWN', 'What answers at this address is not the service: no JSON.');
-        }
-        throw failureOf(error);
-      }
-    },
-    async *body() {
-      if (response.body === null) return;
-      try {
-        yield* response.body as AsyncIterable<Uint8Array>;
-      } catch (error) {
-        throw failureOf(error);
-      }
-    },
-  };
+/** @throws ApiError when it is no JSON */
+async function jsonOf(response: Response): Promise<unknown> {
+  try {
+    return (await response.json()) as unknown;
+  } catch (error) {
+    if (nameOf(error) !== 'SyntaxError') throw error;
+    throw new ApiError(response.status, 'UNKNOWN', 'What answers at this address is not the service: no JSON.');
+  }
 }
 
 function factsOf({ headers }: Response) {
@@ -163,11 +133,11 @@ function factsOf({ headers }: Response) {
   };
 }
 
-async function jsonOf(response: Response): Promise<unknown> {
+/** What sits between, such as a proxy, answers pages: then the status tells enough. */
+async function errorObjectOf(response: Response): Promise<unknown> {
   try {
     return (await response.json()) as unknown;
   } catch {
-    // What sits between, such as a proxy, answers pages: the status tells enough.
     return undefined;
   }
 }

@@ -53,6 +53,7 @@ function callOf(data: string): Call {
   }
 }
 
-function isPassing(error: unknown): boolean {
+/** Whether asking again a little later may help. */
+export function isPassing(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }

@@ -44,12 +44,16 @@ const json =
   (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
-const refusal = (code: string, more: object = {}) => ({
+const refusal = <T extends object>(code: string, more?: T) => ({
   success: false,
   message: `It is ${code}.`,
   error_code: code,
   ...more,
 });
+const breaksOffInside: Answer = (response, request) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write('{"call_id"', () => request.socket.destroy());
+};
 const breaksOff: Answer = (_response, request) => request.socket.destroy();
 const call = (change: object) => `event: call\ndata: ${JSON.stringify({ ...CALL_EXAMPLE, ...change })}\n\n`;
 const events =
@@ -103,8 +107,8 @@ describe('the client', () => {
     expect(never).toBeInstanceOf(Function);
   });
 
-  it('refuses an empty parameter: the path would be another one', async () => {
-    const error = await failureOf(peer.client.delete('/agents/{agent_id}', { params: { agent_id: '' } }));
+  it.each(['', '.', '..'])('refuses the parameter "%s": the path would be another one', async (id) => {
+    const error = await failureOf(peer.client.delete('/agents/{agent_id}', { params: { agent_id: id } }));
     expect([error.code, peer.requests.length]).toEqual(['MISSING_PARAMS', 0]);
   });
 
@@ -112,7 +116,13 @@ describe('the client', () => {
     const body = refusal('MISSING_PARAMS', { fields: { name: 'name is required.' } });
     peer.will(json(400, body, { 'x-request-id': 'r1' }));
     const error = await failureOf(peer.client.get('/balance'));
-    expect(error).toMatchObject({ status: 400, code: 'MISSING_PARAMS', requestId: 'r1', fields: body.fields, body });
+    expect(error).toMatchObject({
+      status: 400,
+      code: 'MISSING_PARAMS',
+      requestId: 'r1',
+      fields: { name: 'name is required.' },
+      body,
+    });
   });
 
   it('repeats a GET that was refused for the moment, at most twice', async () => {
@@ -125,7 +135,7 @@ describe('the client', () => {
 
   it('repeats a POST only under the same Idempotency-Key', async () => {
     const body = { to_phone_number: '+12025550100', instruction: 'x' };
-    peer.will(json(503, refusal('SERVICE_UNAVAILABLE')), breaksOff, json(200, CALL_EXAMPLE));
+    peer.will(json(503, refusal('SERVICE_UNAVAILABLE')), breaksOffInside, json(200, CALL_EXAMPLE));
     await peer.client.post('/calls', { body, idempotencyKey: 'k1' });
     expect(peer.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['k1', 'k1', 'k1']);
     peer.will(breaksOff);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchCall } from '../../client/watch-call.js';
+import { isPassing, watchCall } from '../../client/watch-call.js';
 import type { Call, TimelineEvent, Transcript } from '../../contract/management/calls.js';
 import { formatUsd, type Output } from '../output.js';
 import { detailsText } from './calls.js';
@@ -39,7 +39,7 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
   const listening = (async () => {
     while (!ended.signal.aborted) {
       await sleep(READ_TURNS_EVERY_MS, undefined, { signal: ended.signal }).catch(() => undefined);
-      if (talks && !ended.signal.aborted) await tellTurns();
+      if (talks && !ended.signal.aborted) await tellTurns().catch(unlessPassing);
     }
   })();
   // Thrown below, where it is waited for.
@@ -61,6 +61,11 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
   const last = await client.get('/calls/{call_id}', { params });
   tellEvents(last.timeline);
   out.line({ type: 'call', ...last }, endOf(last));
+}
+
+/** What was not told now is told the next time. */
+function unlessPassing(error: unknown): void {
+  if (!isPassing(error)) throw error;
 }
 
 function lineOf(time: string, who: string, what: string): string {

@@ -130,7 +130,7 @@ function passedOn(headers: IncomingHttpHeaders): Headers {
   return passed;
 }
 
-/** Undefined when it is larger; then the rest of it is not kept. */
+/** Undefined when it is larger; it is read to its end all the same, so that whoever sends it hears of it. */
 async function readBody(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   most: number,
@@ -139,10 +139,9 @@ async function readBody(
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > most) return undefined;
-    chunks.push(chunk);
+    if (size <= most) chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return size > most ? undefined : Buffer.concat(chunks);
 }
 
 function parse(raw: Buffer): unknown {
