@@ -32,9 +32,9 @@ const STATEMENT_TIMEOUT_MS = 120_000;
 export function createClient(options: { baseUrl: string; apiKey: string }) {
   const transport = createTransport(options);
 
-  function ask(method: Method, path: string, request: Loose = {}): Promise<unknown> {
+  async function ask(method: Method, path: string, request: Loose = {}): Promise<unknown> {
     const { params: _params, query: _query, ...settings } = request;
-    return transport.json(method, pathOf(path, request), { accept: 'application/json', ...settings });
+    return await transport.json(method, pathOf(path, request), { accept: 'application/json', ...settings });
   }
   const asking = <M extends Method>(method: M) =>
     ((path: string, request?: Loose) => ask(method, path, request)) as Asking<M>;
