@@ -2,24 +2,6 @@ import { once } from 'node:events';
 import type { Micros } from '../domain/money.js';
 import type { CliProcess } from './run.js';
 
-const NO_BORDER = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  right: '',
-  'right-mid': '',
-  mid: '',
-  'mid-mid': '',
-  middle: '',
-};
-
 type Cell = string | number | boolean | null | undefined;
 
 /** How results are shown: JSON for scripts, a table or a line for people. */
@@ -29,8 +11,16 @@ export interface Output {
   table(rows: readonly object[], columns: Record<string, string>, shown?: readonly object[]): Promise<void>;
   /** Text as it comes, at the pace at which it is read. */
   pieces(text: AsyncIterable<string>): Promise<void>;
-  /** One object: its fields for people, under a sentence. */
-  record(sentence: string, value: object): Promise<void>;
+  /** One object: its fields for people, under a sentence. `shown` has fewer or friendlier ones. */
+  record(sentence: string, value: object, shown?: object): Promise<void>;
+  /** A page of a list: the page itself is the JSON answer, its entries are a table for people. */
+  page(
+    page: { data: readonly object[]; has_more: boolean },
+    columns: Record<string, string>,
+    shown?: readonly object[],
+  ): Promise<void>;
+  /** One thing of many as it comes: an object on one line, or the text for people. */
+  line(value: object, text: string): void;
 }
 
 export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean): Output {
@@ -49,18 +39,23 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
     async pieces(text) {
       for await (const piece of text) if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
     },
-    async record(sentence, value) {
+    async page(page, columns, shown = page.data) {
+      if (json) return asJson(page);
+      await this.table(page.data, columns, shown);
+      if (page.has_more) write('There are more: --all, --limit or --cursor shows them.');
+    },
+    line(value, text) {
+      write(json ? JSON.stringify(value) : printable(text));
+    },
+    async record(sentence, value, shown = value) {
       if (json) return asJson(value);
       if (sentence !== '') write(sentence);
-      const { default: Table } = await import('cli-table3');
-      const table = new Table({
-        chars: NO_BORDER,
-        style: { head: [], border: [] },
-        colWidths: [null, 96],
-        wordWrap: true,
-      });
-      for (const [name, field] of Object.entries(value)) table.push({ [name]: cell(field) });
-      write(table.toString());
+      const fields = Object.entries(shown).map(([name, field]) => [name, cell(field)] as const);
+      const width = Math.max(0, ...fields.map(([name]) => name.length)) + 3;
+      // Whole, however long: the terminal wraps it.
+      for (const [name, text] of fields) {
+        write(` ${name.padEnd(width - 1)}${text.replaceAll('\n', `\n${' '.repeat(width)}`)}`.trimEnd());
+      }
     },
   };
 }
@@ -73,8 +68,13 @@ export function formatUsd(micros: Micros): string {
   return `${sign}${digits.slice(0, -6)}.${decimals}`;
 }
 
+/** Text of others without what would command the terminal. */
+export function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, '\u{fffd}');
+}
+
 function cell(value: unknown): string {
   if (typeof value === 'object' && value !== null) return JSON.stringify(value);
   const shown = value as Cell;
-  return shown === undefined || shown === null ? '' : String(shown);
+  return shown === undefined || shown === null ? '' : printable(String(shown));
 }

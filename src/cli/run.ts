@@ -2,8 +2,14 @@ import { CommanderError, type Command } from 'commander';
 import { ServiceError } from '../domain/errors.js';
 
 export const EXIT_OK = 0;
+/** Refused, failed, or not as it should be. */
 export const EXIT_FAILURE = 1;
+/** The command line, or what was given with it, is wrong. */
 export const EXIT_USAGE = 2;
+/** The service does not answer, or not now: asking again later may help. */
+export const EXIT_UNAVAILABLE = 3;
+/** The API key is not accepted. */
+export const EXIT_UNAUTHORIZED = 4;
 
 /** What the command line touches of its process. */
 export type CliProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'stdout' | 'stderr'>;
@@ -15,9 +21,16 @@ export class CliError extends Error {
   constructor(
     message: string,
     readonly exitCode: number = EXIT_FAILURE,
+    /** The error object that is shown with --json, where there is more to tell than the message. */
+    readonly answer?: object,
   ) {
     super(message);
   }
+}
+
+/** Whether JSON is wanted, also where the command line is too wrong to be parsed. */
+export function wantsJson(process: Pick<CliProcess, 'argv'>): boolean {
+  return process.argv.includes('--json');
 }
 
 /** Runs one command line. Every failure becomes one line on stderr (an error object with `--json`) and an exit code. */
@@ -26,26 +39,38 @@ export async function runProgram(program: Command, process: CliProcess): Promise
     await program.parseAsync(process.argv);
     return EXIT_OK;
   } catch (error) {
-    if (error instanceof CommanderError) return exitCodeOf(error);
-    const { message, errorCode, exitCode } = failureOf(error);
-    const asJson = program.opts<{ json?: boolean }>().json === true;
-    const line = asJson ? JSON.stringify({ success: false, message, error_code: errorCode }) : `error: ${message}`;
-    process.stderr.write(`${line}\n`);
+    const { exitCode, message, answer } = failureOf(error);
+    if (wantsJson(process)) {
+      if (exitCode !== EXIT_OK) process.stderr.write(`${JSON.stringify(answer)}\n`);
+    } else if (!(error instanceof CommanderError)) process.stderr.write(`error: ${message}\n`);
     return exitCode;
   }
 }
 
-/** Commander has written its message or its help already. */
-function exitCodeOf(error: CommanderError): number {
-  return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
+interface Failure {
+  exitCode: number;
+  message: string;
+  answer: object;
 }
 
-function failureOf(error: unknown): { message: string; errorCode: string; exitCode: number } {
+function failureOf(error: unknown): Failure {
+  // Commander has written its message, or its help, already.
+  if (error instanceof CommanderError) {
+    const exitCode = error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
+    const isHelp = error.message === '(outputHelp)';
+    return failure(exitCode, isHelp ? 'A command is missing.' : error.message.replace(/^error: /, ''));
+  }
   if (error instanceof ServiceError) {
-    const exitCode = error.code === 'MISSING_PARAMS' ? EXIT_USAGE : EXIT_FAILURE;
-    return { message: error.message, errorCode: error.code, exitCode };
+    const { code, message, details } = error;
+    const exitCode = code === 'MISSING_PARAMS' ? EXIT_USAGE : EXIT_FAILURE;
+    return failure(exitCode, message, { success: false, message, error_code: code, ...details });
   }
   const exitCode = error instanceof CliError ? error.exitCode : EXIT_FAILURE;
-  const errorCode = exitCode === EXIT_USAGE ? 'MISSING_PARAMS' : 'INTERNAL_ERROR';
-  return { message: error instanceof Error ? error.message : String(error), errorCode, exitCode };
+  const answer = error instanceof CliError ? error.answer : undefined;
+  return failure(exitCode, error instanceof Error ? error.message : String(error), answer);
+}
+
+function failure(exitCode: number, message: string, answer?: object): Failure {
+  const code = exitCode === EXIT_USAGE ? 'MISSING_PARAMS' : 'INTERNAL_ERROR';
+  return { exitCode, message, answer: answer ?? { success: false, message, error_code: code } };
 }

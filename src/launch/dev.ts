@@ -68,6 +68,10 @@ Let a call arrive:
 See the webhooks:
   curl -s ${runtime.webhook_inbox_url}
 
+Or on the command line, which finds all of this by itself:
+  npx callwright calls create --to +12025550111 --agent ${runtime.agent_id}
+  npx callwright calls tail CALL_ID
+
 Ctrl-C stops everything.
 `;
 }

@@ -6,13 +6,13 @@ import { createFindings } from '../../src/store/findings.js';
 import { createLeases } from '../../src/store/leases.js';
 import { createLedger, type Ledger } from '../../src/store/ledger.js';
 import { newCallId } from '../store/support/test-database.js';
-import { runCli } from './support/run-cli.js';
+import { runAdmin } from './support/run-cli.js';
 
 type Fields = Record<string, unknown>;
 
 const SECOND = 2_500;
 
-describe('callwright, on money that needs a hand', () => {
+describe('callwright admin, on money that needs a hand', () => {
   const uri = `${process.env.TEST_MONGODB_URI}/cli_${randomUUID().slice(0, 8)}`;
   const env = { MONGODB_URI: uri };
   let database: Database;
@@ -32,14 +32,14 @@ describe('callwright, on money that needs a hand', () => {
   });
 
   async function json<T = Fields>(...args: string[]): Promise<T> {
-    const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+    const { code, stdout, stderr } = await runAdmin([...args, '--json'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as T;
   }
 
   /** Runs a command that must fail: its exit code and error object. */
   async function refusal(...args: string[]): Promise<{ code: number; error_code: string; message: string }> {
-    const { code, stderr } = await runCli([...args, '--json'], env);
+    const { code, stderr } = await runAdmin([...args, '--json'], env);
     expect(stderr).not.toMatch(/^\s+at /m);
     return { code, ...(JSON.parse(stderr) as { error_code: string; message: string }) };
   }
@@ -106,7 +106,7 @@ describe('callwright, on money that needs a hand', () => {
 
     it('gives back once per reference when many ask at once, and no more than was billed', async () => {
       const callId = await billedCall(30);
-      const ask = (reference: string) => runCli(correct(callId, '0.025', reference), env);
+      const ask = (reference: string) => runAdmin(correct(callId, '0.025', reference), env);
       const asked = ['a', 'a', 'b', 'b', 'c', 'd'];
       const codes = (await Promise.all(asked.map(ask))).map(({ code }) => code);
       // 30 s are three times 10 s: of four references one came too late.
@@ -134,7 +134,7 @@ describe('callwright, on money that needs a hand', () => {
     it.each(['0', '-1', '0.0000001', '1e3', 'NaN', '9007199254740993', ''])('refuses the amount "%s"', async (usd) => {
       const callId = await billedCall(30);
       const before = await ledger.balance(money);
-      const { code, stderr } = await runCli(correct(callId, usd, 'ticket-1'), env);
+      const { code, stderr } = await runAdmin(correct(callId, usd, 'ticket-1'), env);
       expect(code).toBe(2);
       expect(stderr).toMatch(/^error: .*invalid for argument 'usd'\. It must be /);
       expect(await ledger.balance(money)).toEqual(before);
@@ -157,7 +157,7 @@ describe('callwright, on money that needs a hand', () => {
       });
       expect(await refusal(...correct(callId, '0.01', 'a b'))).toMatchObject(bad);
       expect(await refusal(...correct(callId, '0.01', 'r', ' '))).toMatchObject(bad);
-      expect((await runCli(['correct', callId, '0.01', '--reference', 'r'], env)).code).toBe(2);
+      expect((await runAdmin(['correct', callId, '0.01', '--reference', 'r'], env)).code).toBe(2);
       expect(await ledger.balance(money)).toEqual(before);
       expect(await ledger.audit(money)).toMatchObject({ balanced: true });
     });
@@ -217,7 +217,7 @@ describe('callwright, on money that needs a hand', () => {
       ['another mode', ['--reason', 'x', '--mode', 'dead']],
     ])('is refused with %s', async (_name, options) => {
       for (const command of ['freeze', 'unfreeze']) {
-        expect((await runCli(['accounts', command, accountId, ...options], env)).code).toBe(2);
+        expect((await runAdmin(['accounts', command, accountId, ...options], env)).code).toBe(2);
       }
       expect(await ledger.frozen(money)).toBeNull();
     });
@@ -251,7 +251,7 @@ describe('callwright, on money that needs a hand', () => {
       const id = `places_miscounted:${money}`;
       expect(await json('findings', 'resolve', id, '--reason', 'found', '--recount')).toMatchObject({ frozen: false });
       expect(await leases.placesOf({ accountId, mode })).toMatchObject({ count: 1, taken: [{ accountId }] });
-      expect((await runCli(['audit', accountId], env)).code).toBe(0);
+      expect((await runAdmin(['audit', accountId], env)).code).toBe(0);
     });
 
     it('are never counted anew for a finding of another kind', async () => {

@@ -4,11 +4,11 @@ import { createAccounts } from '../../src/store/accounts.js';
 import type { Database } from '../../src/store/database.js';
 import { createLedger, type Ledger } from '../../src/store/ledger.js';
 import { newCallId, openTestDatabase } from '../store/support/test-database.js';
-import { runCli } from './support/run-cli.js';
+import { runAdmin } from './support/run-cli.js';
 
 type Fields = Record<string, unknown>;
 
-describe('callwright statements', () => {
+describe('callwright admin statements', () => {
   let database: Database;
   let ledger: Ledger;
   let env: NodeJS.ProcessEnv;
@@ -36,7 +36,7 @@ describe('callwright statements', () => {
   }
 
   async function run(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await runCli(args, env);
+    const { code, stdout, stderr } = await runAdmin(args, env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return stdout;
   }
@@ -123,7 +123,7 @@ describe('callwright statements', () => {
     [['usage']],
     [['refill']],
   ])('exits 2 on wrong usage: %p', async (args) => {
-    const { code, stdout } = await runCli(
+    const { code, stdout } = await runAdmin(
       args.map((arg) => (arg === 'ACCOUNT' ? accountId : arg)),
       env,
     );
@@ -131,7 +131,7 @@ describe('callwright statements', () => {
   });
 
   it.each(['ledger', 'usage', 'refill'])('%s of an account that does not exist exits 1', async (command) => {
-    const { code, stderr } = await runCli([command, 'acct_none'], env);
+    const { code, stderr } = await runAdmin([command, 'acct_none'], env);
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'error: There is no account acct_none.\n' });
   });
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../../src/contract/management/calls.js';
 import type { Runtime } from '../../src/launch/runtime-file.js';
+import { runCli, startCli } from '../cli/support/run-cli.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
@@ -8,6 +9,7 @@ jest.setTimeout(300_000);
 const WITHIN_MS = 90_000;
 const TALKS = '+12025550100';
 const NEVER_ANSWERS = '+12025550102';
+const ANSWERS_THREE_QUESTIONS = '+12025550111';
 const NEVER_STOPS_TALKING = '+12025550108';
 
 describe('the management interface on a whole stack', () => {
@@ -98,6 +100,45 @@ describe('the management interface on a whole stack', () => {
     const call = await until(callId, () => true);
     expect(call).toMatchObject({ status: 'COMPLETED', end_reason: 'api_hangup' });
     expect(call.cost_micros).toBe((call.duration_seconds ?? 0) * 2_500);
+  });
+
+  it('is followed and cancelled from a shell, whose webhooks arrive at a listener on this machine', async () => {
+    // Service, test key and agent are those that the stack left in its folder.
+    const env = { CALLWRIGHT_DATA_DIR: stack.dataFolder };
+    const shell = async (...args: string[]) => {
+      const { code, stdout, stderr } = await runCli([...args, '--json'], env, { timeout: 150_000 });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      return stdout;
+    };
+    const place = (to: string, ...options: string[]) =>
+      shell('calls', 'create', '--to', to, '--agent', runtime.agent_id, ...options);
+
+    const ringing = JSON.parse(await place(NEVER_ANSWERS)) as Call;
+    const cancelled = JSON.parse(await shell('calls', 'cancel', ringing.call_id)) as object;
+    expect(cancelled).toMatchObject({ result: 'cancelled', status: 'CANCELLED' });
+
+    const listener = startCli(['webhooks', 'listen', '--port', '0', '--agent', runtime.agent_id], env);
+    try {
+      while (!listener.stderr().includes('until this ends')) await sleep(100);
+      const { call_id: callId } = JSON.parse(await place(ANSWERS_THREE_QUESTIONS)) as Call;
+      const tail = (await shell('calls', 'tail', callId)).trim().split('\n');
+      const told = tail.map((line) => JSON.parse(line) as { type: string; event?: string; speaker?: string });
+      const position = (event: string) => told.findIndex((each) => each.event === event);
+      const turns = told.flatMap(({ type }, index) => (type === 'turn' ? [index] : []));
+      // Live: what is said comes while the call goes on.
+      expect(Math.min(...turns)).toBeGreaterThan(position('IN_PROGRESS'));
+      expect(turns.filter((index) => index < position('COMPLETED')).length).toBeGreaterThan(4);
+      expect(told.at(-1)).toMatchObject({ type: 'call', call_id: callId, status: 'COMPLETED' });
+      const delivered = `${callId} COMPLETED callee_hangup -> 204`;
+      for (let looks = 0; looks < 100 && !listener.stdout().includes(delivered); looks++) await sleep(100);
+      expect(listener.stdout()).toContain(delivered);
+    } finally {
+      listener.interrupt();
+    }
+    expect((await listener.ended).code).toBe(0);
+    const waited = JSON.parse(await place(TALKS, '--wait')) as Call;
+    expect(waited).toMatchObject({ status: 'COMPLETED', cost_micros: (waited.duration_seconds ?? 0) * 2_500 });
+    expect(waited.summary).toBeTruthy();
   });
 
   it('tells the whole story of a call, and erases it', async () => {

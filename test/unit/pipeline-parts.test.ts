@@ -1,9 +1,9 @@
 import { createDownsampler } from '../../src/audio/resample.js';
 import { createHeardText } from '../../src/conversation/engines/pipeline/heard-text.js';
-import { eventData } from '../../src/conversation/engines/pipeline/model/server-sent-events.js';
 import { createSentenceCutter, speakable } from '../../src/conversation/engines/pipeline/sentences.js';
 import { createTalk } from '../../src/conversation/engines/pipeline/talk.js';
 import { latencyOf } from '../../src/conversation/engines/pipeline/waiting.js';
+import { serverSentEvents } from '../../src/domain/server-sent-events.js';
 
 describe('the sentence cutter', () => {
   const cut = (...pieces: string[]) => {
@@ -90,7 +90,7 @@ describe('server-sent events', () => {
         yield await Promise.resolve(typeof chunk === 'string' ? encoder.encode(chunk) : chunk);
     }
     const data: string[] = [];
-    for await (const item of eventData(body())) data.push(item);
+    for await (const item of serverSentEvents(body())) data.push(item.data);
     return data;
   }
 

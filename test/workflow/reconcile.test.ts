@@ -4,7 +4,7 @@ import { scheduleReconciliation } from '../../src/calls/reconciler.js';
 import { parseConfig } from '../../src/config.js';
 import { createPorts } from '../../src/launch/free-port.js';
 import { createLeases } from '../../src/store/leases.js';
-import { runCli } from '../cli/support/run-cli.js';
+import { runAdmin } from '../cli/support/run-cli.js';
 import { keyed, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
 
 let stack: Reconciling;
@@ -187,7 +187,7 @@ describe('reconciliation of damaged records', () => {
 
 describe('operators', () => {
   const cli = (...args: string[]) =>
-    runCli(args, {
+    runAdmin(args, {
       MONGODB_URI: `${process.env.TEST_MONGODB_URI}/${stack.database.connection.name}`,
       TEMPORAL_ADDRESS: stack.config.temporal.address,
       TEMPORAL_TASK_QUEUE: stack.config.temporal.taskQueue,

@@ -1,15 +1,6 @@
-/** A refusal by the service, or the network's failure (status 0). */
-export class ApiError extends Error {
-  constructor(
-    readonly status: number,
-    readonly code: string,
-    message: string,
-    /** What the server says of single fields, by their names. */
-    readonly fields: Readonly<Record<string, string>> = {},
-  ) {
-    super(message);
-  }
-}
+import { ApiError, queryText, refusalOf } from '../../client/api-error.js';
+
+export { ApiError, queryText };
 
 export type Mode = 'live' | 'test';
 
@@ -42,12 +33,12 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
       });
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new ApiError(0, 'NETWORK', 'The service cannot be reached. Check your connection and try again.');
+      throw new ApiError(0, 'UNREACHABLE', 'The service cannot be reached. Check your connection and try again.');
     }
     if (response.status === 204) return undefined as T;
     const answer: unknown = await response.json().catch(() => undefined);
     if (response.ok) return answer as T;
-    const error = errorOf(response.status, answer);
+    const error = refusalOf(response.status, answer);
     if (response.status === 401 && !path.startsWith('/portal/')) deps.onSessionLost();
     throw error;
   }
@@ -59,19 +50,4 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
     patch: <T>(path: string, body: unknown) => request<T>('PATCH', path, { body }),
     delete: <T>(path: string) => request<T>('DELETE', path),
   };
-}
-
-export function queryText(query: Query = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return text === '' ? '' : `?${text}`;
-}
-
-function errorOf(status: number, answer: unknown): ApiError {
-  if (typeof answer !== 'object' || answer === null || !('message' in answer)) {
-    return new ApiError(status, 'UNKNOWN', `The service answered with status ${status}.`);
-  }
-  const code = 'error_code' in answer ? String(answer.error_code) : 'UNKNOWN';
-  const fields = 'fields' in answer && typeof answer.fields === 'object' ? { ...answer.fields } : {};
-  return new ApiError(status, code, String(answer.message), fields as Record<string, string>);
 }

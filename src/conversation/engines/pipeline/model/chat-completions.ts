@@ -1,9 +1,9 @@
 import { fetch, type Dispatcher, type Response } from 'undici';
 import { z } from 'zod';
+import { serverSentEvents } from '../../../../domain/server-sent-events.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
-import { eventData } from './server-sent-events.js';
 
 /** A model that sends nothing for so long is taken for dead. */
 export const MODEL_SILENT_MS = 6_000;
@@ -88,7 +88,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
           ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
         };
         const response = await post(body, watch.signal);
-        for await (const data of eventData(response.body as AsyncIterable<Uint8Array>)) {
+        for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
           watch.alive();
           if (data === '[DONE]') {
             finished = true;

@@ -1,12 +1,12 @@
-import type { DestinationCap } from '../domain/destinations.js';
-import { usdFromMicros, type Micros } from '../domain/money.js';
-import { limitsOf } from '../store/accounts.js';
-import type { Balance } from '../store/ledger.js';
-import type { AccountDocument } from '../store/models/account.js';
-import type { AgentDocument } from '../store/models/agent.js';
-import type { ApiKeyDocument } from '../store/models/api-key.js';
-import type { PhoneNumberDocument } from '../store/models/phone-number.js';
-import type { FindingDocument } from '../store/models/reconciliation.js';
+import type { DestinationCap } from '../../domain/destinations.js';
+import { usdFromMicros, type Micros } from '../../domain/money.js';
+import { limitsOf } from '../../store/accounts.js';
+import type { Balance } from '../../store/ledger.js';
+import type { AccountDocument } from '../../store/models/account.js';
+import type { AgentDocument } from '../../store/models/agent.js';
+import type { ApiKeyDocument } from '../../store/models/api-key.js';
+import type { PhoneNumberDocument } from '../../store/models/phone-number.js';
+import type { FindingDocument } from '../../store/models/reconciliation.js';
 
 /** What commands show of each thing: snake_case names, absent where there is nothing. */
 export function accountView(account: AccountDocument) {

@@ -9,10 +9,10 @@ import { createFindings } from '../../store/findings.js';
 import { createLeases } from '../../store/leases.js';
 import { createLedger } from '../../store/ledger.js';
 import type { FindingDocument, FindingFacts } from '../../store/models/reconciliation.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { CliError } from '../run.js';
-import { findingView } from '../views.js';
+import { findingView } from './views.js';
 
 const ROUND_WITHIN_MS = 120_000;
 const MAX_REASON_LENGTH = 500;
@@ -24,16 +24,19 @@ export async function reconcile({ config, database }: Connection, out: Output) {
     throw new CliError(`The round could not be run (Temporal at ${config.temporal.address}): ${reason}`);
   });
   const open = await createFindings(database).list();
-  await out.record(open.length === 0 ? 'Everything adds up.' : 'Findings are open; see `callwright findings list`.', {
-    audited_accounts: round.auditedAccounts,
-    compared_calls: round.comparedCalls,
-    ended_calls: round.endedCalls,
-    corrected_bills: round.correctedBills,
-    released_places: round.releasedLeases,
-    new_findings: round.newFindings,
-    open_findings: open.length,
-    ...(out.json ? { findings: open.map(findingView) } : {}),
-  });
+  await out.record(
+    open.length === 0 ? 'Everything adds up.' : 'Findings are open; see `callwright admin findings list`.',
+    {
+      audited_accounts: round.auditedAccounts,
+      compared_calls: round.comparedCalls,
+      ended_calls: round.endedCalls,
+      corrected_bills: round.correctedBills,
+      released_places: round.releasedLeases,
+      new_findings: round.newFindings,
+      open_findings: open.length,
+      ...(out.json ? { findings: open.map(findingView) } : {}),
+    },
+  );
   if (!out.json && open.length > 0) await showFindings(out, open);
   if (open.length > 0) throw new CliError(`${open.length} findings are open.`);
 }

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiKeys } from '../../src/store/api-keys.js';
 import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
-import { runCli } from './support/run-cli.js';
+import { runAdmin } from './support/run-cli.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
 
 type Fields = Record<string, unknown>;
 
-describe('callwright', () => {
+describe('callwright admin', () => {
   const uri = `${process.env.TEST_MONGODB_URI}/cli_${randomUUID().slice(0, 8)}`;
   const env = { MONGODB_URI: uri, API_KEY_PEPPER: PEPPER };
   let database: Database;
@@ -27,13 +27,13 @@ describe('callwright', () => {
 
   /** Runs a command that must succeed, and reads its JSON. */
   async function json<T = Fields>(...args: string[]): Promise<T> {
-    const { code, stdout, stderr } = await runCli([...args, '--json'], env);
+    const { code, stdout, stderr } = await runAdmin([...args, '--json'], env);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as T;
   }
 
   async function refusal(...args: string[]): Promise<{ code: number; message: string }> {
-    const { code, stdout, stderr } = await runCli(args, env);
+    const { code, stdout, stderr } = await runAdmin(args, env);
     expect(stdout).toBe('');
     expect(stderr).not.toMatch(/^\s+at /m);
     return { code, message: stderr };
@@ -218,20 +218,11 @@ describe('callwright', () => {
       expect(await json<Fields[]>('agents', 'list', id)).toEqual([]);
     });
 
-    it('choose from the voices and languages that are listed', async () => {
-      expect(await json<Fields[]>('voices')).toContainEqual({
-        voice: 'amber',
-        description: expect.any(String) as string,
-        engines: [{ engine: 'offline-demo', languages: ['en-US'] }],
-      });
-      expect(await json<Fields[]>('languages')).toMatchObject([{ language: 'en-US' }]);
-    });
-
     it('never get a private webhook address in production', async () => {
       const id = await newAccount();
       const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', '--webhook-url', 'http://10.0.0.1/'];
       const production = { ...env, NODE_ENV: 'production', CARRIER: 'simulator' };
-      const { code, stderr } = await runCli(args, production);
+      const { code, stderr } = await runAdmin(args, production);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('webhook_url') as string });
     });
   });
@@ -275,9 +266,9 @@ describe('callwright', () => {
         { ledger_account_id: `${id}~live#0`, balanced: true, equation: '3.00 - 0.00 = 3.00 + 0.00' },
         { ledger_account_id: `${id}~test#0`, balanced: true },
       ]);
-      expect((await runCli(['audit'], env)).code).toBe(0);
+      expect((await runAdmin(['audit'], env)).code).toBe(0);
       await database.ledgerAccounts.updateOne({ _id: `${id}~live#0` }, { $inc: { availableMicros: 1 } });
-      const wrong = await runCli(['audit'], env);
+      const wrong = await runAdmin(['audit'], env);
       expect(wrong.code).toBe(1);
       expect(wrong.stderr).toMatch(/^error: 1 of \d+ ledger accounts do not equal their operations/);
       await database.ledgerAccounts.updateOne({ _id: `${id}~live#0` }, { $inc: { availableMicros: -1 } });
@@ -286,12 +277,9 @@ describe('callwright', () => {
 
   describe('as a command line', () => {
     it('shows its help without a database, quickly enough to be used as one', async () => {
-      const { code, stdout } = await runCli(['--help'], {});
+      const { code, stdout } = await runAdmin(['--help'], {});
       expect(code).toBe(0);
       for (const command of [
-        'dev',
-        'demo',
-        'reset',
         'accounts',
         'keys',
         'agents',
@@ -302,6 +290,8 @@ describe('callwright', () => {
         'ledger',
         'usage',
         'audit',
+        'reconcile',
+        'findings',
       ]) {
         expect(stdout).toContain(`  ${command}`);
       }
@@ -314,12 +304,12 @@ describe('callwright', () => {
       [['balance', 'x', '--mode', 'dead']],
       [['--nope']],
     ])('exits 2 on wrong usage: %p', async (args) => {
-      expect((await runCli(args, env)).code).toBe(2);
+      expect((await runAdmin(args, env)).code).toBe(2);
     });
 
     it('finds the database of the service that runs from this folder', async () => {
       await writeFile(join(folder, 'runtime.json'), JSON.stringify({ mongodb_uri: uri }));
-      const { code, stdout } = await runCli(['accounts', 'list', '--json'], { CALLWRIGHT_DATA_DIR: folder });
+      const { code, stdout } = await runAdmin(['accounts', 'list', '--json'], { CALLWRIGHT_DATA_DIR: folder });
       expect(code).toBe(0);
       expect(Array.isArray(JSON.parse(stdout))).toBe(true);
     });
@@ -334,7 +324,7 @@ describe('callwright', () => {
       ['its address is none', { MONGODB_URI: 'nonsense' }, /^error: The database at .* does not answer/],
       ['the configuration is wrong', { MONGODB_URI: uri, API_PORT: 'x' }, /^error: The configuration is not usable/],
     ])('says in one sentence when %s, and exits 1', async (_name, environment, sentence) => {
-      const { code, stdout, stderr } = await runCli(['accounts', 'list'], environment, folder);
+      const { code, stdout, stderr } = await runAdmin(['accounts', 'list'], environment, folder);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(sentence);
       expect(stderr.trim().split('\n')).toHaveLength(1);
@@ -342,7 +332,7 @@ describe('callwright', () => {
     });
 
     it('answers failures with an error object when JSON is wanted', async () => {
-      const { code, stderr } = await runCli(['accounts', 'show', 'acct_none', '--json'], env);
+      const { code, stderr } = await runAdmin(['accounts', 'show', 'acct_none', '--json'], env);
       expect(code).toBe(1);
       expect(JSON.parse(stderr)).toEqual({
         success: false,
@@ -353,8 +343,8 @@ describe('callwright', () => {
 
     it('shows tables to people', async () => {
       const id = await newAccount();
-      expect((await runCli(['balance', id], env)).stdout).toMatch(/│ test +│ 1000\.00 +│/);
-      expect((await runCli(['keys', 'list', id], env)).stdout).toBe('None.\n');
+      expect((await runAdmin(['balance', id], env)).stdout).toMatch(/│ test +│ 1000\.00 +│/);
+      expect((await runAdmin(['keys', 'list', id], env)).stdout).toBe('None.\n');
     });
   });
 });

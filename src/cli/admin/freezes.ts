@@ -3,10 +3,10 @@ import { ledgerAccountId, type Mode } from '../../domain/ids.js';
 import { createAccountFreezes } from '../../store/account-freezes.js';
 import { createFindings } from '../../store/findings.js';
 import { createLedger } from '../../store/ledger.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';
-import { freezeLine } from '../views.js';
+import { freezeLine } from './views.js';
 import { findAccount } from './money.js';
 
 const MODES: readonly Mode[] = ['live', 'test'];
@@ -32,7 +32,7 @@ export async function unfreezeAccount(on: Connection, out: Output, accountId: st
   const free = lifted.every(Boolean);
   const sentence = free ? 'The account takes new calls.' : 'Open findings keep the account from new calls.';
   await show(on, out, sentence, accountId);
-  if (!free) throw new CliError('The account stays frozen: resolve its findings (`callwright findings list`).');
+  if (!free) throw new CliError('The account stays frozen: resolve its findings (`callwright admin findings list`).');
 }
 
 /** Which modes of an account take no new calls, why, and since when. */

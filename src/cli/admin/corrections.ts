@@ -4,7 +4,7 @@ import { usdFromMicros, type Micros } from '../../domain/money.js';
 import { correctOnce } from '../../store/call-corrections.js';
 import { createCallRequests } from '../../store/call-requests.js';
 import { createLedger } from '../../store/ledger.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 
 /** Gives back a part of a call's bill, as an entry of its own; the reference makes a repeat harmless. */

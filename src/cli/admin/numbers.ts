@@ -1,7 +1,7 @@
 import { createPhoneNumbers } from '../../store/phone-numbers.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
-import { phoneNumberView } from '../views.js';
+import { phoneNumberView } from './views.js';
 
 const COLUMNS = { phone_number: 'Number', agent_id: 'Agent', created_at: 'Added' };
 

@@ -3,9 +3,9 @@ import { ServiceError } from '../../domain/errors.js';
 import type { Micros } from '../../domain/money.js';
 import type { Plan } from '../../store/models/account.js';
 import { createAccounts } from '../../store/accounts.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
-import { accountView, freezeLine } from '../views.js';
+import { accountView, freezeLine } from './views.js';
 import { freezeView } from './freezes.js';
 
 const COLUMNS = {

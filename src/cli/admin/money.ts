@@ -7,10 +7,10 @@ import { createLeases } from '../../store/leases.js';
 import { createLedger } from '../../store/ledger.js';
 import type { AccountDocument } from '../../store/models/account.js';
 import { refillTestBalance } from '../../store/test-balance.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { CliError } from '../run.js';
-import { amounts } from '../views.js';
+import { amounts } from './views.js';
 
 const MODES: readonly Mode[] = ['live', 'test'];
 

@@ -1,8 +1,8 @@
 import type { Mode } from '../../domain/ids.js';
 import { createApiKeys } from '../../store/api-keys.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
-import { apiKeyView } from '../views.js';
+import { apiKeyView } from './views.js';
 
 const COLUMNS = {
   key_id: 'Key',

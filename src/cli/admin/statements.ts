@@ -11,7 +11,7 @@ import { ServiceError } from '../../domain/errors.js';
 import { ledgerAccountId, type Mode } from '../../domain/ids.js';
 import { usagePeriod, type StatementEntry, type UsageGrouping } from '../../domain/statement.js';
 import { createStatements } from '../../store/statements.js';
-import type { Connection } from '../connect.js';
+import type { Connection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 import { findAccount } from './money.js';

@@ -1,0 +1,154 @@
+import { Option, type Command } from 'commander';
+import type { Plan } from '../../store/models/account.js';
+import { clearOption, withAgentFields } from '../agent-options.js';
+import { destinationCaps, expiry, idOrNone, prefixes, usdOrNone, wholeNumberOrDefault } from '../arguments.js';
+import type { CliProcess } from '../run.js';
+import type { Run } from './connect.js';
+import { addMoneyCommands, addReconciliationCommands } from './money-commands.js';
+
+const PLANS = ['trial', 'standard', 'growth', 'scale'] as const satisfies readonly Plan[];
+const MODES = ['live', 'test'];
+
+/** `callwright admin …`: what operators do, directly on the database. */
+export function addAdminCommands(program: Command, process: CliProcess): void {
+  const admin = program
+    .command('admin')
+    .description('for operators, on the database: accounts, keys, money, reconciliation')
+    .addHelpText(
+      'after',
+      '\nThe database is the one of MONGODB_URI, else that of the service which runs from this folder.',
+    );
+  const run: Run = async (load, ...args) => {
+    const [{ withDatabase }, { createOutput }, command] = await Promise.all([
+      import('./connect.js'),
+      import('../output.js'),
+      load(),
+    ]);
+    const out = createOutput(process, program.opts<{ json?: boolean }>().json === true);
+    await withDatabase(process.env, (on) => command(on, out, ...args));
+  };
+  addAccountCommands(admin, run);
+  addKeyCommands(admin, run);
+  addAgentCommands(admin, run);
+  addNumberCommands(admin, run);
+  addMoneyCommands(admin, run);
+  addReconciliationCommands(admin, run);
+}
+
+function addAccountCommands(admin: Command, run: Run): void {
+  const load = () => import('./accounts.js');
+  const accounts = admin.command('accounts').description('customers of the service');
+  accounts
+    .command('create <name>')
+    .description('create an account, with a test balance of 1,000 USD')
+    .addOption(new Option('--plan <plan>', 'decides its limits').choices(PLANS).default('trial'))
+    .action((name, options) => run(async () => (await load()).createAccount, name, options));
+  accounts
+    .command('list')
+    .description('every account')
+    .action(() => run(async () => (await load()).listAccounts));
+  accounts
+    .command('show <account_id>')
+    .description('one account')
+    .action((id) => run(async () => (await load()).showAccount, id));
+  accounts
+    .command('limits <account_id>')
+    .description('show the limits of one account, or change them')
+    .addOption(new Option('--plan <plan>', 'move to another plan').choices(PLANS))
+    .option('--requests-per-minute <n>', 'per API key; "default" for what the plan says', wholeNumberOrDefault)
+    .option('--concurrent-calls <n>', 'at one time; "default" for what the plan says', wholeNumberOrDefault)
+    .option('--daily-spend-cap <usd>', 'per UTC day and mode; "none" for no limit', usdOrNone)
+    .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', prefixes)
+    .option(
+      '--destination-caps <list>',
+      'like +1900:5/hour:20/day,+4487:block,+4470:allow; the longest prefix decides; "none" for no rules',
+      destinationCaps,
+    )
+    .action((id, options) => run(async () => (await load()).setLimits, id, options));
+  accounts
+    .command('inbound-agent <account_id> <agent_id>')
+    .description('name the agent that takes inbound calls; "none" for nobody')
+    .action((id, agent) => run(async () => (await load()).setInboundAgent, id, idOrNone(agent)));
+  addFreezeCommands(accounts, run);
+}
+
+function addFreezeCommands(accounts: Command, run: Run): void {
+  const load = () => import('./freezes.js');
+  const withOptions = (command: Command) =>
+    command
+      .requiredOption('--reason <text>', 'for people; kept')
+      .addOption(new Option('--mode <mode>', 'only this one').choices(MODES));
+  withOptions(
+    accounts.command('freeze <account_id>').description('refuse new calls of an account; calls that run go on'),
+  ).action((id, options) => run(async () => (await load()).freezeAccount, id, options));
+  withOptions(
+    accounts
+      .command('unfreeze <account_id>')
+      .description('end a freeze; open findings keep their account frozen, exit 1 then'),
+  ).action((id, options) => run(async () => (await load()).unfreezeAccount, id, options));
+}
+
+function addKeyCommands(admin: Command, run: Run): void {
+  const load = () => import('./keys.js');
+  const keys = admin.command('keys').description('API keys of an account');
+  keys
+    .command('create <account_id>')
+    .description('create a key; it is shown once')
+    .requiredOption('--name <name>', 'what it is for')
+    .addOption(new Option('--mode <mode>', 'live moves real money').choices(MODES).default('live'))
+    .option('--expires <when>', 'a date, or a time from now like 30d, 12h or 90m', expiry)
+    .action((id, options) => run(async () => (await load()).createKey, id, options));
+  keys
+    .command('list <account_id>')
+    .description('the keys of an account, without their secrets')
+    .action((id) => run(async () => (await load()).listKeys, id));
+  keys
+    .command('revoke <key_id>')
+    .description('end a key; calls that run go on')
+    .action((id) => run(async () => (await load()).revokeKey, id));
+}
+
+function addAgentCommands(admin: Command, run: Run): void {
+  const load = () => import('./agents.js');
+  const agents = admin.command('agents').description('AI assistants of an account');
+  withAgentFields(
+    agents
+      .command('create <account_id>')
+      .description('create an agent')
+      .requiredOption('--name <name>', 'descriptive name'),
+  ).action((id, options) => run(async () => (await load()).createAgent, id, options));
+  agents
+    .command('list <account_id>')
+    .description('the agents of an account')
+    .action((id) => run(async () => (await load()).listAgents, id));
+  agents
+    .command('show <agent_id>')
+    .description('one agent with its instruction')
+    .action((id) => run(async () => (await load()).showAgent, id));
+  withAgentFields(
+    agents
+      .command('update <agent_id>')
+      .description('change an agent; running calls keep it as it was')
+      .option('--name <name>', 'descriptive name'),
+  )
+    .addOption(clearOption())
+    .action((id, options) => run(async () => (await load()).updateAgent, id, options));
+}
+
+function addNumberCommands(admin: Command, run: Run): void {
+  const load = () => import('./numbers.js');
+  const numbers = admin.command('numbers').description('phone numbers of an account');
+  numbers
+    .command('add <account_id> <number>')
+    .description('give a number (E.164) to an account')
+    .option('--agent <agent_id>', 'answers this number in place of the inbound agent of the account')
+    .action((id, number, options) => run(async () => (await load()).addNumber, id, number, options));
+  numbers
+    .command('list <account_id>')
+    .description('the numbers of an account; calls are placed from the first')
+    .action((id) => run(async () => (await load()).listNumbers, id));
+  numbers
+    .command('agent <number> <agent_id>')
+    .description('name the agent that answers this number; "none" for the inbound agent of the account')
+    .action((number, agent) => run(async () => (await load()).setNumberAgent, number, idOrNone(agent)));
+}

@@ -1,0 +1,50 @@
+import { parseConfig, type Config } from '../../config.js';
+import { openDatabase, type Database } from '../../store/database.js';
+import { readLocalService } from '../local-service.js';
+import type { Output } from '../output.js';
+import { CliError } from '../run.js';
+
+const WAIT_MS = 4_000;
+
+export interface Connection {
+  config: Config;
+  database: Database;
+}
+
+/** Runs a command on the database; what it needs is loaded only now, so that help is there at once. */
+export type Run = <A extends unknown[]>(
+  load: () => Promise<(on: Connection, out: Output, ...args: A) => Promise<void>>,
+  ...args: A
+) => Promise<void>;
+
+/**
+ * Runs work on the database that the environment names, else on the one of the service that runs from this folder.
+ * @throws CliError when there is none, or it does not answer
+ */
+export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: Connection) => Promise<T>): Promise<T> {
+  const { file, runtime } = env.MONGODB_URI ? { file: '', runtime: {} } : await readLocalService(env);
+  const uri = env.MONGODB_URI || runtime.mongodb_uri;
+  if (uri === undefined) {
+    throw new CliError(
+      `No database is known: set MONGODB_URI, or start the service first (${file} does not name one).`,
+    );
+  }
+  const temporal = env.TEMPORAL_ADDRESS || runtime.temporal_address;
+  const config = parseConfig({ ...env, MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal });
+  const database = await open(uri);
+  try {
+    return await work({ config, database });
+  } finally {
+    await database.close();
+  }
+}
+
+async function open(uri: string): Promise<Database> {
+  const shown = uri.replace(/\/\/[^@/]*@/, '//');
+  try {
+    return await openDatabase(uri, { waitMs: WAIT_MS, poolSize: 4 });
+  } catch (error) {
+    const reason = error instanceof Error && error.name === 'MongoParseError' ? `: ${error.message}` : '';
+    throw new CliError(`The database at ${shown} does not answer${reason}.`);
+  }
+}

@@ -1,0 +1,96 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isFinal, watchCall } from '../../client/watch-call.js';
+import type { Call } from '../../contract/management/calls.js';
+import { readAgentFiles } from '../agent-options.js';
+import type { Output } from '../output.js';
+import { CliError, EXIT_FAILURE, EXIT_USAGE } from '../run.js';
+import { showCall } from './calls.js';
+import { given } from './lists.js';
+import type { Service } from './service.js';
+
+/** Options of `calls create`, as commander names them. */
+export interface NewCallOptions {
+  to: string;
+  agent?: string;
+  instruction?: string;
+  instructionFile?: string;
+  param?: string[];
+  outputParameters?: string;
+  webhookUrl?: string;
+  externalCallId?: string;
+  idempotencyKey?: string;
+  wait?: boolean;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const RESULT_LOOKS = 15;
+
+export async function createCall(service: Service, out: Output, options: NewCallOptions): Promise<void> {
+  const { to, agent, param, outputParameters, webhookUrl, externalCallId, idempotencyKey, wait } = options;
+  const { instruction } = await readAgentFiles(
+    given({ instruction: options.instruction, instructionFile: options.instructionFile }),
+  );
+  if (agent === undefined && instruction === undefined) {
+    throw new CliError('Either --agent, or --instruction or --instruction-file, must be given.', EXIT_USAGE);
+  }
+  const body = {
+    to_phone_number: to,
+    ...given({
+      agent_id: agent,
+      instruction,
+      input_parameters: param === undefined ? undefined : JSON.stringify(parametersOf(param)),
+      output_parameters: outputParameters,
+      webhook_url: webhookUrl,
+      external_call_id: externalCallId,
+    }),
+  };
+  // One key for each invocation: when the answer is lost and the request is sent again, nobody is called twice.
+  const call = await service.client.post('/calls', { body, idempotencyKey: idempotencyKey ?? `cli-${randomUUID()}` });
+  if (!wait) return showCreated(out, call);
+  if (!out.json) out.line({}, call.call_id);
+  const ended = await waitForEnd(service, out, call);
+  await showCall(out, '', ended);
+  if (ended.status !== 'COMPLETED') throw notCompleted(ended);
+}
+
+async function showCreated(out: Output, call: Call): Promise<void> {
+  const { call_id, status, to_phone_number, from_phone_number } = call;
+  const shown = { call_id, status, to_phone_number, from_phone_number };
+  await out.record(`Placed; follow it by: callwright calls tail ${call_id}`, call, shown);
+}
+
+/** Tells each state to people; gives the call with its results. */
+async function waitForEnd({ client }: Service, out: Output, placed: Call): Promise<Call> {
+  let call = placed;
+  let told = '';
+  for await (call of watchCall(client, placed.call_id)) {
+    if (call.status !== told && !out.json) out.line({}, call.status);
+    told = call.status;
+  }
+  // What was said is summed up after the end.
+  for (let looks = 0; looks < RESULT_LOOKS; looks++) {
+    call = await client.get('/calls/{call_id}', { params: { call_id: call.call_id } });
+    if (call.status !== 'COMPLETED' || call.summary !== undefined) break;
+    await sleep(LOOK_EVERY_MS);
+  }
+  return call;
+}
+
+function notCompleted({ call_id, status, end_reason }: Call): CliError {
+  const how = end_reason === undefined ? '' : ` (${end_reason})`;
+  const message = isFinal({ status }) ? `The call ended ${status}${how}.` : `The call is still ${status}.`;
+  const facts = { error_code: 'CALL_NOT_COMPLETED', ...given({ call_id, status, end_reason }) };
+  return new CliError(message, EXIT_FAILURE, { success: false, message, ...facts });
+}
+
+/** `name=value` pairs as an object of strings. */
+export function parametersOf(pairs: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new CliError(`--param ${pair} must be like customer=Ada.`, EXIT_USAGE);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}

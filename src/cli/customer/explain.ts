@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import { ApiError } from '../../client/api-error.js';
+import { CliError, EXIT_FAILURE, EXIT_UNAUTHORIZED, EXIT_UNAVAILABLE, EXIT_USAGE } from '../run.js';
+import { DEMO_KEY, type Service } from './service.js';
+
+/** Options whose name is not that of their field. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  to_phone_number: 'to',
+  agent_id: 'agent',
+  input_parameters: 'param',
+  max_duration_seconds: 'max-duration',
+  ring_timeout_seconds: 'ring-timeout',
+  voicemail_action: 'voicemail',
+  transfer_numbers: 'transfer-number',
+  tools: 'tools-file',
+  expires_at: 'expires',
+};
+
+/** The failure as a person is told of it: with what to do about it, and the option at fault. */
+export function explained(error: unknown, service: Service, command: Command): unknown {
+  if (!(error instanceof ApiError)) return error;
+  const { status, code, fields } = error;
+  const { baseUrl, urlSource, keySource } = service;
+  const answer = error.body ?? { success: false, message: error.message, error_code: code };
+  const told = (exitCode: number, message = error.message) => new CliError(message, exitCode, answer);
+
+  if (code === 'UNREACHABLE' || code === 'TIMEOUT') {
+    return told(EXIT_UNAVAILABLE, `${error.message} The address is that of ${urlSource}; --url names another.`);
+  }
+  if (status === 401) return told(EXIT_UNAUTHORIZED, `${error.message} It is that of ${keySource}.`);
+  if (status === 403 && keySource === DEMO_KEY) {
+    return told(EXIT_FAILURE, `${error.message} That is ${DEMO_KEY}; npm start prints its live key, too.`);
+  }
+  if (status >= 502 || code === 'RATE_LIMIT_EXCEEDED') return told(EXIT_UNAVAILABLE);
+  if (code === 'UNKNOWN') return told(EXIT_FAILURE, `${error.message} Is ${baseUrl} (${urlSource}) the service?`);
+  if (status === 500 && error.requestId !== undefined) {
+    return told(EXIT_FAILURE, `${error.message} Its request id is ${error.requestId}.`);
+  }
+  const faults = Object.entries(fields).map(([field, sentence]) => `${nameOf(field, command)}: ${sentence}`);
+  if (faults.length > 0) return told(EXIT_USAGE, faults.join('\n       '));
+  return told(code === 'MISSING_PARAMS' ? EXIT_USAGE : EXIT_FAILURE);
+}
+
+/** What a person typed for a field: an option, an argument, or else the field itself. */
+function nameOf(field: string, command: Command): string {
+  const names = [OPTION_NAMES[field], field.replaceAll('_', '-')];
+  const option = command.options.find(({ long }) => names.some((name) => long === `--${name}`));
+  if (option?.long) return option.long;
+  const isArgument = command.registeredArguments.some((argument) => argument.name() === field);
+  return isArgument ? `<${field}>` : field;
+}

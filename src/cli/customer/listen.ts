@@ -1,0 +1,110 @@
+import { ApiError } from '../../client/api-error.js';
+import { aborted, untilStopped } from '../../launch/stop-signals.js';
+import type { Output } from '../output.js';
+import { CliError, EXIT_USAGE } from '../run.js';
+import { isLoopback, type Service } from './service.js';
+import { startWebhookListener, type Received, type WebhookListener } from './webhook-listener.js';
+import { keyOfSecret } from './webhook-signature.js';
+
+/** Options of `webhooks listen`, as commander names them. */
+export interface ListenOptions {
+  port: number;
+  forwardTo?: string;
+  publicUrl?: string;
+  agent?: string;
+}
+
+/**
+ * Receives completion webhooks on this machine, shows and passes them on until it is stopped. They are the service's own
+ * deliveries, with their headers, signatures and repeats; reading the list of deliveries instead would show none of that,
+ * and nothing at all of calls without a webhook_url.
+ */
+export async function listen(service: Service, out: Output, options: ListenOptions): Promise<void> {
+  const { port, forwardTo, publicUrl } = options;
+  for (const url of [forwardTo, publicUrl]) {
+    if (url !== undefined && !(URL.canParse(url) && /^https?:/i.test(url))) {
+      throw new CliError(`${url} must be an address like http://127.0.0.1:3000/hook.`, EXIT_USAGE);
+    }
+  }
+  const { CALLWRIGHT_WEBHOOK_SECRET: secret } = service.env;
+  await untilStopped(async (signal) => {
+    const listener = await start({
+      port,
+      ...(forwardTo === undefined ? {} : { forwardTo }),
+      ...(secret ? { secret: keyOfSecret(secret) } : {}),
+      onReceived: (received) => out.line(received, lineOf(received)),
+    });
+    try {
+      const webhookUrl = publicUrl ?? listener.url;
+      service.note(`Listening for webhooks at ${webhookUrl}: use it as webhook_url. Ctrl-C ends it.`);
+      if (publicUrl === undefined && !isLoopback(service.baseUrl)) {
+        service.note(
+          `${service.baseUrl} must reach it: lead a tunnel to ${listener.url}, and name it by --public-url.`,
+        );
+      }
+      if (options.agent === undefined) await aborted(signal);
+      else await withAgent(service, options.agent, webhookUrl, () => aborted(signal));
+    } finally {
+      await listener.close();
+    }
+  });
+}
+
+async function start(p: Parameters<typeof startWebhookListener>[0]): Promise<WebhookListener> {
+  try {
+    return await startWebhookListener(p);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new CliError(`Port ${p.port} is in use; --port names another.`);
+  }
+}
+
+/** Lets an agent send its webhooks here while `work` goes on, and then where it sent them before. */
+async function withAgent(
+  { client, note }: Service,
+  agentId: string,
+  webhookUrl: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  const params = { agent_id: agentId };
+  const { name, webhook_url: before = null } = await client.get('/agents/{agent_id}', { params });
+  await client.patch('/agents/{agent_id}', { params, body: { webhook_url: webhookUrl } });
+  note(`${name} sends its webhooks here, in both modes, until this ends; before: ${before ?? 'nowhere'}.`);
+  try {
+    await work();
+  } finally {
+    await restore();
+  }
+
+  async function restore(): Promise<void> {
+    try {
+      const { webhook_url: now } = await client.get('/agents/{agent_id}', { params });
+      // Somebody who has changed it meanwhile knows better.
+      if (now !== webhookUrl) return note(`${name} was changed meanwhile and stays as it is.`);
+      await client.patch('/agents/{agent_id}', { params, body: { webhook_url: before } });
+      note(`${name} sends its webhooks to ${before ?? 'nowhere'} again.`);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      throw new CliError(`${name} could not be changed back to ${before ?? 'no webhook_url'}: ${error.message}`);
+    }
+  }
+}
+
+function lineOf({ received_at, headers, body, signature, status, duration_ms, error }: Received): string {
+  const event = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  const facts = [
+    received_at.slice(11, 23),
+    textOf(event.call_id) || textOf(headers['webhook-id']) || 'unknown event',
+    textOf(event.status),
+    textOf(event.end_reason),
+    ...(signature === undefined ? [] : [`signature ${signature}`]),
+    `-> ${status}`,
+    ...(duration_ms === undefined ? [] : [`(${duration_ms} ms)`]),
+    error ?? '',
+  ];
+  return facts.filter((fact) => fact !== '').join(' ');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

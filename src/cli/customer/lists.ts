@@ -1,0 +1,37 @@
+import type { Client, PageOf } from '../../client/client.js';
+import type { ListPath, OperationAt, QueryOf } from '../../client/operations.js';
+
+/** Options of every list in pages. */
+export interface PageOptions {
+  limit?: number;
+  all?: boolean;
+  cursor?: string;
+}
+
+const DEFAULT_LIMIT = 20;
+
+/** So many entries, or all, as one page of the interface's own shape. */
+export async function readPages<P extends ListPath>(
+  client: Client,
+  path: P,
+  query: QueryOf<OperationAt<'get', P>>,
+  { limit, all, cursor }: PageOptions,
+): Promise<PageOf<P>> {
+  const most = limit ?? (all ? Infinity : DEFAULT_LIMIT);
+  const data: unknown[] = [];
+  let last: object = { has_more: false };
+  const asked = { ...query, ...(cursor === undefined ? {} : { cursor }) };
+  for await (const page of client.pages(path, asked, most)) {
+    const { data: entries, ...rest } = page as { data: unknown[] };
+    // Not spread: a page of --all may follow thousands of others.
+    for (const entry of entries) data.push(entry);
+    last = rest;
+  }
+  return { data, ...last } as PageOf<P>;
+}
+
+/** The fields that were given. */
+export function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

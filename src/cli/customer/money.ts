@@ -1,0 +1,79 @@
+import { formatUsd, type Output } from '../output.js';
+import { CliError, EXIT_USAGE } from '../run.js';
+import { given, readPages, type PageOptions } from './lists.js';
+import type { Service } from './service.js';
+
+const LEDGER_COLUMNS = {
+  at: 'At',
+  type: 'Type',
+  about: 'Call or payment',
+  available: 'Available USD',
+  held: 'Held USD',
+  billed: 'Billed USD',
+};
+
+/** Options of `ledger` and `usage`; the service knows which times it takes. */
+export interface PeriodOptions {
+  from?: string;
+  to?: string;
+  csv?: boolean;
+}
+
+export async function showBalance({ client }: Service, out: Output): Promise<void> {
+  const balance = await client.get('/balance');
+  await out.record('', balance, {
+    mode: balance.mode,
+    available: `${formatUsd(balance.available_micros)} USD`,
+    held: `${formatUsd(balance.held_micros)} USD`,
+    credited: `${formatUsd(balance.credited_micros)} USD`,
+    billed: `${formatUsd(balance.billed_micros)} USD`,
+  });
+}
+
+export async function showLedger(
+  { client }: Service,
+  out: Output,
+  options: PeriodOptions & PageOptions,
+): Promise<void> {
+  const { from, to, csv, ...paging } = options;
+  const query = given({ from, to });
+  if (csv) {
+    if (Object.keys(paging).length > 0) throw new CliError('CSV always holds the whole period.', EXIT_USAGE);
+    refuseTwoForms(out);
+    return out.pieces(client.csv('/ledger', query));
+  }
+  const page = await readPages(client, '/ledger', query, paging);
+  const rows = page.data.map((entry) => ({
+    ...entry,
+    about: entry.call_id ?? entry.payment_id,
+    available: formatUsd(entry.available_micros),
+    held: formatUsd(entry.held_micros),
+    billed: formatUsd(entry.billed_micros),
+  }));
+  await out.page(page, LEDGER_COLUMNS, rows);
+}
+
+export async function showUsage(
+  { client }: Service,
+  out: Output,
+  options: PeriodOptions & { groupBy: 'day' | 'agent' },
+): Promise<void> {
+  const { from, to, csv, groupBy } = options;
+  const query = { group_by: groupBy, ...given({ from, to }) };
+  if (csv) {
+    refuseTwoForms(out);
+    return out.pieces(client.csv('/usage', query));
+  }
+  const usage = await client.get('/usage', { query });
+  if (out.json) return out.record('', usage);
+  const { data, total } = usage;
+  const key = groupBy === 'day' ? { day: 'Day' } : { agent_id: 'Agent', agent_name: 'Name' };
+  const rows = data.map((row) => ({ ...row, usd: formatUsd(row.cost_micros) }));
+  const sum = { day: 'Total', agent_id: 'Total', ...total, usd: formatUsd(total.cost_micros) };
+  const columns = { ...key, calls: 'Calls', seconds: 'Seconds', usd: 'Cost USD' };
+  await out.table(data, columns, [...rows, sum]);
+}
+
+function refuseTwoForms(out: Output): void {
+  if (out.json) throw new CliError('Either --json or --csv can be given.', EXIT_USAGE);
+}

@@ -1,0 +1,154 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { isSignedBy } from './webhook-signature.js';
+
+/** A delivery and what became of it. */
+export interface Received {
+  received_at: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** As JSON says it, or its text when it is no JSON. */
+  body: unknown;
+  /** Absent when no secret was given. */
+  signature?: 'valid' | 'invalid';
+  /** What the service was answered. */
+  status: number;
+  /** Of the forwarding. */
+  duration_ms?: number;
+  /** Why it could not be forwarded. */
+  error?: string;
+}
+
+export interface WebhookListener {
+  url: string;
+  close: () => Promise<void>;
+}
+
+const LARGEST_BODY = 1_048_576;
+const LARGEST_ANSWER = 65_536;
+/** The service gives an attempt 5 s. */
+const FORWARD_WITHIN_MS = 4_500;
+const CONNECTIONS = 100;
+
+/** Of one connection, or made anew for the next. */
+const HOP_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * A receiver of webhooks on this machine, which passes them on and answers as the one behind it does, so that the service
+ * tries again as it would in production.
+ * @throws Error with the code of the system when the port cannot be had
+ */
+export async function startWebhookListener(p: {
+  port: number;
+  forwardTo?: string;
+  secret?: Buffer;
+  onReceived: (received: Received) => void;
+}): Promise<WebhookListener> {
+  const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
+    void take(request, response).catch(() => request.destroy());
+  });
+  server.maxConnections = CONNECTIONS;
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== 'POST') {
+      response.writeHead(405, { allow: 'POST' }).end();
+      return;
+    }
+    const raw = await readBody(request, LARGEST_BODY);
+    if (raw === undefined) {
+      response.writeHead(413, { connection: 'close' }).end();
+      return;
+    }
+    const { headers, url: path = '/' } = request;
+    const received = { received_at: new Date().toISOString(), path, headers, body: parse(raw) };
+    const signed = p.secret === undefined ? undefined : isSignedBy(p.secret, headers, raw.toString());
+    const signature = signed === undefined ? {} : { signature: signed ? ('valid' as const) : ('invalid' as const) };
+    const { answer, ...outcome } =
+      signed === false
+        ? { status: 401, answer: Buffer.alloc(0) }
+        : p.forwardTo === undefined
+          ? { status: 204, answer: Buffer.alloc(0) }
+          : await forward(p.forwardTo, headers, raw);
+    response.writeHead(outcome.status).end(answer);
+    p.onReceived({ ...received, ...signature, ...outcome });
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(p.port, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+type Outcome = Pick<Received, 'status' | 'duration_ms' | 'error'> & { answer: Buffer };
+
+async function forward(url: string, headers: IncomingHttpHeaders, raw: Buffer): Promise<Outcome> {
+  const began = performance.now();
+  const duration = () => Math.round(performance.now() - began);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: passedOn(headers),
+      body: new Uint8Array(raw),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(FORWARD_WITHIN_MS),
+    });
+    const answer = await readBody(response.body ?? [], LARGEST_ANSWER);
+    return { status: response.status, answer: answer ?? Buffer.alloc(0), duration_ms: duration() };
+  } catch (error) {
+    const timedOut = error instanceof Error && error.name === 'TimeoutError';
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+    const reason = timedOut ? 'no answer in time' : cause || 'connection refused';
+    return { status: timedOut ? 504 : 502, answer: Buffer.alloc(0), duration_ms: duration(), error: reason };
+  }
+}
+
+function passedOn(headers: IncomingHttpHeaders): Headers {
+  const passed = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || HOP_HEADERS.has(name)) continue;
+    for (const each of Array.isArray(value) ? value : [value]) passed.append(name, each);
+  }
+  return passed;
+}
+
+/** Undefined when it is larger; it is read to its end all the same, so that whoever sends it hears of it. */
+async function readBody(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  most: number,
+): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size <= most) chunks.push(chunk);
+  }
+  return size > most ? undefined : Buffer.concat(chunks);
+}
+
+function parse(raw: Buffer): unknown {
+  const text = raw.toString();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

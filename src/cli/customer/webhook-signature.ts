@@ -1,0 +1,32 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { signatureHeader } from '../../webhooks/signature.js';
+import { CliError, EXIT_USAGE } from '../run.js';
+
+const TOLERANCE_S = 300;
+
+/**
+ * The key in a Standard Webhooks secret.
+ * @throws CliError when it is none
+ */
+export function keyOfSecret(secret: string): Buffer {
+  const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret.trim()) ?? [];
+  if (encoded === '') throw new CliError('CALLWRIGHT_WEBHOOK_SECRET must be a secret like whsec_….', EXIT_USAGE);
+  return Buffer.from(encoded, 'base64');
+}
+
+/** Whether one of the signatures of a delivery is of this key, and not older than five minutes. */
+export function isSignedBy(key: Buffer, headers: IncomingHttpHeaders, body: string, now = Date.now()): boolean {
+  const id = textOf(headers['webhook-id']);
+  const timestamp = textOf(headers['webhook-timestamp']);
+  if (!(Math.abs(now / 1_000 - Number(timestamp || Number.NaN)) <= TOLERANCE_S)) return false;
+  const expected = Buffer.from(signatureHeader({ keys: [key], id, timestamp, body }));
+  return textOf(headers['webhook-signature'])
+    .split(' ')
+    .map((given) => Buffer.from(given))
+    .some((given) => given.length === expected.length && timingSafeEqual(given, expected));
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { scriptOf } from '../../src/cli/completion/scripts.js';
+import { commandTree } from '../../src/cli/completion/tree.js';
+import { createProgram } from '../../src/cli/program.js';
+
+describe('completion in bash', () => {
+  const program = createProgram(process);
+  const folder = mkdtempSync(join(tmpdir(), 'callwright-completion-'));
+  const script = join(folder, 'callwright.bash');
+  beforeAll(() => writeFileSync(script, scriptOf('bash', commandTree(program))));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** What bash itself offers for words typed so far; the last one is being typed. */
+  function offered(...words: string[]): string[] {
+    const commands =
+      'source "$0"; source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _callwright; printf "%s\\n" "${COMPREPLY[@]}"';
+    const text = execFileSync('bash', ['--norc', '-uc', commands, script, 'callwright', ...words], { cwd: folder });
+    return text.toString().split('\n').filter(Boolean);
+  }
+
+  const namesOf = (command: Command) =>
+    command
+      .createHelp()
+      .visibleCommands(command)
+      .map((each) => each.name());
+  const below = (...path: string[]) =>
+    path.reduce((command, name) => command.commands.find((each) => each.name() === name) ?? command, program);
+
+  it('offers every command of the program, and only those that go on as typed', () => {
+    expect(offered('')).toEqual(namesOf(program));
+    expect(offered('cal')).toEqual(['calls']);
+    expect(offered('calls', '')).toEqual(['create', 'get', 'list', 'cancel', 'tail', 'help']);
+    expect(offered('admin', 'accounts', '')).toEqual(namesOf(below('admin', 'accounts')));
+  });
+
+  it('offers the options of a command with those of the commands above it', () => {
+    const options = offered('calls', 'list', '--');
+    expect(options).toEqual(expect.arrayContaining(['--status', '--limit', '--url', '--api-key-file', '--json']));
+    expect(options).not.toContain('--wait');
+    expect(offered('calls', '--json', 'create', '--w')).toEqual(['--webhook-url', '--wait']);
+  });
+
+  it('offers the choices of an option and of an argument, files for files, and nothing for what it cannot know', () => {
+    expect(offered('calls', 'list', '--status', 'C')).toEqual(['COMPLETED', 'CANCELLED']);
+    expect(offered('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+    expect(offered('balance', '--api-key-file', 'callw')).toEqual(['callwright.bash']);
+    expect(offered('calls', 'list', '--agent', '')).toEqual([]);
+  });
+
+  it('runs nothing that was typed', () => {
+    expect(offered('calls', 'create', '--instruction', '$(touch ran)', '--w')).toEqual(['--webhook-url', '--wait']);
+    expect(offered('calls', 'create', '--api-key-file', '')).toEqual(['callwright.bash']);
+  });
+});
+
+describe('completion in other shells', () => {
+  it.each(['zsh', 'fish'] as const)('knows every command in %s, with its description', (shell) => {
+    const nodes = commandTree(createProgram(process));
+    const script = scriptOf(shell, nodes);
+    for (const { path, commands } of nodes) {
+      expect(script).toContain(path.join(' '));
+      for (const { description } of commands) expect(script).toContain(description.replaceAll("'", "'\\''"));
+    }
+  });
+});
