@@ -246,7 +246,7 @@ describe('the recording of a call', () => {
       { callId, stream: 0, offsetMs: 0 },
       Promise.resolve(true),
     );
-    recording.write(Buffer.alloc(32_000, 1));
+    recording.write(Buffer.alloc(16_000, 1));
     await recording.close();
     const response = await fetch(`${service.baseUrl}${path}`, {
       headers: { Authorization: `Bearer ${customer.liveKey}` },

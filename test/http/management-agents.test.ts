@@ -110,7 +110,7 @@ describe('an agent', () => {
   it.each([
     ['name', 'Find slot', /^name must be 1 to 64 small letters/],
     ['name', 'end_call', /^name must be none of/],
-    ['description', '', /^description must have 1 to 1,000 characters/],
+    ['description', '', /^description must not be empty/],
     ['url', 'ftp://example.com', /^url must be an http/],
     ['url', 'https://user:word@example.com', /^url must not contain a user name/],
     ['parameters', '{"type":"array"}', /^parameters must be a JSON Schema of type object/],

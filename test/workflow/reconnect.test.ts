@@ -123,7 +123,7 @@ describe('a call whose last stream nobody ended', () => {
     // Nobody closes it.
     recordings
       .open({ callId: call.callId, stream: 0, offsetMs: 0 }, Promise.resolve(true))
-      .write(Buffer.alloc(200_000));
+      .write(Buffer.alloc(100_000));
     await call.sleep(5_000);
     await call.end('completed', { durationSeconds: 5 });
     expect(await call.result()).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', billedSeconds: 5 });
@@ -134,7 +134,7 @@ describe('a call whose last stream nobody ended', () => {
       usage: { units: { input_tokens: 7 }, costMicros: 12 },
       hasRecording: true,
     });
-    // Three chunks of 64,000 bytes were full.
+    // Three chunks of 32,000 bytes were full, each a sample of two bytes in the file.
     expect((await recordings.read(call.callId))?.bytes).toBe(44 + 192_000);
   });
 

@@ -34,9 +34,10 @@ export function strictlyValidated<T extends z.ZodObject>(schema: T, fields: Reco
   if (result.success) return result.data;
   const byField: Record<string, string> = {};
   for (const { path, message } of result.error.issues.slice(0, MOST_FAULTS)) {
-    byField[String(path[0] ?? '')] ??= message;
-    // Of a list, say, also by the place in it, such as tools.0.url.
-    byField[path.join('.')] ??= message;
+    const field = String(path[0] ?? '');
+    byField[field] ??= message;
+    // Of a list, say, also by the place in it, such as tools.0.url, where the list's name would be one too many.
+    byField[path.join('.')] ??= message.replace(`${field}: `, '');
   }
   throw new ServiceError('MISSING_PARAMS', sentencesOf(result.error), { fields: byField });
 }
