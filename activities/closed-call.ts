@@ -1,10 +1,9 @@
 import type { CarrierCall, Carriers } from '../src/carrier/port.js';
 import type { RunState } from '../src/calls/runs.js';
 import { outcomeOf, outcomeWithoutCarrier } from '../src/domain/call-outcome.js';
-import { newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/domain/call-state.js';
+import { isFinalStatus, newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/domain/call-state.js';
 import { ownerOfLedgerAccount } from '../src/domain/ids.js';
 import { summaryOfUnspoken } from '../src/domain/summary.js';
-import { isFinalStatus } from '../src/store/call-bills.js';
 import type { CallRequests } from '../src/store/call-requests.js';
 import type { CarrierBindings } from '../src/store/carrier-bindings.js';
 import type { ConversationResults } from '../src/store/conversation-results.js';

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Context } from '@temporalio/activity';
 import { runStateOf, type RunState } from '../src/calls/runs.js';
+import { isFinalStatus } from '../src/domain/call-state.js';
 import { ledgerAccountId as ledgerAccountOf } from '../src/domain/ids.js';
-import { compareBill, isFinalStatus, isUnfinished, readBills, type CallBill } from '../src/store/call-bills.js';
+import { compareBill, isUnfinished, readBills, type CallBill } from '../src/store/call-bills.js';
 import type { Finding } from '../src/store/findings.js';
 import { isFreezing } from '../src/store/models/reconciliation.js';
 import type { LedgerAudit } from '../src/store/ledger.js';

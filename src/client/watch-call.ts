@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../contract/management/calls.js';
+import { isFinalStatus } from '../domain/call-state.js';
 import { ApiError } from './api-error.js';
 import type { Client } from './client.js';
 
@@ -7,12 +8,6 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
 /** In a row, which takes about half a minute. */
 const MOST_FAILURES = 7;
-
-const FINAL = new Set<Call['status']>(['COMPLETED', 'FAILED', 'CANCELLED']);
-
-export function isFinal({ status }: Pick<Call, 'status'>): boolean {
-  return FINAL.has(status);
-}
 
 /**
  * A call as it is now, and again at each change until it is final and the service tells no more. A stream that breaks, or
@@ -23,7 +18,7 @@ export async function* watchCall(client: Client, callId: string, signal?: AbortS
   let failures = 0;
   let last: Call | undefined;
   let lastEventId: string | undefined;
-  while (last === undefined || !isFinal(last)) {
+  while (last === undefined || !isFinalStatus(last.status)) {
     try {
       const from = { params: { call_id: callId }, lastEventId, ...(signal === undefined ? {} : { signal }) };
       for await (const { event, data, id } of client.events('/calls/{call_id}/events', from)) {
@@ -33,7 +28,7 @@ export async function* watchCall(client: Client, callId: string, signal?: AbortS
         last = callOf(data);
         yield last;
       }
-      if (last === undefined || !isFinal(last)) await sleep(FIRST_WAIT_MS);
+      if (last === undefined || !isFinalStatus(last.status)) await sleep(FIRST_WAIT_MS);
     } catch (error) {
       if (signal?.aborted) return;
       if (!isPassing(error) || ++failures >= MOST_FAILURES) throw error;

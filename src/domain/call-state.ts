@@ -2,6 +2,11 @@ export const CALL_STATUSES = ['IDLE', 'RINGING', 'IN_PROGRESS', 'COMPLETED', 'FA
 export type CallStatus = (typeof CALL_STATUSES)[number];
 export type FinalStatus = Extract<CallStatus, 'COMPLETED' | 'FAILED' | 'CANCELLED'>;
 
+/** Whether a call of this status has ended for good. */
+export function isFinalStatus(status: string): boolean {
+  return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
+}
+
 /** Why a call ended; a closed list, told beside the status. */
 export const END_REASONS = [
   'callee_hangup',

@@ -1,3 +1,4 @@
+import { isFinalStatus } from '../domain/call-state.js';
 import { MICROS_PER_SECOND, type Micros } from '../domain/money.js';
 import type { Database } from './database.js';
 import type { Finding } from './findings.js';
@@ -96,10 +97,6 @@ export function compareBill(bill: CallBill): Finding[] {
     { status, durationSeconds, costMicros },
   );
   return findings;
-}
-
-export function isFinalStatus(status: string): boolean {
-  return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
 }
 
 type Entries = Map<string, LedgerEntryDocument>;

@@ -1,6 +1,5 @@
-import type { AnsweredBy, CallStatus, EndReason } from '../domain/call-state.js';
+import { isFinalStatus, type AnsweredBy, type CallStatus, type EndReason } from '../domain/call-state.js';
 import { isDuplicateKey, type Database } from './database.js';
-import { isFinalStatus } from './call-bills.js';
 import type { CallDocument, StoredChange } from './models/call.js';
 import type { CallRequestDocument } from './models/call-request.js';
 

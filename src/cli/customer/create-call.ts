@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isFinal, watchCall } from '../../client/watch-call.js';
+import { watchCall } from '../../client/watch-call.js';
+import { isFinalStatus } from '../../domain/call-state.js';
 import type { Call } from '../../contract/management/calls.js';
 import { readAgentFiles } from '../agent-options.js';
 import type { Output } from '../output.js';
@@ -79,7 +80,7 @@ async function waitForEnd({ client }: Service, out: Output, placed: Call): Promi
 
 function notCompleted({ call_id, status, end_reason }: Call): CliError {
   const how = end_reason === undefined ? '' : ` (${end_reason})`;
-  const message = isFinal({ status }) ? `The call ended ${status}${how}.` : `The call is still ${status}.`;
+  const message = isFinalStatus(status) ? `The call ended ${status}${how}.` : `The call is still ${status}.`;
   const facts = { error_code: 'CALL_NOT_COMPLETED', ...given({ call_id, status, end_reason }) };
   return new CliError(message, EXIT_FAILURE, { success: false, message, ...facts });
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Call } from '../../contract/management/calls.js';
+import { isFinalStatus } from '../../domain/call-state.js';
 import type { Api, Mode } from './api';
 import type { Loading } from './use-data';
 
@@ -32,7 +33,7 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
     function show(call: Call): void {
       if (controller.signal.aborted) return;
       setLoading({ state: 'ready', data: call });
-      if (!isFinal(call)) return watch();
+      if (!isFinalStatus(call.status)) return watch();
       events?.close();
       if (!isSettled(call) && settleReads++ < SETTLE_READS) settling = setTimeout(read, SETTLE_EVERY_MS);
     }
@@ -61,8 +62,4 @@ function isSettled(call: Call): boolean {
   const last = call.webhook_attempts.at(-1);
   const isTold = call.webhook_url === undefined || last?.outcome === 'delivered' || (last?.number ?? 0) >= ATTEMPTS;
   return call.summary !== undefined && isTold;
-}
-
-export function isFinal(call: Pick<Call, 'status'>): boolean {
-  return ['COMPLETED', 'FAILED', 'CANCELLED'].includes(call.status);
 }

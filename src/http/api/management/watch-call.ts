@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../../config.js';
+import { isFinalStatus } from '../../../domain/call-state.js';
 import { ServiceError } from '../../../domain/errors.js';
-import { isFinalStatus } from '../../../store/call-bills.js';
 import type { CallQueries } from '../../../store/call-queries.js';
 import type { Logger } from '../../../telemetry/logger.js';
 import type { ApiContext, Principal } from '../../context.js';

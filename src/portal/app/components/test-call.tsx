@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import type { Call } from '../../../contract/management/calls.js';
 import { duration, usd, words } from '../format';
 import { usePortal } from '../session';
-import { isFinal, useCall } from '../use-call';
+import { isFinalStatus } from '../../../domain/call-state.js';
+import { useCall } from '../use-call';
 import { useForm } from '../use-form';
 import { Failure } from './feedback';
 import { SubmitButton, TextField } from './fields';
@@ -71,7 +72,9 @@ function Progress({ callId }: { callId: string }) {
         {cost === undefined ? '' : ` · ${usd(cost)}`}
       </p>
       {summary === undefined ? null : <p>{summary}</p>}
-      <a href={`/portal/calls/${callId}`}>{isFinal(call.data) ? 'See the whole call' : 'Watch the call'}</a>
+      <a href={`/portal/calls/${callId}`}>
+        {isFinalStatus(call.data.status) ? 'See the whole call' : 'Watch the call'}
+      </a>
     </div>
   );
 }

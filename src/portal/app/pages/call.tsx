@@ -9,7 +9,8 @@ import { WebhookAttempts } from '../components/webhook-attempts';
 import { duration, localClock, usd, utcTime, words } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
-import { isFinal, useCall } from '../use-call';
+import { isFinalStatus } from '../../../domain/call-state.js';
+import { useCall } from '../use-call';
 import { Talk } from './call-talk';
 
 export function Call() {
@@ -32,12 +33,12 @@ function Actions({ call, reload }: { call: CallView; reload: () => void }) {
   return (
     <>
       <Failure>{failure}</Failure>
-      {isFinal(call) ? null : (
+      {isFinalStatus(call.status) ? null : (
         <button type="button" class="button button-bad" onClick={() => void act('cancel')}>
           {call.status === 'IN_PROGRESS' ? 'Hang up' : 'Cancel'}
         </button>
       )}
-      {isFinal(call) && call.erased_at === undefined ? (
+      {isFinalStatus(call.status) && call.erased_at === undefined ? (
         <button type="button" class="button" onClick={() => setAsking(true)}>
           Erase
         </button>
@@ -124,7 +125,12 @@ function Sections({ call, reload }: { call: CallView; reload: () => void }) {
       </section>
       <section class="card" aria-label="Webhook">
         <h2>Webhook</h2>
-        <WebhookAttempts callId={call.call_id} attempts={call.webhook_attempts} final={isFinal(call)} onSent={reload} />
+        <WebhookAttempts
+          callId={call.call_id}
+          attempts={call.webhook_attempts}
+          final={isFinalStatus(call.status)}
+          onSent={reload}
+        />
       </section>
     </>
   );

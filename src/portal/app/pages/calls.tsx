@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
-import { CALL_STATUSES } from '../../../domain/call-state.js';
+import { CALL_STATUSES, isFinalStatus } from '../../../domain/call-state.js';
 import type { CallSummary } from '../../../contract/management/calls.js';
 import { Loaded } from '../components/feedback';
 import { SelectField, TextField } from '../components/fields';
@@ -16,7 +16,6 @@ import { useFilters } from '../use-filters';
 const ANY = { value: '', label: 'Any' };
 const STATUSES = [ANY, ...CALL_STATUSES.map((value) => ({ value, label: words(value.toLowerCase()) }))];
 const DIRECTIONS = [ANY, { value: 'outbound', label: 'Outbound' }, { value: 'inbound', label: 'Inbound' }];
-const FINAL = ['COMPLETED', 'FAILED', 'CANCELLED'];
 /** While a call on the page is alive, the list is read again this often. */
 const LIVE_EVERY_MS = 3_000;
 
@@ -36,7 +35,7 @@ export function Calls() {
   const calls = useData(`${key} ${cursor.cursor ?? ''}`, (signal) =>
     api.get<PageOf<CallSummary>>('/calls', { ...filters, limit: 25, cursor: cursor.cursor }, signal),
   );
-  const isLive = calls.data?.data.some(({ status }) => !FINAL.includes(status)) ?? false;
+  const isLive = calls.data?.data.some(({ status }) => !isFinalStatus(status)) ?? false;
   useEffect(() => {
     if (!isLive) return undefined;
     const timer = setInterval(calls.reload, LIVE_EVERY_MS);
