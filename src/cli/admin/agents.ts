@@ -6,17 +6,8 @@ import { CLEARABLE, readAgentFiles, type AgentOptions, type Clearable } from '..
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
+import { AGENT_TABLE } from '../tables.js';
 import { agentView } from './views.js';
-
-const COLUMNS = {
-  agent_id: 'Agent',
-  name: 'Name',
-  voice: 'Voice',
-  language: 'Language',
-  max_duration_seconds: 'Max s',
-  phone_number: 'Number',
-  webhook_url: 'Webhook',
-};
 
 export async function createAgent(on: Connection, out: Output, accountId: string, options: AgentOptions) {
   const { calls } = on.config;
@@ -34,7 +25,7 @@ export async function createAgent(on: Connection, out: Output, accountId: string
 }
 
 export async function listAgents({ database }: Connection, out: Output, accountId: string) {
-  await out.table((await createAgents(database).list(accountId)).map(agentView), COLUMNS);
+  await out.table((await createAgents(database).list(accountId)).map(agentView), AGENT_TABLE);
 }
 
 export async function showAgent({ database }: Connection, out: Output, agentId: string) {

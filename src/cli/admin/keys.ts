@@ -2,18 +2,8 @@ import type { Mode } from '../../domain/ids.js';
 import { createApiKeys } from '../../store/api-keys.js';
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
+import { KEY_TABLE } from '../tables.js';
 import { apiKeyView } from './views.js';
-
-const COLUMNS = {
-  key_id: 'Key',
-  name: 'Name',
-  mode: 'Mode',
-  prefix: 'Begins',
-  last_four: 'Ends',
-  state: 'State',
-  expires_at: 'Expires',
-  last_used_at: 'Last used',
-};
 
 export async function createKey(
   on: Connection,
@@ -36,7 +26,7 @@ export async function listKeys(on: Connection, out: Output, accountId: string) {
   const keys = await keysOf(on).list(accountId);
   await out.table(
     keys.map((key) => apiKeyView(key)),
-    COLUMNS,
+    KEY_TABLE,
   );
 }
 

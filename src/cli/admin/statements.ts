@@ -13,22 +13,13 @@ import { usagePeriod, type StatementEntry, type UsageGrouping } from '../../doma
 import { createStatements } from '../../store/statements.js';
 import type { Connection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
-import { CliError, EXIT_USAGE } from '../run.js';
+import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';
 import { findAccount } from './money.js';
 
 /** Entries that a person looks through. */
 const DEFAULT_LIMIT = 50;
 /** A year of a large account, added up at leisure. */
 const USAGE_WITHIN_MS = 600_000;
-
-const LEDGER_TABLE = {
-  at: 'At',
-  type: 'Type',
-  about: 'Call or payment',
-  available: 'Available USD',
-  held: 'Held USD',
-  billed: 'Billed USD',
-};
 
 /** Options of `ledger` and `usage`, as commander names them. */
 export interface PeriodOptions {
@@ -78,10 +69,6 @@ export async function showUsage(
   const { cost_micros: costMicros, ...total } = usageTotal(rows);
   const sum = { day: 'Total', agent_id: 'Total', ...total, usd: formatUsd(costMicros) };
   await out.table(views, columns, [...lines, sum]);
-}
-
-function refuseTwoForms(out: Output, csv: boolean | undefined): void {
-  if (csv && out.json) throw new CliError('Either --json or --csv can be given.', EXIT_USAGE);
 }
 
 function row(entry: StatementEntry) {

@@ -2,18 +2,9 @@ import type { Agent } from '../../contract/management/agents.js';
 import { CLEARABLE, readAgentFiles, type AgentOptions, type Clearable } from '../agent-options.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
+import { AGENT_TABLE } from '../tables.js';
 import { given, readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
-
-const COLUMNS = {
-  agent_id: 'Agent',
-  name: 'Name',
-  voice: 'Voice',
-  language: 'Language',
-  max_duration_seconds: 'Max s',
-  phone_number: 'Number',
-  webhook_url: 'Webhook',
-};
 
 export async function createAgent({ client }: Service, out: Output, options: AgentOptions): Promise<void> {
   const { name = '', instruction, ...fields } = await fieldsOf(options);
@@ -29,7 +20,7 @@ export async function listAgents(
   { archived, ...paging }: PageOptions & { archived?: boolean },
 ): Promise<void> {
   const query = archived ? ({ archived: 'true' } as const) : {};
-  await out.page(await readPages(client, '/agents', query, paging), COLUMNS);
+  await out.page(await readPages(client, '/agents', query, paging), AGENT_TABLE);
 }
 
 export async function getAgent({ client }: Service, out: Output, agentId: string): Promise<void> {

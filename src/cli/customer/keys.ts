@@ -1,16 +1,6 @@
 import type { Output } from '../output.js';
+import { KEY_TABLE } from '../tables.js';
 import type { Service } from './service.js';
-
-const COLUMNS = {
-  key_id: 'Key',
-  name: 'Name',
-  mode: 'Mode',
-  prefix: 'Begins',
-  last_four: 'Ends',
-  state: 'State',
-  expires_at: 'Expires',
-  last_used_at: 'Last used',
-};
 
 export async function createKey(
   { client }: Service,
@@ -23,7 +13,7 @@ export async function createKey(
 }
 
 export async function listKeys({ client }: Service, out: Output): Promise<void> {
-  await out.page(await client.get('/api_keys'), COLUMNS);
+  await out.page(await client.get('/api_keys'), KEY_TABLE);
 }
 
 export async function renameKey({ client }: Service, out: Output, keyId: string, name: string): Promise<void> {

@@ -1,16 +1,8 @@
 import { formatUsd, type Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
+import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';
 import { given, readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
-
-const LEDGER_COLUMNS = {
-  at: 'At',
-  type: 'Type',
-  about: 'Call or payment',
-  available: 'Available USD',
-  held: 'Held USD',
-  billed: 'Billed USD',
-};
 
 /** Options of `ledger` and `usage`; the service knows which times it takes. */
 export interface PeriodOptions {
@@ -39,7 +31,7 @@ export async function showLedger(
   const query = given({ from, to });
   if (csv) {
     if (Object.keys(paging).length > 0) throw new CliError('CSV always holds the whole period.', EXIT_USAGE);
-    refuseTwoForms(out);
+    refuseTwoForms(out, csv);
     return out.pieces(client.csv('/ledger', query));
   }
   const page = await readPages(client, '/ledger', query, paging);
@@ -50,7 +42,7 @@ export async function showLedger(
     held: formatUsd(entry.held_micros),
     billed: formatUsd(entry.billed_micros),
   }));
-  await out.page(page, LEDGER_COLUMNS, rows);
+  await out.page(page, LEDGER_TABLE, rows);
 }
 
 export async function showUsage(
@@ -61,7 +53,7 @@ export async function showUsage(
   const { from, to, csv, groupBy } = options;
   const query = { group_by: groupBy, ...given({ from, to }) };
   if (csv) {
-    refuseTwoForms(out);
+    refuseTwoForms(out, csv);
     return out.pieces(client.csv('/usage', query));
   }
   const usage = await client.get('/usage', { query });
@@ -72,8 +64,4 @@ export async function showUsage(
   const sum = { day: 'Total', agent_id: 'Total', ...total, usd: formatUsd(total.cost_micros) };
   const columns = { ...key, calls: 'Calls', seconds: 'Seconds', usd: 'Cost USD' };
   await out.table(data, columns, [...rows, sum]);
-}
-
-function refuseTwoForms(out: Output): void {
-  if (out.json) throw new CliError('Either --json or --csv can be given.', EXIT_USAGE);
 }

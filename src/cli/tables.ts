@@ -1,0 +1,38 @@
+import type { Output } from './output.js';
+import { CliError, EXIT_USAGE } from './run.js';
+
+/** What customers and operators see of the same lists: fields and their headings. */
+export const AGENT_TABLE = {
+  agent_id: 'Agent',
+  name: 'Name',
+  voice: 'Voice',
+  language: 'Language',
+  max_duration_seconds: 'Max s',
+  phone_number: 'Number',
+  webhook_url: 'Webhook',
+};
+
+export const KEY_TABLE = {
+  key_id: 'Key',
+  name: 'Name',
+  mode: 'Mode',
+  prefix: 'Begins',
+  last_four: 'Ends',
+  state: 'State',
+  expires_at: 'Expires',
+  last_used_at: 'Last used',
+};
+
+export const LEDGER_TABLE = {
+  at: 'At',
+  type: 'Type',
+  about: 'Call or payment',
+  available: 'Available USD',
+  held: 'Held USD',
+  billed: 'Billed USD',
+};
+
+/** @throws CliError when a statement is asked for in two forms at once */
+export function refuseTwoForms(out: Output, csv: boolean | undefined): void {
+  if (csv && out.json) throw new CliError('Either --json or --csv can be given.', EXIT_USAGE);
+}
