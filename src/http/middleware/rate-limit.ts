@@ -15,6 +15,19 @@ const FAILURES_PER_MINUTE = 3_000;
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
+/** So many points in so many seconds, counted in the database for all processes, in memory while it is away. */
+export function createLimiter(database: Database, counting: { points: number; duration: number }): RateLimiterMongo {
+  return new RateLimiterMongo({
+    ...counting,
+    storeClient: database.connection.getClient(),
+    dbName: database.connection.name,
+    tableName: database.rateLimits.collection.name,
+    keyPrefix: '',
+    disableIndexesCreation: true,
+    insuranceLimiter: new RateLimiterMemory(counting),
+  });
+}
+
 /** Requests per minute of each API key, counted in the database for all processes, in memory while it is away. */
 export function createRateLimiter(database: Database) {
   const byLimit = new Map<number, RateLimiterMongo>();
@@ -22,16 +35,7 @@ export function createRateLimiter(database: Database) {
   function limiterOf(requestsPerMinute: number): RateLimiterMongo {
     const known = byLimit.get(requestsPerMinute);
     if (known) return known;
-    const counting = { points: requestsPerMinute, duration: WINDOW_SECONDS };
-    const limiter = new RateLimiterMongo({
-      ...counting,
-      storeClient: database.connection.getClient(),
-      dbName: database.connection.name,
-      tableName: database.rateLimits.collection.name,
-      keyPrefix: '',
-      disableIndexesCreation: true,
-      insuranceLimiter: new RateLimiterMemory(counting),
-    });
+    const limiter = createLimiter(database, { points: requestsPerMinute, duration: WINDOW_SECONDS });
     byLimit.set(requestsPerMinute, limiter);
     return limiter;
   }

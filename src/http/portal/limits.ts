@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { RateLimiterMemory, RateLimiterMongo } from 'rate-limiter-flexible';
+import type { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { Config } from '../../config.js';
 import type { Database } from '../../store/database.js';
 import type { ApiContext } from '../context.js';
-import { consume, limitExceeded } from '../middleware/rate-limit.js';
+import { consume, createLimiter, limitExceeded } from '../middleware/rate-limit.js';
 import { clientAddress } from '../middleware/security.js';
 
 const LOG_INS = { points: 5, duration: 15 * 60 };
@@ -15,19 +15,9 @@ export type PortalLimits = ReturnType<typeof createPortalLimits>;
 
 /** How often one may try passwords and open accounts; counted in the database, in memory while it is away. */
 export function createPortalLimits({ config, database }: { config: Config; database: Database }) {
-  const limiter = (counting: { points: number; duration: number }) =>
-    new RateLimiterMongo({
-      ...counting,
-      storeClient: database.connection.getClient(),
-      dbName: database.connection.name,
-      tableName: database.rateLimits.collection.name,
-      keyPrefix: '',
-      disableIndexesCreation: true,
-      insuranceLimiter: new RateLimiterMemory(counting),
-    });
-  const logIns = limiter(LOG_INS);
-  const ofAddress = limiter(LOG_INS_OF_ADDRESS);
-  const openings = limiter(OPENINGS);
+  const logIns = createLimiter(database, LOG_INS);
+  const ofAddress = createLimiter(database, LOG_INS_OF_ADDRESS);
+  const openings = createLimiter(database, OPENINGS);
 
   async function count(ctx: ApiContext, of: RateLimiterMongo, key: string): Promise<void> {
     const { allowed, state } = await consume(of, key);
