@@ -41,28 +41,22 @@ export interface Route {
   errors: readonly ErrorCode[];
 }
 
+const MEMBER_ERRORS: readonly ErrorCode[] = [
+  'MISSING_PARAMS',
+  'HTTPS_REQUIRED',
+  'FORBIDDEN',
+  'UNAUTHORIZED',
+  'RATE_LIMIT_EXCEEDED',
+  'INTERNAL_ERROR',
+  'SERVICE_UNAVAILABLE',
+];
+
 const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
   none: ['INTERNAL_ERROR'],
   key: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
   keyOrCarrier: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
-  keyOrSession: [
-    'MISSING_PARAMS',
-    'HTTPS_REQUIRED',
-    'FORBIDDEN',
-    'UNAUTHORIZED',
-    'RATE_LIMIT_EXCEEDED',
-    'INTERNAL_ERROR',
-    'SERVICE_UNAVAILABLE',
-  ],
-  session: [
-    'MISSING_PARAMS',
-    'HTTPS_REQUIRED',
-    'FORBIDDEN',
-    'UNAUTHORIZED',
-    'RATE_LIMIT_EXCEEDED',
-    'INTERNAL_ERROR',
-    'SERVICE_UNAVAILABLE',
-  ],
+  keyOrSession: MEMBER_ERRORS,
+  session: MEMBER_ERRORS,
   origin: [
     'MISSING_PARAMS',
     'HTTPS_REQUIRED',

@@ -84,6 +84,10 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
     return item;
   }
 
+  function recycle(audio: SentAudio): void {
+    spare.push(Object.assign(audio, { frames: 0, starts: [] }));
+  }
+
   function mark(item: Item, complete: boolean): void {
     const name = `m${++markCount}`;
     sections.push({ mark: name, itemId: item.id, audio: open, playedMs: item.sentMs, complete });
@@ -148,7 +152,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
           const end = audio.starts[index + 1]?.frame ?? audio.frames;
           onAudioPlayed(audio.bytes.subarray(frame * FRAME_BYTES, end * FRAME_BYTES), atMs);
         }
-        spare.push(Object.assign(audio, { frames: 0, starts: [] }));
+        recycle(audio);
         playedMs.set(section.itemId, section.playedMs);
         if (section.complete) playedMs.delete(section.itemId);
         onPlayed(section.itemId, section.playedMs, section.complete);
@@ -160,8 +164,8 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       const ids = new Set([...sections.map((section) => section.itemId), ...items.map((item) => item.id)]);
       if (ids.size === 0) return;
       items = [];
-      for (const { audio } of [...sections, { audio: open }])
-        spare.push(Object.assign(audio, { frames: 0, starts: [] }));
+      for (const { audio } of sections) recycle(audio);
+      recycle(open);
       sections = [];
       open = spare.pop() ?? noAudio();
       lineEndsAtMs = now();
