@@ -8,7 +8,7 @@ import type { Logger } from '../telemetry/logger.js';
 import type { CarrierStream } from './carrier-stream.js';
 import { framesOf } from './caller-frames.js';
 import { createConversationRecord, resumeOf } from './conversation-record.js';
-import { startFrameClock } from './frame-clock.js';
+import type { FrameClock } from './frame-clock.js';
 import { createKeyTones } from './key-tones.js';
 import { createMediaReports } from './media-reports.js';
 import { createPlayback } from './playback.js';
@@ -40,6 +40,8 @@ export interface ConversationDeps {
   gateway: CallGateway;
   tools: ToolHostDeps;
   logger: Logger;
+  /** The process's one. */
+  clock: FrameClock;
   /** This media server stops. */
   closing: AbortSignal;
   /** How long a lost stream may wait for one that follows it; shorter is for tests. */
@@ -69,7 +71,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
   const startedAt = Date.now();
   const callStartedAt = earlier?.startedAt ?? new Date(startedAt);
   const offsetMs = Math.max(0, startedAt - callStartedAt.getTime());
-  const origin = performance.now();
+  // A whole millisecond, as the beats of the clock are.
+  const origin = Math.floor(performance.now());
   const now = () => performance.now() - origin;
   let goodbye: { reason: MediaEndReason; giveUpAtMs: number } | undefined;
   let ended = false;
@@ -215,7 +218,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
 
   const end = (reason: MediaEndReason) => close((lengthMs) => wrapUp.end(reason, lengthMs));
 
-  const stopTicking = startFrameClock(now, tick);
+  const stopTicking = deps.clock.start((dueMs) => guard(() => tick(dueMs - origin)));
   logger.info({ callId, streamSid, resumption }, 'conversation started');
   if (earlier === null) {
     void reports.started(startedAt).then((outcome) => {

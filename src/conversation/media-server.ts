@@ -23,6 +23,7 @@ import type { StreamTimings } from './carrier-stream.js';
 import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
 import type { Engines } from './engines.js';
+import { createFrameClock } from './frame-clock.js';
 import { openStreamSession } from './stream-session.js';
 import type { StreamSession } from './stream-session.js';
 import { within } from './within.js';
@@ -82,6 +83,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
 
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
+  const clock = createFrameClock();
   const tools = { config, accounts: createAccounts(database), egress: createEgressClient({ config }), logger };
 
   const server = createServer(
@@ -148,6 +150,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
   function begin(callId: string, socket: WebSocket, admission: Extract<Admission, { admitted: true }>): void {
     const { request, carrierSid, earlier } = admission;
+    // Frames of other calls do not wait until all sockets that are ready were served.
+    socket.on('message', () => clock.turn());
     const session = openStreamSession({
       socket,
       request,
@@ -159,6 +163,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       gateway,
       tools,
       logger,
+      clock,
       closing: stopping.signal,
       ...(lostForGoodMs === undefined ? {} : { lostForGoodMs }),
       timings,

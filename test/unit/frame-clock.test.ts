@@ -1,66 +1,109 @@
-import { startFrameClock } from '../../src/conversation/frame-clock.js';
+import { createFrameClock } from '../../src/conversation/frame-clock.js';
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('the frame clock', () => {
   it('beats on an even grid of 20 ms that does not drift, and stops', async () => {
-    const origin = performance.now();
-    const now = () => performance.now() - origin;
     const beats: { due: number; at: number }[] = [];
-    const stop = startFrameClock(now, (due) => beats.push({ due, at: now() }));
+    const stop = createFrameClock().start((due) => beats.push({ due, at: performance.now() }));
     await wait(1_000);
     stop();
     const count = beats.length;
     const [first] = beats;
     expect(count).toBeGreaterThan(10);
     for (const { due, at } of beats) {
-      const steps = (due - (first?.due ?? 0)) / 20;
-      expect(Math.abs(steps - Math.round(steps))).toBeLessThan(1e-6);
-      // A timer may fire a little before its time.
-      expect(at).toBeGreaterThan(due - 2);
+      expect((due - (first?.due ?? 0)) % 20).toBe(0);
+      expect(at).toBeGreaterThanOrEqual(due);
     }
     expect(new Set(beats.map(({ due }) => due)).size).toBe(count);
     await wait(100);
     expect(beats).toHaveLength(count);
   });
 
-  it('leaves out the beats it missed, and comes back to its grid', () => {
-    jest.useFakeTimers();
-    try {
-      let ms = 0;
-      const due: number[] = [];
-      const stop = startFrameClock(
-        () => ms,
-        (at) => due.push(at),
-      );
-      const fire = (at: number) => {
-        ms = at;
-        jest.runOnlyPendingTimers();
-      };
-      for (const at of [20, 41, 133, 140]) fire(at);
-      stop();
-      fire(200);
-      expect(due).toEqual([20, 40, 120, 140]);
-    } finally {
-      jest.useRealTimers();
-    }
-  });
+  describe('by a clock in our hand', () => {
+    let ms: number;
+    let clock: ReturnType<typeof createFrameClock>;
+    /** What beat, and when it was due. */
+    let due: [string, number][];
+    const beat = (name: string) => clock.start((dueMs) => due.push([name, dueMs]));
+    /** The next timer fires at this time. */
+    const fire = (at: number) => {
+      ms = at;
+      jest.runOnlyPendingTimers();
+    };
 
-  it('can be stopped by a beat', () => {
-    jest.useFakeTimers();
-    try {
+    beforeEach(() => {
+      jest.useFakeTimers();
+      ms = 1_000;
+      due = [];
+      clock = createFrameClock(() => ms);
+    });
+    afterEach(() => jest.useRealTimers());
+
+    it('leaves out the beats it missed, and comes back to its grid', () => {
+      const stop = beat('a');
+      for (const at of [1_001, 1_021, 1_113, 1_120]) fire(at);
+      stop();
+      fire(1_200);
+      expect(due.map(([, at]) => at)).toEqual([1_000, 1_020, 1_100, 1_120]);
+    });
+
+    it('gives each of several their own millisecond, and the next ones the same by turns', () => {
+      for (let i = 0; i < 60; i++) beat(`call ${i}`);
+      fire(1_019);
+      const times = due.map(([, at]) => at);
+      expect(times).toEqual(Array.from({ length: 60 }, (_, i) => 1_000 + Math.floor(i / 3)));
+    });
+
+    it('lets all that is due beat once when it is asked to, without waiting for its timer', () => {
+      beat('a');
+      beat('b');
+      ms = 1_000.9;
+      clock.turn();
+      expect(due).toEqual([['a', 1_000]]);
+      ms = 1_021;
+      clock.turn();
+      clock.turn();
+      expect(due.slice(1)).toEqual([
+        ['a', 1_020],
+        ['b', 1_021],
+      ]);
+      fire(1_021);
+      expect(due).toHaveLength(3);
+    });
+
+    it('keeps beating after it was asked to', () => {
+      beat('a');
+      ms = 1_003;
+      clock.turn();
+      fire(1_004);
+      fire(1_020);
+      expect(due.map(([, at]) => at)).toEqual([1_000, 1_020]);
+    });
+
+    it('can be stopped by a beat, and begins again for the next call', () => {
       let beats = 0;
-      const stop = startFrameClock(
-        () => 0,
-        () => {
-          beats++;
-          stop();
-        },
-      );
+      const stop = clock.start(() => {
+        beats++;
+        stop();
+      });
       jest.runAllTimers();
       expect(beats).toBe(1);
-    } finally {
-      jest.useRealTimers();
-    }
+      expect(jest.getTimerCount()).toBe(0);
+      ms = 50_000;
+      beat('later');
+      fire(50_001);
+      expect(due).toEqual([['later', 50_000]]);
+    });
+
+    it('stops one and goes on with the others', () => {
+      const stopFirst = beat('a');
+      beat('b');
+      stopFirst();
+      stopFirst();
+      fire(1_001);
+      expect(due).toEqual([['b', 1_001]]);
+      expect(jest.getTimerCount()).toBe(1);
+    });
   });
 });
