@@ -11,7 +11,7 @@ import { startWatchdog } from '../../src/launch/watchdog.js';
 import { startTimeSkipping, writeTimeSkippingProgram } from './time-skipping.js';
 
 /**
- * The servers that tests need, in a process of their own: it prints their addresses as one line of JSON and stops them
+ * The servers that tests need, in a process of their own: it prints their addresses and process ids as one line of JSON and stops them
  * when its standard input ends, so they end even with a test runner that was killed.
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
@@ -57,13 +57,14 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     const [TEST_MONGODB_URI, TEST_TEMPORAL_ADDRESS, TEST_TIME_SKIPPING_ADDRESS, TEST_TIME_SKIPPING_PROGRAM] =
       await Promise.all([mongodb(), temporal(), timeSkipping(), writeTimeSkippingProgram({ folder, env, report })]);
-    const addresses = {
+    const environment = {
       TEST_MONGODB_URI,
       TEST_TEMPORAL_ADDRESS,
       TEST_TIME_SKIPPING_ADDRESS,
       TEST_TIME_SKIPPING_PROGRAM,
+      TEST_SERVER_PIDS: running.map(({ pid }) => pid).join(','),
     };
-    process.stdout.write(`${JSON.stringify(addresses)}\n`);
+    process.stdout.write(`${JSON.stringify(environment)}\n`);
   } catch (error) {
     report(error instanceof Error ? error.message : String(error));
     await stop();

@@ -103,14 +103,22 @@ function figures(): CarrierFigures {
     latenessMs: lines.flatMap(({ arrivals }) => latenessOf(arrivals)),
     lost: lines.filter(({ socket }) => socket.readyState !== WebSocket.OPEN).length,
   };
-  framesSent = 0;
-  for (const line of lines) line.arrivals = [];
+  forget();
   return result;
 }
 
-process.on('message', (message: CarrierOrder | 'figures') => {
+function forget(): void {
+  framesSent = 0;
+  for (const line of lines) line.arrivals = [];
+}
+
+process.on('message', (message: CarrierOrder | 'from now on' | 'figures') => {
   if (message === 'figures') process.send?.(figures());
-  else void open(message).then(() => process.send?.('open'));
+  else if (message === 'from now on') {
+    // Without the figures so far: to tell all of them takes so long that the lines would miss a beat.
+    forget();
+    process.send?.('forgotten');
+  } else void open(message).then(() => process.send?.('open'));
 });
 process.on('disconnect', () => process.exit());
 beat();

@@ -11,6 +11,15 @@ export interface MeasuredProcess {
 const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
 /**
+ * Keeps running processes to one core where the machine can: what is in the field on other machines must not take the
+ * core that is measured.
+ */
+export function keepToCore(core: number, pids: readonly string[]): void {
+  if (!canPin) return;
+  for (const pid of pids) spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), pid]);
+}
+
+/**
  * A TypeScript program of the bench in a process of its own, on one core where the machine can pin it there.
  * @returns the process and its first message
  */
