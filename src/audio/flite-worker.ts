@@ -1,18 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { parentPort } from 'node:worker_threads';
 import { encodeMulaw } from './mulaw.js';
 import { halveSampleRate } from './resample.js';
+import { answerRequests } from './thread.js';
 import { runWasiCommand } from './wasi-in-memory.js';
 import { WAV_HEADER_BYTES } from './wav.js';
 
 /** What the synthesizer asks of its worker. */
 export interface SpeechRequest {
-  id: number;
   text: string;
   voice: string;
 }
-
-export type SpeechReply = { id: number; mulaw: Uint8Array } | { id: number; error: string };
 
 const RATE_AT = 24;
 
@@ -27,17 +24,4 @@ async function speak(text: string, voice: string): Promise<Uint8Array> {
   return encodeMulaw(rate === 8_000 ? pcm : halveSampleRate(pcm));
 }
 
-/** One sentence after the other: the program is synchronous, and a queue keeps replies in order. */
-let queue: Promise<void> = Promise.resolve();
-
-parentPort?.on('message', (request: SpeechRequest) => {
-  queue = queue.then(async () => {
-    let reply: SpeechReply;
-    try {
-      reply = { id: request.id, mulaw: await speak(request.text, request.voice) };
-    } catch (error) {
-      reply = { id: request.id, error: error instanceof Error ? error.message : String(error) };
-    }
-    parentPort?.postMessage(reply);
-  });
-});
+answerRequests<SpeechRequest, Uint8Array>(({ text, voice }) => speak(text, voice));

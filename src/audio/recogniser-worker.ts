@@ -1,19 +1,16 @@
 import { dirname, join } from 'node:path';
-import { parentPort } from 'node:worker_threads';
 import type { Decoder, SoundSwallowerModule } from 'soundswallower';
 import { garbageWord, PHONES } from './grammar.js';
 import type { GrammarSource } from './grammar.js';
 import { decodeMulaw } from './mulaw.js';
 import { pronounce } from './pronunciation.js';
+import { answerRequests } from './thread.js';
 
 /** What the recogniser asks of its thread. */
 export interface RecognitionRequest {
-  id: number;
   mulaw: Uint8Array;
   source: GrammarSource;
 }
-
-export type RecognitionReply = { id: number; text: string } | { id: number; error: string };
 
 const FULL_SCALE = 32_768;
 
@@ -53,17 +50,4 @@ async function recognise({ mulaw, source }: RecognitionRequest): Promise<string>
   return decoder.get_text().trim();
 }
 
-/** One after the other: decoding is synchronous, and a queue keeps replies in order. */
-let queue: Promise<void> = Promise.resolve();
-
-parentPort?.on('message', (request: RecognitionRequest) => {
-  queue = queue.then(async () => {
-    let reply: RecognitionReply;
-    try {
-      reply = { id: request.id, text: await recognise(request) };
-    } catch (error) {
-      reply = { id: request.id, error: error instanceof Error ? error.message : String(error) };
-    }
-    parentPort?.postMessage(reply);
-  });
-});
+answerRequests<RecognitionRequest, string>(recognise);
