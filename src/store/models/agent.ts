@@ -1,4 +1,4 @@
-import { Schema } from 'mongoose';
+import { Schema, type SchemaDefinition } from 'mongoose';
 import type { VoicemailAction } from '../../domain/voicemail.js';
 
 /** A request that an agent may make during a call, to a server of the customer's. */
@@ -45,10 +45,20 @@ export interface AgentDocument extends ConversationSettings {
   archivedAt?: Date;
 }
 
-export const httpToolSchema = new Schema<HttpTool>(
+const httpToolSchema = new Schema<HttpTool>(
   { name: String, description: String, method: String, url: String, parameters: String },
   { _id: false },
 );
+
+/** How `ConversationSettings` are stored, in the agent and in the request of each call. */
+export const conversationSettingsFields = {
+  engine: String,
+  aiDisclosure: Boolean,
+  voicemailAction: String,
+  voicemailMessage: String,
+  transferNumbers: { type: [String], default: undefined },
+  tools: { type: [httpToolSchema], default: undefined },
+} satisfies SchemaDefinition<ConversationSettings>;
 
 export const agentSchema = new Schema<AgentDocument>(
   {
@@ -63,12 +73,7 @@ export const agentSchema = new Schema<AgentDocument>(
     ringTimeoutSeconds: { type: Number, required: true },
     webhookUrl: String,
     phoneNumber: String,
-    engine: String,
-    aiDisclosure: Boolean,
-    voicemailAction: String,
-    voicemailMessage: String,
-    transferNumbers: { type: [String], default: undefined },
-    tools: { type: [httpToolSchema], default: undefined },
+    ...conversationSettingsFields,
     createdAt: { type: Date, required: true },
     updatedAt: { type: Date, required: true },
     archivedAt: Date,

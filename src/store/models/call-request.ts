@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Direction } from '../../domain/call-state.js';
 import type { Mode } from '../../domain/ids.js';
-import { httpToolSchema, type ConversationSettings } from './agent.js';
+import { conversationSettingsFields, type ConversationSettings } from './agent.js';
 
 /** The agent as it was when the call was asked for; later edits do not reach a running call. */
 export interface AgentSnapshot extends ConversationSettings {
@@ -46,12 +46,7 @@ const agentSnapshotSchema = new Schema<AgentSnapshot>(
     voice: { type: String, required: true },
     language: { type: String, required: true },
     outputParameters: String,
-    engine: String,
-    aiDisclosure: Boolean,
-    voicemailAction: String,
-    voicemailMessage: String,
-    transferNumbers: { type: [String], default: undefined },
-    tools: { type: [httpToolSchema], default: undefined },
+    ...conversationSettingsFields,
   },
   { _id: false },
 );
