@@ -56,28 +56,29 @@ export function createRouters(deps: {
     await auditor(ctx, { accountId: account._id, actor, action: id, target });
   }
 
+  /** Operations of which is kept who did them, wherever they change something. */
+  function audited<P extends Principal>(
+    operations: Record<string, (ctx: ApiContext, principal: P, params: Params) => Promise<void>>,
+    authenticate: (ctx: ApiContext, route: Route) => Promise<P>,
+  ): Mounted[] {
+    return Object.entries(operations).map(([id, handler]) =>
+      mounted(id, async (ctx, params) => {
+        requireHttps(ctx, config);
+        const principal = await authenticate(ctx, routes[id as OperationId]);
+        await handler(ctx, principal, params);
+        await audit(ctx, principal, id as OperationId, params);
+      }),
+    );
+  }
+
   const withKey = Object.entries(handlers.key).map(([id, handler]) =>
     mounted(id, async (ctx, params) => {
       requireHttps(ctx, config);
       await handler(ctx, await authenticator.byKey(ctx), params);
     }),
   );
-  const withKeyOrSession = Object.entries(handlers.keyOrSession).map(([id, handler]) =>
-    mounted(id, async (ctx, params) => {
-      requireHttps(ctx, config);
-      const principal = await authenticator.byKeyOrSession(ctx, routes[id as OperationId]);
-      await handler(ctx, principal, params);
-      await audit(ctx, principal, id as OperationId, params);
-    }),
-  );
-  const withSession = Object.entries(handlers.session).map(([id, handler]) =>
-    mounted(id, async (ctx, params) => {
-      requireHttps(ctx, config);
-      const principal = await authenticator.bySession(ctx, routes[id as OperationId]);
-      await handler(ctx, principal, params);
-      await audit(ctx, principal, id as OperationId, params);
-    }),
-  );
+  const withKeyOrSession = audited(handlers.keyOrSession, (ctx, route) => authenticator.byKeyOrSession(ctx, route));
+  const withSession = audited(handlers.session, (ctx, route) => authenticator.bySession(ctx, route));
   const ofOwnOrigin = Object.entries(handlers.origin).map(([id, handler]) =>
     mounted(id, async (ctx) => {
       requireHttps(ctx, config);

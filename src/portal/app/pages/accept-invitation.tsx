@@ -1,23 +1,19 @@
 import { useLocation } from 'preact-iso';
-import { useEffect } from 'preact/hooks';
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
+import { useEntrance } from '../use-entrance';
 import { useForm } from '../use-form';
 
 /** Where an invitation's link leads. */
 export function AcceptInvitation() {
-  const { api, refresh, session } = usePortal();
-  const { query, route } = useLocation();
+  const { api, refresh } = usePortal();
+  const { query } = useLocation();
   const form = useForm({ token: query['token'] ?? '', name: '', password: '' }, async (values) => {
     await api.post('/portal/accept-invitation', values);
     await refresh();
   });
-
-  useEffect(() => {
-    document.title = 'Join · Callwright';
-    if (session !== undefined) route('/portal', true);
-  }, [session]);
+  useEntrance('Join');
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>

@@ -5,6 +5,7 @@ import type { CallSummary } from '../../../contract/management/calls.js';
 import { Loaded } from '../components/feedback';
 import { SelectField, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
+import { PeriodFields } from '../components/period-fields';
 import { Status, Time } from '../components/values';
 import { duration, usd, words } from '../format';
 import { Page } from '../layout';
@@ -78,14 +79,7 @@ export function Calls() {
           value={filters.external_call_id}
           onChange={(external_call_id) => setFilters({ external_call_id })}
         />
-        <TextField
-          label="From"
-          name="from"
-          type="date"
-          value={filters.from}
-          onChange={(from) => setFilters({ from })}
-        />
-        <TextField label="Until" name="to" type="date" value={filters.to} onChange={(to) => setFilters({ to })} />
+        <PeriodFields period={filters} onChange={setFilters} />
       </div>
       <Loaded
         of={calls}

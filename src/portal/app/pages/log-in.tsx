@@ -1,22 +1,18 @@
 import { useLocation } from 'preact-iso';
-import { useEffect } from 'preact/hooks';
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
+import { useEntrance } from '../use-entrance';
 import { useForm } from '../use-form';
 
 export function LogIn() {
-  const { api, refresh, session } = usePortal();
-  const { query, route } = useLocation();
+  const { api, refresh } = usePortal();
+  const { query } = useLocation();
   const form = useForm({ email: '', password: '' }, async (values) => {
     await api.post('/portal/log-in', values);
     await refresh();
   });
-
-  useEffect(() => {
-    document.title = 'Log in · Callwright';
-    if (session !== undefined) route(destination(query['to']), true);
-  }, [session]);
+  useEntrance('Log in', destination(query['to']));
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>

@@ -1,22 +1,16 @@
-import { useLocation } from 'preact-iso';
-import { useEffect } from 'preact/hooks';
 import { Failure } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
+import { useEntrance } from '../use-entrance';
 import { useForm } from '../use-form';
 
 export function SignUp() {
-  const { api, refresh, session } = usePortal();
-  const { route } = useLocation();
+  const { api, refresh } = usePortal();
   const form = useForm({ account_name: '', name: '', email: '', password: '' }, async (values) => {
     await api.post('/portal/sign-up', values);
     await refresh();
   });
-
-  useEffect(() => {
-    document.title = 'Sign up · Callwright';
-    if (session !== undefined) route('/portal', true);
-  }, [session]);
+  useEntrance('Sign up');
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>

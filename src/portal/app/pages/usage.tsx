@@ -4,7 +4,8 @@ import type { BalanceAnswer } from '../../../contract/statements.js';
 import { queryText } from '../api';
 import { BarChart } from '../components/bar-chart';
 import { Loaded } from '../components/feedback';
-import { SelectField, TextField } from '../components/fields';
+import { SelectField } from '../components/fields';
+import { PeriodFields } from '../components/period-fields';
 import { duration, usd } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
@@ -56,14 +57,7 @@ export function Usage() {
           ]}
           onChange={(group_by) => setFilters({ group_by })}
         />
-        <TextField
-          label="From"
-          name="from"
-          type="date"
-          value={filters.from}
-          onChange={(from) => setFilters({ from })}
-        />
-        <TextField label="Until" name="to" type="date" value={filters.to} onChange={(to) => setFilters({ to })} />
+        <PeriodFields period={filters} onChange={setFilters} />
       </div>
       <Loaded
         of={usage}
