@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { parseConfig } from '../../src/config.js';
@@ -6,7 +7,7 @@ import { createIndexes, openDatabase, type Database } from '../../src/store/data
 import { createTestCalls } from '../media/support/test-calls.js';
 import { percentile, report } from './figures.js';
 import type { CarrierFigures, CarrierOrder } from './media/carriers-process.js';
-import { keepToCore, startMeasured, type MeasuredProcess } from './media/measured-process.js';
+import { keepToCores, startMeasured, type MeasuredProcess } from './media/measured-process.js';
 import type { ProcessFigures } from './media/process-figures.js';
 
 const CALLS = 200;
@@ -19,6 +20,8 @@ const LATENESS_MS = 5;
 const RATIO = 4;
 /** Recording included: up to eight seconds of it wait to be stored as one piece. */
 const MEMORY_PER_CALL_KB = 2_048;
+/** Database and Temporal, for other benches too. */
+const SERVERS = (process.env['TEST_SERVER_PIDS'] ?? '').split(',').filter(Boolean);
 
 let database: Database;
 let connection: Connection;
@@ -27,8 +30,8 @@ let env: NodeJS.ProcessEnv;
 const started: MeasuredProcess[] = [];
 
 beforeAll(async () => {
-  // The database waits as long as it takes for a core to itself, some ms, and each time a frame would be late by them.
-  keepToCore(1, (process.env['TEST_SERVER_PIDS'] ?? '').split(',').filter(Boolean));
+  // The scheduler lets the database keep a core for some ms at a time, by which frames would be late.
+  keepToCores('1', SERVERS);
   env = {
     NODE_ENV: 'test',
     STREAM_URL,
@@ -44,6 +47,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(started.map((measured) => measured.stop()));
   await calls.endAll();
+  keepToCores(`0-${cpus().length - 1}`, SERVERS);
   await connection.close();
   await database.connection.dropDatabase();
   await database.close();

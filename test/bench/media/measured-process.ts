@@ -11,12 +11,13 @@ export interface MeasuredProcess {
 const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
 /**
- * Keeps running processes to one core where the machine can: what is in the field on other machines must not take the
+ * Keeps running processes to some cores where the machine can: what is in the field on other machines must not take the
  * core that is measured.
+ * @param cores as `taskset` lists them, such as 1 or 0-3
  */
-export function keepToCore(core: number, pids: readonly string[]): void {
+export function keepToCores(cores: string, pids: readonly string[]): void {
   if (!canPin) return;
-  for (const pid of pids) spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', String(core), pid]);
+  for (const pid of pids) spawnSync('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, pid]);
 }
 
 /**
