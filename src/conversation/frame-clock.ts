@@ -44,6 +44,8 @@ export function createFrameClock(now: () => number = () => performance.now()): F
   }
 
   function schedule(): void {
+    // A beat that started another one has set it already.
+    clearTimeout(timer);
     if (count === 0) return;
     let dueMs = nextMs;
     while (slotAt(dueMs).size === 0) dueMs++;
@@ -71,7 +73,6 @@ export function createFrameClock(now: () => number = () => performance.now()): F
       const beat: OnBeat = (dueMs) => onBeat(dueMs);
       slot.add(beat);
       count += 1;
-      clearTimeout(timer);
       schedule();
       return () => {
         if (!slot.delete(beat)) return;

@@ -96,6 +96,19 @@ describe('the frame clock', () => {
       expect(due).toEqual([['later', 50_000]]);
     });
 
+    it('can be started by a beat, on the one timer there is', () => {
+      const stop = clock.start(() => {
+        stop();
+        beat('a');
+        beat('b');
+      });
+      fire(1_000);
+      expect(jest.getTimerCount()).toBe(1);
+      for (const at of [1_001, 1_002, 1_003]) fire(at);
+      expect(jest.getTimerCount()).toBe(1);
+      expect(due.map(([name]) => name)).toEqual(expect.arrayContaining(['a', 'b']));
+    });
+
     it('stops one and goes on with the others', () => {
       const stopFirst = beat('a');
       beat('b');
