@@ -17,7 +17,7 @@ const LONGEST_PAUSE_MS = 2_000;
 export type Kept = 'stored' | 'taken' | 'given_up';
 
 export interface ResultKeeper {
-  /** Whether the call is this stream's; false as soon as another has it. Never rejects. */
+  /** Whether the call is this stream's; false as soon as another has it, or nobody can tell in time. Never rejects. */
   readonly claimed: Promise<boolean>;
   /** Another stream has the call. */
   isTaken(): boolean;
@@ -40,6 +40,8 @@ export function keepResult(deps: {
   logger: Logger;
   onClaimed: (earlier: ConversationResultDocument | null) => void;
   onTaken: () => void;
+  /** Shorter is for tests. */
+  giveUpAfterMs?: number;
 }): ResultKeeper {
   const { results, beginning, logger } = deps;
   const { callId, resumptions = 0 } = beginning;
@@ -104,6 +106,7 @@ export function keepResult(deps: {
         pauseMs = 100;
       } catch (error) {
         if (performance.now() > giveUpAt) {
+          settleClaim(false);
           logger.error({ callId, err: error }, 'the result of a conversation could not be stored');
           break;
         }
@@ -121,7 +124,7 @@ export function keepResult(deps: {
 
   /** Writes until nothing of this waits any more. */
   async function settled(isWaiting: () => boolean): Promise<Kept> {
-    giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
+    giveUpAt = performance.now() + (deps.giveUpAfterMs ?? GIVE_UP_AFTER_MS);
     while (isWaiting() && !taken && performance.now() < giveUpAt) await wake();
     if (taken) return 'taken';
     return isWaiting() ? 'given_up' : 'stored';
