@@ -119,11 +119,17 @@ export function openCarrierStream(
     socket.send(text);
   }
 
+  function loseSilent(): void {
+    if (alive) return;
+    end('dropped', 'nothing comes from the carrier any more');
+    socket.terminate();
+  }
+
   const startTimer = setTimeout(() => refuse(1008, 'no start in time'), timings.startWithinMs);
   const pingTimer = setInterval(() => {
     if (!alive) {
-      end('dropped', 'nothing comes from the carrier any more');
-      socket.terminate();
+      // A process that stood still meets its timers before it reads what has come meanwhile.
+      setImmediate(loseSilent);
       return;
     }
     alive = false;

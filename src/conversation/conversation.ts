@@ -228,8 +228,10 @@ export function startConversation(deps: ConversationDeps): Conversation {
       }
     });
   }
-  engine.start(call, sink).catch((error: unknown) => {
-    sink.fail(error instanceof Error ? error : new Error(String(error)));
+  guard(() => {
+    engine.start(call, sink).catch((error: unknown) => {
+      sink.fail(error instanceof Error ? error : new Error(String(error)));
+    });
   });
 
   return {

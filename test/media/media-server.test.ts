@@ -6,6 +6,7 @@ import { startEvent } from './support/carrier-line';
 import { startGate } from './support/gate';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture, TestCall } from './support/media-fixture';
+import { createScriptedEngine } from './support/scripted-engine';
 
 const START_WITHIN_MS = 500;
 
@@ -211,6 +212,44 @@ describe('a media server under other conditions', () => {
     expect(await closeOf(socket)).toBe(1006);
     await eventually(async () => (await media.results.find(call.callId))?.summary !== undefined);
     expect((await media.results.find(call.callId))?.endedAt).toBeUndefined();
+    await media.close();
+  });
+
+  it('does not take a carrier for lost whose signs of life it had no time to read', async () => {
+    const pingEveryMs = 300;
+    const media = await openMediaFixture({ timings: { pingEveryMs } });
+    const call = await media.placeCall();
+    const socket = await media.dialIn(call);
+    const pinged = new Promise<void>((resolve) => {
+      // The answer is on its way already; now the process stands still.
+      socket.once('ping', () => {
+        for (const until = performance.now() + pingEveryMs * 2; performance.now() < until;);
+        resolve();
+      });
+    });
+    socket.send(startEvent(call.carrierSid, call.streamSid));
+    await pinged;
+    await pause(pingEveryMs * 2);
+    expect(socket.readyState).toBe(WebSocket.OPEN);
+    socket.close(1000);
+    await media.close();
+  });
+
+  it('ends the one call whose engine throws when it is to begin, and stores that', async () => {
+    const { factory } = createScriptedEngine();
+    const create = () => {
+      const engine = factory.create();
+      const start = () => {
+        throw new Error('no engine today');
+      };
+      return Object.assign(engine, { start });
+    };
+    const media = await openMediaFixture({ engine: { ...factory, create } });
+    const call = await media.placeCall();
+    const line = await media.openLine(call);
+    expect(await line.closed).toBe(1011);
+    expect(await media.results.find(call.callId)).toMatchObject({ endReason: 'media_failed' });
+    expect((await media.signals(call.callId)).at(-1)).toMatchObject({ kind: 'ended', reason: 'media_failed' });
     await media.close();
   });
 
