@@ -150,6 +150,11 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
   function begin(callId: string, socket: WebSocket, admission: Extract<Admission, { admitted: true }>): void {
     const { request, carrierSid, earlier } = admission;
+    const wantsDetection =
+      config.voicemailDetection &&
+      request.direction === 'outbound' &&
+      !earlier?.answeredBy &&
+      machineDetectionFor(request.agent.voicemailAction) !== undefined;
     // Frames of other calls do not wait until all sockets that are ready were served.
     socket.on('message', () => clock.turn());
     const session = openStreamSession({
@@ -174,6 +179,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
         standing?.handOver('a later stream of the call has come');
         const live = { ...session, resumption };
         sessions.set(callId, live);
+        if (wantsDetection) detections.watch(callId, session);
         void session.over.finally(() => {
           if (sessions.get(callId) === live) sessions.delete(callId);
         });
@@ -181,9 +187,6 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       },
     });
     unsettled.add(session);
-    const { voicemailAction } = request.agent;
-    const wantsDetection = config.voicemailDetection && request.direction === 'outbound' && !earlier?.answeredBy;
-    if (wantsDetection && machineDetectionFor(voicemailAction) !== undefined) detections.watch(callId, session);
     void session.over.finally(() => {
       unsettled.delete(session);
       detections.forget(callId, session);

@@ -43,8 +43,6 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
   const { carrierSid, earlier, logger } = deps;
   const callId = deps.request._id;
   let conversation: Conversation | undefined;
-  /** Told before the stream had begun. */
-  let answeredBy: AnsweredBy | undefined;
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
@@ -61,7 +59,6 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
         const engine = createEngine();
         conversation = startConversation({ ...conversationDeps, engine, stream, streamSid, resumption });
         void conversation.over.then(settle);
-        if (answeredBy !== undefined) conversation.onAnsweredBy(answeredBy);
         return undefined;
       },
       onAudio: (mulaw, timestampMs) => conversation?.hear(mulaw, timestampMs),
@@ -89,10 +86,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
       }
     },
     endsAfter: (seconds) => conversation?.endsAfter(seconds),
-    onAnsweredBy(who) {
-      answeredBy = who;
-      conversation?.onAnsweredBy(who);
-    },
+    onAnsweredBy: (who) => conversation?.onAnsweredBy(who),
     over,
   };
 }

@@ -1,5 +1,6 @@
 import { createCarrierBindings } from '../../src/store/carrier-bindings.js';
 import type { AgentSnapshot } from '../../src/store/models/call-request.js';
+import { startEvent } from './support/carrier-line';
 import { eventually, openMediaFixture, type MediaFixture } from './support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from './support/scripted-engine';
 
@@ -37,6 +38,16 @@ describe('the carrier’s word on who answered', () => {
     expect(await media.results.find(called.callId)).toMatchObject({ answeredBy: 'human', endReason: 'carrier_stop' });
     expect(other.scripted.answeredBy).toEqual([]);
     expect((await media.results.find(other.callId))?.answeredBy).toBeUndefined();
+  });
+
+  it('reaches the talk also when a second socket of the call came and was refused', async () => {
+    const called = await talk();
+    const second = await media.dialIn(called);
+    second.send(startEvent(called.carrierSid, 'MZ2'));
+    await new Promise((resolve) => second.once('close', resolve));
+    await bindings.noteAnsweredBy(called.callId, called.carrierSid, 'human');
+    await eventually(() => called.scripted.answeredBy.length > 0);
+    await hangUp(called);
   });
 
   it('ends the call as voicemail where the agent hangs up on mailboxes, in the middle of a word', async () => {
