@@ -7,6 +7,8 @@ import type { RecordingChunkDocument } from './models/recording.js';
 /** Two seconds of a recording: what a process that dies takes with it. */
 const CHUNK_BYTES = 32_000;
 const LONGEST_PAUSE_MS = 5_000;
+/** Two minutes of audio that wait to be written; behind a slow database they would become ever more. */
+const MAX_WAITING_CHUNKS = 60;
 /** As many as a process with some hundred calls fills at one time. */
 const MAX_FREE_CHUNKS = 512;
 
@@ -46,6 +48,8 @@ export function writeRecording(deps: {
   let chunk: Uint8Array | undefined;
   let filled = 0;
   let count = 0;
+  /** Chunks that are full and not written yet. */
+  let waiting = 0;
   let length = 0;
   let written: Promise<void> = after.then((isOurs) => {
     if (!isOurs) throw new Error('The recording belongs to another stream.');
@@ -61,6 +65,10 @@ export function writeRecording(deps: {
   function flush(): void {
     const full = chunk;
     if (full === undefined) return;
+    if (waiting >= MAX_WAITING_CHUNKS) {
+      written = Promise.reject(new Error('The database is too far behind the recording.'));
+      written.catch(() => undefined);
+    }
     if (count === 0) {
       next(() =>
         files.create({
@@ -78,10 +86,14 @@ export function writeRecording(deps: {
     chunk = undefined;
     filled = 0;
     count += 1;
+    waiting += 1;
     next(() => chunks.insertOne(document));
     written.then(
-      () => pool.giveBack(full),
-      () => undefined,
+      () => {
+        waiting -= 1;
+        pool.giveBack(full);
+      },
+      () => (waiting -= 1),
     );
   }
 

@@ -64,7 +64,10 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
   /** Gives a file that nobody finished the length of what is stored of it. */
   async function sealFile(file: RecordingFileDocument): Promise<void> {
     const stored = await chunks.countDocuments(chunksOf(file._id));
-    const sealed = { $set: { length: stored * file.chunkSize }, $unset: { open: '' } };
+    // Only the last one may be short.
+    const last = await chunks.findOne({ _id: chunkId(file._id, stored - 1) });
+    const length = last === null ? 0 : (stored - 1) * file.chunkSize + last.data.length();
+    const sealed = { $set: { length }, $unset: { open: '' } };
     // Its own process may close it in this moment, with the whole length.
     await files.updateOne({ _id: file._id, open: true }, sealed);
   }

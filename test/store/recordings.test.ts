@@ -107,6 +107,14 @@ describe('a recording', () => {
     expect(await recordings.read(callId)).toBeNull();
   });
 
+  it('of a process that was killed between its last chunk and its length is read as far as it was stored', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(5_000, 1));
+    await database.recordingFiles.updateOne({ _id: callId }, { $set: { open: true }, $unset: { length: '' } });
+    expect(await recordings.seal(callId)).toBe(true);
+    expect(await heard(callId)).toEqual([[1, 5_000]]);
+  });
+
   it('that is sealed while its process still writes has its whole length in the end', async () => {
     const callId = newCallId();
     const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS);
@@ -127,6 +135,13 @@ describe('a recording', () => {
     await expect(writer.close()).rejects.toThrow('another stream');
     expect(await chunksOf(callId)).toBe(0);
     expect(await recordings.seal(callId)).toBe(false);
+  });
+
+  it('that waits too long for the word that it is ours is given up, and keeps no more of the audio', async () => {
+    const callId = newCallId();
+    const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, new Promise(() => undefined));
+    for (let second = 0; second < 300; second++) writer.write(mulaw(1_000, 1));
+    await expect(writer.close()).rejects.toThrow('too far behind');
   });
 
   it('that has no audio is none', async () => {
