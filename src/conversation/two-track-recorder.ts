@@ -54,9 +54,12 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
       }
     },
 
-    /** Hands on what no frame can change any more. */
+    /**
+     * Hands on what no frame can change any more, a second of it at a time: after the process stood still, the frames that
+     * came meanwhile are read only after this. To be called many times a second.
+     */
     advance(nowMs: number): void {
-      while ((written + 1) * BLOCK_MS + HOLD_BACK_MS <= nowMs) writeNext();
+      if ((written + 1) * BLOCK_MS + HOLD_BACK_MS <= nowMs) writeNext();
     },
 
     /** Writes the rest up to the length of the call. @throws as the writer does */

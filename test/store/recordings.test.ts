@@ -89,6 +89,18 @@ describe('a recording', () => {
     ]);
   });
 
+  it('of streams on machines whose clocks disagree still has what the earlier one heard', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(30_000, 1));
+    await record(callId, 1, 0, mulaw(2_000, 2));
+    await record(callId, 2, 21_000, mulaw(1_000, 3));
+    expect(await heard(callId)).toEqual([
+      [1, 20_000],
+      [2, 1_000],
+      [3, 1_000],
+    ]);
+  });
+
   it('of a killed process cannot be read until it is sealed, and then as far as it was stored', async () => {
     const callId = newCallId();
     await record(callId, 0, 0, mulaw(5_000, 1), false);

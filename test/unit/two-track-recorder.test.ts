@@ -71,12 +71,21 @@ describe('the two-track recorder', () => {
 
   it('hands on what is settled and drops a frame that comes too late or from far away', async () => {
     const { tracks, ms } = recorder();
-    tracks.advance(10_000);
+    for (let nowMs = 0; nowMs <= 10_000; nowMs += 20) tracks.advance(nowMs);
     expect(ms()).toBe(8_000);
     tracks.put('caller', frame(1_000), 100);
     tracks.put('caller', frame(1_000), 1e9);
     await tracks.close(10_000);
     expect(ms()).toBe(10_000);
+  });
+
+  it('still takes what came while the process stood still, and is read after it', async () => {
+    const { tracks, at } = recorder();
+    tracks.advance(4_990);
+    tracks.advance(10_000);
+    for (let atMs = 5_000; atMs < 10_000; atMs += 20) tracks.put('caller', frame(1_000), atMs);
+    await tracks.close(10_000);
+    expect([5_000, 6_000, 7_000, 8_000, 9_000].map((ms) => at(ms).caller)).toEqual(Array(5).fill(LEVEL));
   });
 
   it.each([0, 20, 1_000, 1_980, 12_340])('is as long as the call: %i ms', async (lengthMs) => {
