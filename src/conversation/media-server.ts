@@ -36,7 +36,13 @@ export interface MediaServerDeps {
   logger: Logger;
   /** Shorter ones are for tests. */
   timings?: Partial<
-    StreamTimings & { shutdownGraceMs: number; shutdownMs: number; endingsEveryMs: number; lostForGoodMs: number }
+    StreamTimings & {
+      shutdownGraceMs: number;
+      shutdownMs: number;
+      endingsEveryMs: number;
+      lostForGoodMs: number;
+      recordingGiveUpMs: number;
+    }
   >;
 }
 
@@ -66,7 +72,9 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const { config, database, gateway, engines, logger } = deps;
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
   const results = createConversationResults(database);
-  const recordings = config.recordings.enabled ? createRecordings(database) : undefined;
+  const giveUpAfterMs = timings.recordingGiveUpMs;
+  const recordingOptions = giveUpAfterMs === undefined ? {} : { giveUpAfterMs };
+  const recordings = config.recordings.enabled ? createRecordings(database, recordingOptions) : undefined;
   const admit = createAdmission({ config, database });
   /** The latest stream of each call that has started one here. */
   const sessions = new Map<string, StreamSession & { resumption: number }>();

@@ -64,10 +64,15 @@ export function createWrapUp(deps: WrapUpDeps) {
     if (recorder === undefined || recordings === undefined) return false;
     try {
       await recorder.close(lengthMs);
-      // A process that was killed has left its share without an end.
+    } catch (error) {
+      if (keeper.isTaken()) return false;
+      logger.error({ callId, err: error }, 'the recording could not be stored to its end');
+    }
+    try {
+      // Without an end are this share, when it is not whole, and that of a process that was killed.
       return await recordings.seal(callId);
     } catch (error) {
-      if (!keeper.isTaken()) logger.error({ callId, err: error }, 'the recording could not be stored');
+      logger.error({ callId, err: error }, 'nobody knows whether there is a recording');
       return false;
     }
   }

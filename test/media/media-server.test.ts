@@ -295,6 +295,27 @@ describe('a media server under other conditions', () => {
     await gate.close();
   });
 
+  it('keeps what is stored of a recording whose rest was given up because the database stayed away', async () => {
+    const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
+    const mongodbUri = `mongodb://${gate.address}`;
+    const media = await openMediaFixture({ mongodbUri, timings: { recordingGiveUpMs: 500 } });
+    const call = await media.placeCall();
+    const line = await media.openLine(call);
+    const isBegun = async () => (await media.database.recordingFiles.countDocuments({ _id: call.callId })) > 0;
+    await eventually(isBegun, 30_000);
+    gate.shut();
+    // Two more chunks come up, the database is looked for in vain for 4 s, and once more is not tried.
+    await pause(12_000);
+    gate.open();
+    await eventually(() => isBegun().catch(() => false), 30_000);
+    line.hangUp();
+    await eventually(async () => (await media.results.find(call.callId))?.endedAt !== undefined, 30_000);
+    expect(await media.results.find(call.callId)).toMatchObject({ hasRecording: true });
+    expect((await media.recordings.read(call.callId))?.bytes).toBeGreaterThan(60_000);
+    await media.close();
+    await gate.close();
+  }, 120_000);
+
   it('talks on while Temporal is away, and tells the workflow of both ends of the stream when it is back', async () => {
     const gate = await startGate(process.env['TEST_TEMPORAL_ADDRESS'] ?? '');
     const media = await openMediaFixture({ temporalAddress: gate.address });
