@@ -47,6 +47,7 @@ describe('the carrier’s word on who answered', () => {
     await new Promise((resolve) => second.once('close', resolve));
     await bindings.noteAnsweredBy(called.callId, called.carrierSid, 'human');
     await eventually(() => called.scripted.answeredBy.length > 0);
+    expect(called.scripted.answeredBy).toEqual(['human']);
     await hangUp(called);
   });
 
