@@ -57,7 +57,7 @@ describe.each<[days: string, gone: readonly string[]]>([
     const [left, running] = [await recorded(7 * 60 * 60_000, true), await recorded(60_000, true)];
     await reconcileNow(harness.config, 60_000);
     // Each byte that is stored is a sample of two bytes in the file.
-    expect((await recordings.read(left))?.bytes).toBe(44 + 2 * 32_000 * 3);
+    expect((await recordings.read(left))?.bytes).toBe(44 + 2 * (32_000 * 2 + 10));
     expect(await recordings.read(running)).toBeNull();
   }, 120_000);
 });
