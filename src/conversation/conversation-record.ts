@@ -6,6 +6,7 @@ import type {
   StoredUsage,
 } from '../store/models/conversation-result.js';
 import type { AnsweredBy } from '../domain/call-state.js';
+import { valueIn } from './parameter-values.js';
 import type { EngineCall, EngineResult, EngineUsage, ParameterValues, TranscriptTurn, TurnLatency } from './port.js';
 
 /** Of a longer call the first ones are kept: a document has its limits. */
@@ -40,12 +41,14 @@ export function createConversationRecord(p: {
     const known = knownValues();
     const own = result?.outputParameters ?? {};
     const keys = new Set([...Object.keys(template), ...Object.keys(own)]);
-    return Object.fromEntries(Array.from(keys, (key) => [key, own[key] ?? known[key] ?? null]));
+    return Object.fromEntries(Array.from(keys, (key) => [key, valueIn(own, key) ?? valueIn(known, key) ?? null]));
   }
 
   return {
+    /** Its text becomes one line: no line of a transcript may pass for another speaker's. */
     addTurn(turn: TranscriptTurn): void {
-      turns.push({ ...turn, startMs: turn.startMs + offsetMs, endMs: turn.endMs + offsetMs });
+      const text = turn.text.replace(/\s+/g, ' ').trim();
+      turns.push({ ...turn, text, startMs: turn.startMs + offsetMs, endMs: turn.endMs + offsetMs });
     },
 
     setValues(known: ParameterValues): void {
@@ -71,10 +74,10 @@ export function createConversationRecord(p: {
 
     /**
      * The carrier's own detection; what the engine makes of it by ear beats it.
-     * @returns whether that is news
+     * @returns whether that is news on this stream
      */
     setAnsweredBy(who: AnsweredBy): boolean {
-      if ((detected ?? earlier?.answeredBy) !== undefined) return false;
+      if (detected !== undefined) return false;
       detected = who;
       return true;
     },
@@ -102,7 +105,7 @@ export function createConversationRecord(p: {
       const known = knownValues();
       const usage = usageOfBoth(earlier?.usage, result?.usage);
       const all = [...(earlier?.latencies ?? []), ...latencies].slice(0, MAX_LATENCIES);
-      const answeredBy = result?.answeredBy ?? detected ?? earlier?.answeredBy;
+      const answeredBy = surest([result?.answeredBy, detected, earlier?.answeredBy]);
       return {
         agentAudioPlayed: this.agentAudioPlayed,
         turns: [...(earlier?.turns ?? []), ...turns.toSorted((a, b) => a.startMs - b.startMs)],
@@ -115,6 +118,12 @@ export function createConversationRecord(p: {
       };
     },
   };
+}
+
+/** The first that says something; that one could not tell is worth less than any other word. */
+function surest(said: readonly (AnsweredBy | undefined)[]): AnsweredBy | undefined {
+  const known = said.filter((who) => who !== undefined);
+  return known.find((who) => who !== 'unknown') ?? known[0];
 }
 
 /** What an engine is told of the streams before its own. */

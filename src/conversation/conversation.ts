@@ -194,6 +194,14 @@ export function startConversation(deps: ConversationDeps): Conversation {
     }
   }
 
+  function learnWhoAnswered(who: AnsweredBy): void {
+    if (ended || !record.setAnsweredBy(who)) return;
+    guard(() => engine.onAnsweredBy?.(who));
+    if (who !== 'voicemail' || (request.agent.voicemailAction ?? 'hang_up') !== 'hang_up') return;
+    playback.clear();
+    void end('voicemail');
+  }
+
   /** Gives the call up without a word: it is not this stream's to report. */
   function leave(why: string): void {
     if (ended) return;
@@ -233,6 +241,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
       sink.fail(error instanceof Error ? error : new Error(String(error)));
     });
   });
+  // A mailbox stays one when the line breaks; that nobody could tell may still be found out.
+  if (earlier?.answeredBy !== undefined && earlier.answeredBy !== 'unknown') learnWhoAnswered(earlier.answeredBy);
 
   return {
     hear(mulaw, timestampMs) {
@@ -248,13 +258,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     endsAfter(seconds) {
       endsAtMs = seconds === undefined ? undefined : seconds * 1_000 - offsetMs;
     },
-    onAnsweredBy(who) {
-      if (ended || !record.setAnsweredBy(who)) return;
-      guard(() => engine.onAnsweredBy?.(who));
-      if (who !== 'voicemail' || (request.agent.voicemailAction ?? 'hang_up') !== 'hang_up') return;
-      playback.clear();
-      void end('voicemail');
-    },
+    onAnsweredBy: learnWhoAnswered,
     end,
     suspend: (why) => close((lengthMs) => wrapUp.suspend(why, lengthMs)),
     over,

@@ -161,7 +161,6 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     const wantsDetection =
       config.voicemailDetection &&
       request.direction === 'outbound' &&
-      !earlier?.answeredBy &&
       machineDetectionFor(request.agent.voicemailAction) !== undefined;
     // Frames of other calls do not wait until all sockets that are ready were served.
     socket.on('message', () => clock.turn());

@@ -12,8 +12,8 @@ const template = z
   .refine((text) => characterCount(text) <= 16_384, 'must have at most 16,384 characters')
   .refine(isTemplate, 'must be a string with a JSON object whose values are null, boolean, number or string');
 
-/** Names that stand for what the service does itself. */
-const OWN_TOOLS = ['end_call', 'send_dtmf', 'transfer_call'];
+/** Names that stand for what the service does itself, or what its engines let a model tell them. */
+const OWN_TOOLS = ['end_call', 'send_dtmf', 'transfer_call', 'answering_machine'];
 
 const httpTool = z.strictObject({
   name: z

@@ -110,6 +110,7 @@ describe('an agent', () => {
   it.each([
     ['name', 'Find slot', /^name must be 1 to 64 small letters/],
     ['name', 'end_call', /^name must be none of/],
+    ['name', 'answering_machine', /^name must be none of/],
     ['description', '', /^description must not be empty/],
     ['url', 'ftp://example.com', /^url must be an http/],
     ['url', 'https://user:word@example.com', /^url must not contain a user name/],

@@ -62,6 +62,26 @@ describe('the carrier’s word on who answered', () => {
     expect((await media.signals(callId)).at(-1)).toMatchObject({ kind: 'ended', reason: 'voicemail' });
   });
 
+  it.each(['by the carrier', 'by ear'])(
+    'is told again to the engine that goes on, when it was found %s',
+    async (how) => {
+      const call = await talk({ voicemailAction: 'leave_message' });
+      if (how === 'by the carrier') await bindings.noteAnsweredBy(call.callId, call.carrierSid, 'voicemail');
+      else call.scripted.result = { answeredBy: 'voicemail' };
+      await eventually(() => how === 'by ear' || call.scripted.answeredBy.length > 0);
+      call.line.break();
+      await eventually(async () => (await media.results.find(call.callId))?.answeredBy !== undefined);
+      const line = await media.resumeLine(call, 1);
+      await eventually(() => engine.calls.get(call.callId) !== call.scripted);
+      const resumed = engine.calls.get(call.callId) as ScriptedCall;
+      await eventually(() => resumed.answeredBy.length > 0, 5_000);
+      expect(resumed.answeredBy).toEqual(['voicemail']);
+      line.hangUp();
+      await line.closed;
+      expect(await media.results.find(call.callId)).toMatchObject({ answeredBy: 'voicemail' });
+    },
+  );
+
   it('leaves it to the engine where the agent leaves a message', async () => {
     const call = await talk({ voicemailAction: 'leave_message', voicemailMessage: 'Please call us back.' });
     expect(call.scripted.call.voicemail).toEqual({ action: 'leave_message', message: 'Please call us back.' });

@@ -189,6 +189,18 @@ describe('an HTTP tool', () => {
     expect(received).toMatchObject([{ method: 'GET', path: '/hook?from=callwright&order=a%26b%3Dc&n=2', body: '' }]);
   });
 
+  it('never changes what its own URL says by an argument that the model makes up', async () => {
+    const { url, received } = await server((response) => response.end('{}'));
+    const { use } = await talk({ tools: [toolAt(`${url}&tenant=acme`, 'GET')] });
+    await use('look_up', { order: 'A-7', tenant: 'other', from: 'elsewhere' });
+    const query = new URL(received[0]?.path ?? '', url).searchParams;
+    expect([query.getAll('tenant'), query.getAll('from'), query.get('order')]).toEqual([
+      ['acme'],
+      ['callwright'],
+      'A-7',
+    ]);
+  });
+
   it.each([
     ['a missing argument', {}],
     ['another type', { order: 7 }],

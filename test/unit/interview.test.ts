@@ -127,6 +127,13 @@ describe('an interview', () => {
     expect(script.values()).toEqual({ is_confirmed: true, orderNumber: '7' });
   });
 
+  it('asks for keys that every object has by birth, like any other', () => {
+    const script = interview({ constructor: null, valueOf: true }, { constructor: '7' });
+    expect(script.bridge()).toContain('Value of?');
+    expect(script.values()).toEqual({ constructor: '7' });
+    expect(interview({ constructor: null }).opening()[0]).toBe('What is your constructor?');
+  });
+
   it('refuses keys that are no answer and numbers that are not exact', () => {
     const script = interview({ agreed: true, count: 0 });
     expect(press(script, '9')).toMatch(/^Sorry, I did not understand\. Press 1 for yes/);

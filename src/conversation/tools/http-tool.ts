@@ -38,7 +38,10 @@ export async function askServer(
 
 function withQuery(url: string, given: Record<string, unknown>): string {
   const parsed = new URL(url);
+  const fixed = new Set(parsed.searchParams.keys());
   for (const [name, value] of Object.entries(given)) {
+    // What the customer wrote into the URL is not the model's, or the far end's, to change.
+    if (fixed.has(name)) continue;
     parsed.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
   return parsed.toString();

@@ -1,4 +1,11 @@
-import type { AnsweredBy, Engine, EngineCall, EngineFactory, EngineSink } from '../../../src/conversation/port.js';
+import type {
+  AnsweredBy,
+  Engine,
+  EngineCall,
+  EngineFactory,
+  EngineResult,
+  EngineSink,
+} from '../../../src/conversation/port.js';
 
 /** One call of the scripted engine: what it was told, and the line it may speak on. */
 export interface ScriptedCall {
@@ -7,6 +14,8 @@ export interface ScriptedCall {
   answeredBy: AnsweredBy[];
   played: { itemId: string; playedMs: number; complete: boolean }[];
   stopped?: string;
+  /** What it makes of the call, beside the rest. */
+  result?: Partial<EngineResult>;
 }
 
 /** An engine that does what the test does with its sink, and nothing by itself. */
@@ -28,7 +37,7 @@ export function createScriptedEngine() {
       onAnsweredBy: (who) => void own?.answeredBy.push(who),
       async stop(reason) {
         if (own !== undefined) own.stopped = reason;
-        return { summary: 'Scripted.', outputParameters: own?.call.outputTemplate ?? {} };
+        return { summary: 'Scripted.', outputParameters: own?.call.outputTemplate ?? {}, ...own?.result };
       },
     };
   }

@@ -10,6 +10,7 @@ import type {
   EngineSink,
   TranscriptTurn,
 } from '../../port.js';
+import { valueIn } from '../../parameter-values.js';
 import { filled } from '../../prompt.js';
 import type { TurnTaking } from '../../turn-taking.js';
 import { voiceNamed } from '../../voices.js';
@@ -344,7 +345,7 @@ export function createDialogue(deps: {
       const counts = { spoken, heard, seconds: Math.round(now() / 1_000) };
       return {
         summary: summaryOf(questions, values, counts, answeredBy),
-        outputParameters: Object.fromEntries(questions.map(({ key }) => [key, values[key] ?? null])),
+        outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
         answeredBy,
       };
     },

@@ -1,4 +1,5 @@
 import type { Grammar, Meaning } from '../../../audio/grammar.js';
+import { valueIn } from '../../parameter-values.js';
 import type { ParameterValues } from '../../port.js';
 import {
   ALL_ANSWERED,
@@ -34,7 +35,7 @@ const CONFIRMING: Grammar = { kind: 'yes-no' };
 export function createInterview(questions: readonly Question[], known: ParameterValues = {}): Script {
   const settled = new Map<string, Value>();
   for (const { key } of questions) {
-    const value = known[key];
+    const value = valueIn(known, key);
     if (value !== undefined && value !== null) settled.set(key, value);
   }
   let retries = 0;

@@ -1,3 +1,4 @@
+import { valueIn } from '../../parameter-values.js';
 import type { ParameterValues } from '../../port.js';
 import type { Question } from './questions.js';
 
@@ -23,7 +24,7 @@ export function summaryOf(
     return `${LABEL} ${counts}; caller speech was not transcribed.`;
   }
   const answered = questions.flatMap((question) => {
-    const value = values[question.key];
+    const value = valueIn(values, question.key);
     return value === undefined || value === null ? [] : [`${question.name}: ${question.inWords(value)}`];
   });
   const share = `${answered.length} of ${questions.length} ${questions.length === 1 ? 'question was' : 'questions were'}`;

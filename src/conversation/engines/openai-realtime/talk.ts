@@ -3,6 +3,7 @@ import { collectKeys } from '../../key-collector.js';
 import { ONE_MOMENT } from '../../local-lines.js';
 import { concludeCall } from '../../models/conclusion.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../../port.js';
+import { goesOn } from '../../prompt.js';
 import { watchSilence } from '../../silence-watch.js';
 import { createAgentVoice } from './agent-voice.js';
 import { createCallerTurns } from './caller-turns.js';
@@ -266,7 +267,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     if (item.kind !== 'prompt') silence.agentDone();
     if (item.kind !== 'greeting') return;
     greetings += 1;
-    if (complete || item.playedMs >= timings.greetingHeardMs || greetings >= MAX_GREETINGS || call.resume) return;
+    if (complete || item.playedMs >= timings.greetingHeardMs || greetings >= MAX_GREETINGS || goesOn(call)) return;
     link.send(textItem('system', INTRODUCE_AGAIN));
   }
 

@@ -1,5 +1,5 @@
 import { collectKeys } from '../../key-collector.js';
-import { filled, promptFor } from '../../prompt.js';
+import { filled, goesOn, promptFor } from '../../prompt.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, ToolAnswer, TranscriptTurn } from '../../port.js';
 import { watchSilence, type SilencePatience } from '../../silence-watch.js';
 import type { TurnTaking } from '../../turn-taking.js';
@@ -335,7 +335,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
 
   const ticking = setInterval(tick, TICK_MS);
   silence.start();
-  answer(call.resume === undefined ? 'The line is open. Begin to speak.' : 'The line is back. Go on.');
+  answer(goesOn(call) ? 'The line is back. Go on.' : 'The line is open. Begin to speak.');
 
   return {
     hear(frame: Uint8Array, timestampMs: number): void {
