@@ -1,3 +1,4 @@
+import { silence, tone } from '../support/spoken';
 import { chatAnswer } from './fakes/openai-realtime';
 import { GREETING } from './fakes/openai-realtime-session';
 import { eventually } from './support/media-fixture';
@@ -110,6 +111,18 @@ describe('an answering machine', () => {
     expect(call.line.ended).toBe('voicemail');
     await call.line.hangUp();
     expect(call.line.agentTurns()).toHaveLength(2);
+  });
+
+  it('that pauses before its tone gets the message after the tone, when the model alone has heard it', async () => {
+    const message = 'Please call the clinic back.';
+    call = await placeRealtimeCall({ call: { voicemail: { action: 'leave_message', message } }, script: [machine] });
+    await call.greeted();
+    call.line.say(Buffer.concat([await call.speech(MAILBOX), silence(2_500), tone(1_000, 500)]));
+    const told = () => call.sent('conversation.item.create').map(({ item }) => item?.content?.[0]?.text ?? '');
+    await eventually(() => told().some((text) => text.includes(message)), ANSWER_MS);
+    expect(call.line.callerSpeaks()).toBe(false);
+    await eventually(() => call.line.ended !== undefined, ANSWER_MS);
+    expect(call.line.ended).toBe('voicemail');
   });
 
   it('that is to be talked to is talked to', async () => {

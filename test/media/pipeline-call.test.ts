@@ -1,3 +1,4 @@
+import { silence, tone } from '../support/spoken';
 import { eventually } from './support/media-fixture';
 import { GREETING, openPipeline } from './support/pipeline-harness';
 import type { PipelineHarness } from './support/pipeline-harness';
@@ -101,6 +102,22 @@ describe('a call conducted by the pipeline engine', () => {
     const message = line.turns.findLast(({ speaker }) => speaker === 'agent');
     expect(message?.startMs).toBeGreaterThan(greetingOverMs - 500);
     expect(await line.hangUp()).toMatchObject({ answeredBy: 'voicemail' });
+  });
+
+  it('an answering machine that pauses before its tone, and that the model alone has heard', async () => {
+    const words = 'You have reached the Jones family.';
+    pipeline.chat.answers.set(words, { calls: { name: 'answering_machine', arguments: {} } });
+    pipeline.stt.script([words, '']);
+    line = pipeline.dial({ voicemail: { action: 'leave_message', message: 'Please call the clinic.' } });
+    await greeted();
+    const machine = Buffer.concat([await pipeline.speak(words), silence(2_500), tone(1_000, 500)]);
+    const toneOverMs = line.now() + machine.length / 8;
+    line.say(machine);
+    await eventually(() => line.ended !== undefined, ANSWER_MS);
+    expect(line.ended).toBe('voicemail');
+    const message = line.turns.findLast(({ speaker }) => speaker === 'agent');
+    expect(message?.text).toBe('Please call the clinic.');
+    expect(message?.startMs).toBeGreaterThan(toneOverMs - 500);
   });
 
   it('a noise that interrupts: the agent goes on, having been told that there were no words', async () => {

@@ -1,7 +1,11 @@
-import { decodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
+import { decodeMulaw, encodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
 import type { Meaning } from '../../src/audio/grammar.js';
 
 export const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
+
+/** A steady tone, as answering machines play it. */
+export const tone = (hertz: number, ms: number, amplitude = 10_000) =>
+  encodeMulaw(Int16Array.from({ length: ms * 8 }, (_, i) => amplitude * Math.sin((2 * Math.PI * hertz * i) / 8_000)));
 
 /** An utterance as it is cut from the line: with some silence around it. */
 export const onTheLine = (mulaw: Uint8Array) => Buffer.concat([silence(300), mulaw, silence(300)]);

@@ -1,11 +1,8 @@
 import { createSynthesizer, FLITE_VOICES } from '../../src/audio/flite.js';
-import { decodeMulaw, encodeMulaw } from '../../src/audio/mulaw.js';
+import { decodeMulaw } from '../../src/audio/mulaw.js';
 import { createBeepDetector } from '../../src/audio/beep-detector.js';
 import { dtmfTones } from '../../src/audio/dtmf.js';
-import { silence } from '../support/spoken';
-
-const tone = (hertz: number, ms: number, amplitude = 10_000) =>
-  encodeMulaw(Int16Array.from({ length: ms * 8 }, (_, i) => amplitude * Math.sin((2 * Math.PI * hertz * i) / 8_000)));
+import { silence, tone } from '../support/spoken';
 
 describe('the beep detector', () => {
   function beepsIn(...parts: readonly Uint8Array[]): number {

@@ -332,6 +332,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   return {
     hear(frame: Uint8Array, timestampMs: number): void {
       if (stopped) return;
+      voicemail.hear(frame, timestampMs);
       if (link.isReady()) return give(frame, timestampMs);
       kept.push({ frame, timestampMs });
       if (kept.length > KEPT_FRAMES) kept.shift();

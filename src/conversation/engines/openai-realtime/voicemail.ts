@@ -1,9 +1,8 @@
+import { listenForTone } from '../../mailbox-tone.js';
 import type { AnsweredBy, EngineCall } from '../../port.js';
 import { filled } from '../../prompt.js';
 import { watchesForMachines } from './session-settings.js';
 
-/** After so much quiet the machine's greeting and its tone are taken to be over, ms. */
-const QUIET_MS = 1_000;
 /** A machine that goes on talking is spoken to all the same, ms. */
 const PATIENCE_MS = 20_000;
 
@@ -17,6 +16,7 @@ export function createVoicemail(deps: {
   onSpeak(task: string): void;
 }) {
   const { call, now } = deps;
+  const tone = listenForTone();
   let carrierSays: AnsweredBy | undefined;
   let heard = false;
   let waitingSinceMs: number | undefined;
@@ -33,6 +33,8 @@ export function createVoicemail(deps: {
   }
 
   return {
+    hear: tone.hear,
+
     /** The model hears one. */
     heardMachine: machine,
 
@@ -45,7 +47,7 @@ export function createVoicemail(deps: {
     tick(farEndSpeaks: boolean): void {
       if (waitingSinceMs === undefined) return;
       if (farEndSpeaks) quietSinceMs = now();
-      const isQuiet = now() - quietSinceMs >= QUIET_MS;
+      const isQuiet = now() - quietSinceMs >= tone.quietBeforeMessageMs(carrierSays === 'voicemail');
       if (!isQuiet && now() - waitingSinceMs < PATIENCE_MS) return;
       waitingSinceMs = undefined;
       const { message } = call.voicemail;

@@ -1,5 +1,5 @@
-/** The quiet after an answering machine's greeting or its tone. */
-const TONE_OVER_MS = 1_000;
+import { listenForTone } from '../../mailbox-tone.js';
+
 /** A machine that does not stop talking is talked over. */
 const TONE_PATIENCE_MS = 40_000;
 
@@ -11,11 +11,14 @@ export function createAnsweringMachine(p: {
   action: 'hang_up' | 'leave_message' | 'continue';
   now: () => number;
   farEndSpeaks: () => boolean;
+  /** The carrier's own detection has told of it. */
+  isToldByCarrier: () => boolean;
   /** No turn of the far end's is answered any more. */
   onMet(): void;
   hangUp(): void;
   leaveMessage(): void;
 }) {
+  const tone = listenForTone();
   let met = false;
   let waitingSinceMs: number | undefined;
   let lastVoiceMs = 0;
@@ -29,6 +32,7 @@ export function createAnsweringMachine(p: {
       if (p.action === 'hang_up') p.hangUp();
       else waitingSinceMs = p.now();
     },
+    hear: tone.hear,
     wasMet: () => met,
     voice(): void {
       lastVoiceMs = p.now();
@@ -36,7 +40,8 @@ export function createAnsweringMachine(p: {
     /** To be called a few times a second. */
     tick(): void {
       if (waitingSinceMs === undefined) return;
-      const isQuiet = !p.farEndSpeaks() && p.now() - Math.max(lastVoiceMs, waitingSinceMs) > TONE_OVER_MS;
+      const quietMs = p.farEndSpeaks() ? 0 : p.now() - Math.max(lastVoiceMs, waitingSinceMs);
+      const isQuiet = quietMs > tone.quietBeforeMessageMs(p.isToldByCarrier());
       if (!isQuiet && p.now() - waitingSinceMs < TONE_PATIENCE_MS) return;
       waitingSinceMs = undefined;
       p.leaveMessage();

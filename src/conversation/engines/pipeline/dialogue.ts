@@ -128,6 +128,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     action: call.voicemail.action,
     now,
     farEndSpeaks: () => hearing.callerSpeaks(),
+    isToldByCarrier: () => carrierHeard === 'voicemail',
     onMet() {
       leaving = true;
       stopReply();
@@ -341,6 +342,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     hear(frame: Uint8Array, timestampMs: number): void {
       if (stopped) return;
       frames += 1;
+      machine.hear(frame, timestampMs);
       hearing.push(frame, timestampMs);
     },
     key(digit: string): void {
