@@ -156,7 +156,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
     end: (reason) => leaveAfterLastWord(reason),
     fail(error) {
       logger.error({ callId, engine: engine.name, err: error }, 'the engine failed');
-      void end('media_failed');
+      // What is decided already needs no engine any more.
+      void end(goodbye?.reason ?? 'media_failed');
     },
   };
 

@@ -15,6 +15,8 @@ import { within } from './within.js';
 const ENGINE_STOP_MS = 4_000;
 const RECORDING_WAIT_MS = 2_000;
 const RESULT_WAIT_MS = 2_000;
+/** The carrier asks for the number as soon as the line is closed: without it, the far end would be hung up on. */
+const TRANSFER_WAIT_MS = 10_000;
 /** The workflow should know why the call ended before the carrier tells that it did. */
 const REPORT_WAIT_MS = 2_000;
 /** A line that is handed over is kept this long for the engine's last word on it. */
@@ -107,7 +109,8 @@ export function createWrapUp(deps: WrapUpDeps) {
         ...(reason === 'transferred' && record.transferTo !== undefined ? { transferTo: record.transferTo } : {}),
       });
       const stored = keeper.finish(() => ending(recordedInTime));
-      const storedInTime = (await within(RESULT_WAIT_MS, stored)) === 'stored';
+      const waitMs = reason === 'transferred' ? TRANSFER_WAIT_MS : RESULT_WAIT_MS;
+      const storedInTime = (await within(waitMs, stored)) === 'stored';
       // The call is another stream's by now, and that one will tell its end.
       if (keeper.isTaken()) return stream.close(NORMAL, 'another stream has it');
       const { agentAudioPlayed } = record;

@@ -3,6 +3,7 @@ import type { ToolAnswer } from '../../src/conversation/port.js';
 import { createAccounts } from '../../src/store/accounts.js';
 import type { AgentSnapshot } from '../../src/store/models/call-request.js';
 import { startReceiver, startTcpListener, type Receiver } from '../webhooks/support/receiver';
+import { startGate } from './support/gate';
 import { eventually, openMediaFixture, type MediaFixture } from './support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from './support/scripted-engine';
 
@@ -154,6 +155,40 @@ describe('transfer_call', () => {
     expect(await use('transfer_call', { number: '+12025550143' })).toMatchObject({ ok: false });
     await createAccounts(media.database).setLimits(accountId, { allowedCountryPrefixes: null });
   });
+
+  it('stands when the engine fails while its last word is heard', async () => {
+    const { sink, use, line, callId } = await talk({ transferNumbers });
+    sink.audio('words', speech(1_000));
+    sink.endOfItem('words');
+    expect(await use('transfer_call', { number: '+12025550143' })).toMatchObject({ ok: true });
+    sink.fail(new Error('the provider is gone'));
+    expect(await line.closed).toBe(1000);
+    expect(await media.results.find(callId)).toMatchObject({ endReason: 'transferred', transferTo: '+12025550143' });
+  });
+
+  it('lets go of the line only when the carrier can read the number, also when the database was away', async () => {
+    const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
+    const behind = await openMediaFixture({ engine: engine.factory, mongodbUri: `mongodb://${gate.address}` });
+    try {
+      const account = await createAccounts(behind.database).create({ name: 'Acme' });
+      const placed = await behind.placeCall({ accountId: account._id, agent: { transferNumbers } });
+      const line = await behind.openLine(placed);
+      await eventually(() => engine.calls.has(placed.callId));
+      const { sink } = engine.calls.get(placed.callId) as ScriptedCall;
+      sink.audio('words', speech(400));
+      sink.endOfItem('words');
+      const number = '+12025550143';
+      expect(await sink.tool({ name: 'transfer_call', arguments: { number } })).toMatchObject({ ok: true });
+      gate.shut();
+      setTimeout(gate.open, 6_000);
+      await line.closed;
+      expect(await behind.results.find(placed.callId)).toMatchObject({ transferTo: number });
+    } finally {
+      gate.open();
+      await behind.close();
+      await gate.close();
+    }
+  }, 60_000);
 
   it('is refused when the call is ending already', async () => {
     const { sink, use, line, callId } = await talk({ transferNumbers });
