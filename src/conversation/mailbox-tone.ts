@@ -8,8 +8,6 @@ const QUIET_ONCE_OVER_MS = 1_000;
 /** Machines pause before their tone; what is said into the pause is not recorded. */
 const QUIET_WITHOUT_TONE_MS = 4_000;
 
-export type MailboxTone = ReturnType<typeof listenForTone>;
-
 /** Listens for the tone of a mailbox, also before anybody knows that there is one. */
 export function listenForTone() {
   const beeps = createBeepDetector();

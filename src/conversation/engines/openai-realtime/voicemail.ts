@@ -33,7 +33,7 @@ export function createVoicemail(deps: {
   }
 
   return {
-    hear: tone.hear,
+    hear: (frame: Uint8Array, timestampMs: number) => tone.hear(frame, timestampMs),
 
     /** The model hears one. */
     heardMachine: machine,

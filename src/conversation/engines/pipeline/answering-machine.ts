@@ -32,7 +32,7 @@ export function createAnsweringMachine(p: {
       if (p.action === 'hang_up') p.hangUp();
       else waitingSinceMs = p.now();
     },
-    hear: tone.hear,
+    hear: (frame: Uint8Array, timestampMs: number) => tone.hear(frame, timestampMs),
     wasMet: () => met,
     voice(): void {
       lastVoiceMs = p.now();
