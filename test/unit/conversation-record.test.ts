@@ -76,6 +76,21 @@ describe('the record of a conversation', () => {
     });
   });
 
+  it('keeps who answered when the engine of a later stream could not tell', () => {
+    const record = createConversationRecord({
+      template,
+      offsetMs: 10_000,
+      earlier: { ...earlier, answeredBy: 'voicemail' },
+    });
+    record.setResult({ summary: 'Short.', outputParameters: {}, answeredBy: 'unknown' });
+    expect(record.progress().answeredBy).toBe('voicemail');
+  });
+
+  it('has null for a key of the template that every object has', () => {
+    const record = createConversationRecord({ template: { constructor: null }, offsetMs: 0, earlier: null });
+    expect(record.progress().outputParameters).toBe('{"constructor":null}');
+  });
+
   it('does not know the cost of the whole when a part of it has none', () => {
     const record = createConversationRecord({ template, offsetMs: 0, earlier });
     record.setResult({ summary: '', outputParameters: {}, usage: { units: {}, costMicros: null } });

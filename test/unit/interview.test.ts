@@ -142,4 +142,17 @@ describe('an interview', () => {
     expect(press(script, `${'9'.repeat(15)}#`)).toMatch(/Goodbye/);
     expect(script.values()).toEqual({ agreed: true, count: 999_999_999_999_999 });
   });
+
+  it('takes a pound key that follows an answer already taken for no answer to the next question', () => {
+    const script = interview({ agreed: true, pin: null });
+    expect(press(script, '1#')).toBe('What is your pin? Please say or key in the digits.');
+    expect(press(script, '415#')).toMatch(/Goodbye/);
+    expect(script.values()).toEqual({ agreed: true, pin: '415' });
+  });
+
+  it('asks for keys of the template that every object has', () => {
+    const script = interview({ constructor: null });
+    expect(script.opening()[0]).toBe('What is your constructor?');
+    expect(script.values()).toEqual({});
+  });
 });

@@ -14,14 +14,16 @@ const GREETING =
 describe('the offline engine', () => {
   const synthesizer = createSynthesizer();
   const factory = createOfflineEngine();
+  /** Not patient with silence. */
+  const quick = createOfflineEngine({ timing: { promptAfterMs: 4_000, endAfterMs: 8_000 } });
   const speak = (text: string) => synthesizer.speak(text, 'rms');
   /** Concurrent tests begin before any hook. */
-  const warm = factory.warm();
+  const warm = Promise.all([factory.warm(), quick.warm()]);
   const newEngine = async () => {
     await warm;
     return factory.create();
   };
-  afterAll(() => Promise.all([synthesizer.close(), factory.close()]));
+  afterAll(() => Promise.all([synthesizer.close(), factory.close(), quick.close()]));
 
   it.concurrent('asks its questions, understands the answers, and ends the call', async () => {
     const outputTemplate = { appointment_confirmed: false, code: null, size: 'small|medium|large' };
@@ -91,6 +93,64 @@ describe('the offline engine', () => {
       '(keyed) 1',
       '(keyed) 415#',
     ]);
+  });
+
+  it.concurrent('loses no key to a noise, and watches the silence after keys as ever', async () => {
+    await warm;
+    const engine = quick.create();
+    const line = connect(engine, { outputTemplate: { code: null, agreed: false } });
+    await line.agentTurn();
+    for (const key of '41') engine.onDtmf(key);
+    line.say(await speak('Newspaper.'));
+    await until(() => line.transcript.some(({ text }) => text === '(speech)'));
+    for (const key of '5#') engine.onDtmf(key);
+    await until(() => line.values['code'] !== undefined);
+    expect(line.values).toEqual({ code: '415' });
+    expect(await line.ended).toBe('silence');
+    expect((await line.stop()).outputParameters).toEqual({ code: '415', agreed: null });
+  });
+
+  it.concurrent('takes a word for the answer that was begun by a key, and watches the silence after it as ever', async () => {
+    await warm;
+    const engine = quick.create();
+    const line = connect(engine, { outputTemplate: { code: null } });
+    await line.agentTurn();
+    engine.onDtmf('4');
+    line.say(await speak('Seven.'));
+    expect(await line.agentTurn()).toBe('I heard 7. Is that right?');
+    expect(await line.ended).toBe('silence');
+    await line.stop();
+  });
+
+  it.concurrent('keeps keys in the transcript of a caller who hangs up with them', async () => {
+    const engine = await newEngine();
+    const line = connect(engine, { outputTemplate: { code: null } });
+    await line.agentTurn();
+    for (const key of '415') engine.onDtmf(key);
+    await line.stop();
+    expect(line.transcript.at(-1)).toMatchObject({ speaker: 'caller', text: '(keyed) 415' });
+  });
+
+  it.concurrent('asks and understands a caller who talks over its greeting twice', async () => {
+    const line = connect(await newEngine(), { outputTemplate: { agreed: false } });
+    for (const clears of [1, 2]) {
+      await until(() => line.isPlaying());
+      line.say(await speak('Hello? Who is that?'));
+      await until(() => line.clearedAt.length === clears && !line.isPlaying());
+    }
+    expect(await line.agentTurn(3)).toBe('Agreed? Please say yes or no.');
+    line.say(await speak('Yes.'));
+    expect(await line.ended).toBe('agent_hangup');
+    expect((await line.stop()).outputParameters).toEqual({ agreed: true });
+  });
+
+  it.concurrent('takes nothing for the answer to a question that was not heard', async () => {
+    const line = connect(await newEngine(), { outputTemplate: { agreed: false, smoker: false } });
+    await line.agentTurn();
+    line.say(Buffer.concat([await speak('Yes.'), silence(750), await speak('Yes, that is right.')]));
+    expect(await line.agentTurn(2)).toBe('Smoker? Please say yes or no.');
+    expect(line.values).toEqual({ agreed: true });
+    await line.stop();
   });
 
   it.concurrent('says what a request put into the instruction, and no disclosure where none is wanted', async () => {

@@ -10,7 +10,6 @@ import type {
   EngineSink,
   TranscriptTurn,
 } from '../../port.js';
-import { valueIn } from '../../parameter-values.js';
 import { filled } from '../../prompt.js';
 import type { TurnTaking } from '../../turn-taking.js';
 import { voiceNamed } from '../../voices.js';
@@ -63,6 +62,9 @@ const PAUSE_MS = 600;
 const PAUSE_IN_DIGITS_MS = 900;
 /** A greeting of which less than this was heard is said again. */
 const GREETING_HEARD_MS = 2_000;
+const MAX_GREETINGS = 2;
+/** Of a line that is cut off before this nobody knows what it asks. */
+const QUESTION_HEARD_MS = 1_000;
 /** With less than this left, nobody says twenty. */
 const ABOUT_TWENTY_SECONDS = 14;
 /** A caller who goes on speaking is told of the end all the same after this time. */
@@ -106,6 +108,8 @@ export function createDialogue(deps: {
   let leaving = false;
   let greetings = 0;
   let greeted = false;
+  /** The last line was cut off before its question could be heard. */
+  let unheard = false;
   /** A bridging sentence takes the greeting's place. */
   let bridges = false;
   let spoken = 0;
@@ -153,6 +157,7 @@ export function createDialogue(deps: {
 
   function onSaid({ kind, playedMs }: Utterance, complete: boolean): void {
     if (kind === 'greeting' && (complete || playedMs >= GREETING_HEARD_MS)) greeted = true;
+    if (kind === 'line') unheard = false;
     if (kind !== 'prompt') quietSinceMs = now();
     if (playedMs > 0) spoken += 1;
     if (farewell !== undefined) farewell.untilMs = now() + farewell.waitMs;
@@ -211,12 +216,17 @@ export function createDialogue(deps: {
   function answer(outcome: Heard, occasion: Occasion): void {
     if (stopped) {
       // The last words before the far end hung up still count.
-      if (outcome.outcome === 'understood' && greeted) script.onHeard(outcome);
+      if (outcome.outcome === 'understood' && greeted && !unheard) script.onHeard(outcome);
       return;
     }
     if (isSilentNow() || farewell !== undefined || mouth?.saying() !== undefined) return;
-    if (!greeted && greetings < 2) return void greet(occasion);
-    void reply(script.onHeard(outcome), occasion);
+    // A noise, the tones of the keys among them, must not take away what is being keyed in.
+    if (keyed !== undefined && outcome.outcome !== 'understood') return;
+    if (!greeted && greetings < MAX_GREETINGS) return void greet(occasion);
+    noteKeys();
+    const isAnswer = greeted && !unheard;
+    greeted = true;
+    void reply(script.onHeard(isAnswer || isCommand(outcome) ? outcome : REPEAT), occasion);
   }
 
   function onMachine(sign: MachineSign | 'carrier'): void {
@@ -241,11 +251,16 @@ export function createDialogue(deps: {
 
   function endKeys(next: Reply | undefined): void {
     if (next === undefined || keyed === undefined) return;
+    noteKeys();
+    greeted = true;
+    void reply(next);
+  }
+
+  function noteKeys(): void {
+    if (keyed === undefined) return;
     const { keys, startMs, endMs } = keyed;
     keyed = undefined;
     sink?.transcript({ speaker: 'caller', text: `(keyed) ${keys}`, startMs, endMs });
-    greeted = true;
-    void reply(next);
   }
 
   function tellOfEnd(): void {
@@ -305,7 +320,10 @@ export function createDialogue(deps: {
       if (pausing !== undefined && !isSilentNow()) hearing.understandAhead(pausing, grammarNow());
       if (voiceMs > 0) quietSinceMs = now();
       const saying = mouth?.saying();
-      if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving && !farewell) mouth?.hush();
+      if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving && !farewell) {
+        mouth?.hush();
+        unheard = saying.kind === 'line' && saying.playedMs < QUESTION_HEARD_MS;
+      }
       const sign = machineEar?.push(frame, timestampMs, ended);
       if (sign !== undefined) onMachine(sign);
       if (ended !== undefined) onCallerTurn(ended);
@@ -340,12 +358,13 @@ export function createDialogue(deps: {
       const openTurn = ear.openTurn();
       if (openTurn !== undefined) onCallerTurn(openTurn);
       await within(LAST_WORDS_MS, listening);
+      noteKeys();
       ear.free();
-      const values = script.values();
+      const values = new Map(Object.entries(script.values()));
       const counts = { spoken, heard, seconds: Math.round(now() / 1_000) };
       return {
         summary: summaryOf(questions, values, counts, answeredBy),
-        outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
+        outputParameters: Object.fromEntries(questions.map(({ key }) => [key, values.get(key) ?? null])),
         answeredBy,
       };
     },
@@ -357,6 +376,13 @@ function introductionOf({ instruction, inputParameters, disclosesAi }: EngineCal
   const opening = openingOf(filled(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];
   return [opening === '' ? GREETING_WITHOUT_DISCLOSURE : opening];
+}
+
+/** What is said to a question that was not heard is no answer to it. */
+const REPEAT: Heard = { outcome: 'understood', text: '', meaning: { kind: 'command', command: 'repeat' } };
+
+function isCommand(heard: Heard): boolean {
+  return heard.outcome === 'understood' && heard.meaning.kind === 'command';
 }
 
 /** Machines say it, too. */

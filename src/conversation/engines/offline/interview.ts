@@ -117,7 +117,10 @@ export function createInterview(questions: readonly Question[], known: Parameter
     onHeard(heard) {
       const question = current();
       if (question === undefined) return { parts: [ALL_ANSWERED], over: 'agent' };
-      if (heard.outcome === 'understood') return take(question, heard.meaning);
+      if (heard.outcome === 'understood') {
+        keys = '';
+        return take(question, heard.meaning);
+      }
       const asked = unconfirmed === undefined;
       if (heard.outcome !== 'not understood') {
         return retry(question, CANNOT_LISTEN, [asked ? question.keyHint : YES_OR_NO_BY_KEY]);
@@ -127,8 +130,9 @@ export function createInterview(questions: readonly Question[], known: Parameter
 
     onKey(key) {
       const question = current();
-      if (question === undefined) return undefined;
-      if (key === '*') {
+      if (question === undefined) return { parts: [ALL_ANSWERED], over: 'agent' };
+      // A pound key alone ends an answer that was taken already: with its first key, or after a pause.
+      if (key === '*' || (key === '#' && keys === '')) {
         keys = '';
         return { parts: currentWords(question) };
       }
