@@ -4,6 +4,7 @@ const MAX_KEYS = 64;
 
 export interface KeyCollector {
   press(key: string): void;
+  /** No more keys will come: what was pressed counts as complete. */
   stop(): void;
 }
 
@@ -31,9 +32,6 @@ export function collectKeys(onKeys: (keys: string, sinceMs: number) => void): Ke
       if (key === '#' || keys.length >= MAX_KEYS) complete();
       else pause = setTimeout(complete, PAUSE_MS);
     },
-    stop() {
-      clearTimeout(pause);
-      keys = '';
-    },
+    stop: complete,
   };
 }

@@ -47,6 +47,19 @@ describe('an answer that the realtime engine owes', () => {
     expect(call.fake.upgrades()).toBe(1);
   });
 
+  it('waits for a caller who presses keys while speaking', async () => {
+    call = await placeRealtimeCall();
+    await call.greeted();
+    call.line.say(await call.speech('Please let me tell you what I have seen there on that day, and what came of it.'));
+    await pause(1_000);
+    const pressedMs = call.line.now();
+    for (const key of '1#') call.engine.onDtmf(key);
+    await eventually(() => !call.line.callerSpeaks(), ANSWER_MS);
+    expect(call.line.events.filter(({ kind, atMs }) => kind === 'audio' && atMs > pressedMs)).toEqual([]);
+    await eventually(() => call.line.agentTurns().at(-1) === 'I see, thank you.', ANSWER_MS);
+    expect(call.line.callerTurns()[0]).toBe('(keys: 1 #)');
+  });
+
   describe('while the provider is away', () => {
     /** What is told meanwhile reaches the next session, which then answers, and is not taken for stalled. */
     async function expectAnswer(text: string): Promise<void> {

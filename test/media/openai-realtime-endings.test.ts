@@ -43,6 +43,30 @@ describe('the conclusion of a call', () => {
     expect(result.outputParameters).toEqual({ confirmed: null, note: null });
   });
 
+  it('is asked for again when the answer breaks off', async () => {
+    call = await placeRealtimeCall();
+    let times = 0;
+    call.fake.concludeBy(() => ({
+      status: 200,
+      text: chatAnswer({ summary: 'All is well.', values: { value_1: true, value_2: null } }),
+      ...(++times === 1 ? { breaksOff: true } : {}),
+    }));
+    await call.greeted();
+    await call.ask();
+    expect(await call.line.hangUp()).toMatchObject({
+      summary: 'All is well.',
+      outputParameters: { confirmed: true, note: null },
+    });
+  });
+
+  it('keeps the keys of a caller who hangs up with them', async () => {
+    call = await placeRealtimeCall();
+    await call.greeted();
+    call.engine.onDtmf('1');
+    await call.line.hangUp();
+    expect(call.line.callerTurns()).toEqual(['(keys: 1)']);
+  });
+
   it.each([['not JSON'], ['{}'], [chatAnswer([1, 2])], [chatAnswer('x')]])(
     'does without an answer like %s',
     async (text) => {

@@ -161,6 +161,24 @@ describe('the realtime engine', () => {
     expect(call.fake.upgrades()).toBe(2);
   });
 
+  it('a provider that goes away for good is dialed once more', async () => {
+    call = await placeRealtimeCall();
+    await call.greeted();
+    call.fake.kill();
+    await eventually(() => call.line.failed !== undefined, ANSWER_MS);
+    expect(call.fake.upgrades()).toBe(2);
+    expect(call.line.agentTurns().at(-1)).toMatch(/^I am sorry/);
+  });
+
+  it('says sorry, too, in a call that goes on after a broken line and finds no provider', async () => {
+    call = await placeRealtimeCall({
+      nasty: { refuseUpgrades: { status: 503, times: 9 } },
+      call: { resume: { turns: [{ speaker: 'agent', text: GREETING, startMs: 0, endMs: 5_000 }], values: {} } },
+    });
+    await eventually(() => call.line.failed !== undefined, ANSWER_MS);
+    expect(call.line.agentTurns()).toEqual([expect.stringMatching(/^I am sorry/)]);
+  });
+
   it('garbage now and then is left out; nothing but garbage is an outage', async () => {
     call = await placeRealtimeCall();
     await call.greeted();

@@ -146,6 +146,27 @@ describe('a call conducted by the pipeline engine', () => {
     expect(line.callerTurns()[1]).toBe('(keys: 7)');
   });
 
+  it('keys of a caller who hangs up with them are in the transcript', async () => {
+    pipeline.stt.script([]);
+    line = pipeline.dial();
+    await greeted();
+    line.engine.onDtmf('1');
+    await line.hangUp();
+    expect(line.callerTurns()).toEqual(['(keys: 1)']);
+  });
+
+  it('what waits on the line behind a long sentence is heard, and counts as said', async () => {
+    const long = `Let me see, ${'while you wait I tell you what the clinic has to say about that, '.repeat(3)}one moment.`;
+    pipeline.stt.script(['What is it?']);
+    pipeline.chat.answers.set('What is it?', { says: long, calls: { name: 'look_up', arguments: { day: 'monday' } } });
+    line = pipeline.dial();
+    await greeted();
+    line.say(await pipeline.speak('What is it?'));
+    await eventually(() => line.agentTurns().length > 1 && !line.isPlaying(), ANSWER_MS);
+    await eventually(() => line.agentTurns().length > 2, 5_000);
+    expect(line.agentTurns().slice(1)).toEqual([long, 'I found this: done.']);
+  });
+
   it('a tool whose arguments are no object is not called, and the model is told', async () => {
     pipeline.stt.script(['What is it?']);
     pipeline.chat.answers.set('What is it?', {

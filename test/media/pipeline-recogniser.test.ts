@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws';
 import { createDeepgramRecogniser } from '../../src/conversation/engines/pipeline/recogniser/deepgram.js';
+import { LANGUAGES } from '../../src/domain/voices.js';
 import { openFakeDeepgram } from './fakes/deepgram';
 import { eventually } from './support/media-fixture';
 import { openPipeline } from './support/pipeline-harness';
@@ -114,6 +115,29 @@ describe.each(['nova-3', 'flux-general-en'])(
     });
   },
 );
+
+describe('a recogniser by languages', () => {
+  it('is asked for every language of the service as the provider writes it', async () => {
+    const fake = await openFakeDeepgram();
+    const losses: string[] = [];
+    const told = () => undefined;
+    const events = { onWords: told, onMayEnd: told, onGoesOn: told, onEnd: told, onAlive: told };
+    const recogniser = createDeepgramRecogniser({
+      baseUrl: `ws://127.0.0.1:${fake.port}`,
+      apiKey: 'key',
+      model: 'nova-3',
+    });
+    const streams = LANGUAGES.map(({ tag }) =>
+      recogniser.open(tag, { ...events, onLost: ({ message }) => void losses.push(`${tag} ${message}`) }),
+    );
+    await eventually(() => fake.urls.length + losses.length === LANGUAGES.length);
+    for (const stream of streams) stream.close();
+    await fake.close();
+    expect(losses).toEqual([]);
+    const asked = new Set(fake.urls.map(({ searchParams }) => searchParams.get('language')));
+    expect(asked).toEqual(new Set('en-US en-GB de es es-419 fr hi it ja nl pt-BR'.split(' ')));
+  });
+});
 
 describe('a recogniser that hears nothing', () => {
   it('no audio for 10 s: KeepAlive spares the stream the close by NET-0001', async () => {

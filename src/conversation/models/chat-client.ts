@@ -63,6 +63,7 @@ export async function askForJson(
 
 async function post(settings: ChatSettings, signal: AbortSignal, body: object): Promise<Completion> {
   let response: Response;
+  let text: string;
   try {
     response = await fetch(`${settings.baseUrl}/chat/completions`, {
       method: 'POST',
@@ -71,11 +72,11 @@ async function post(settings: ChatSettings, signal: AbortSignal, body: object): 
       redirect: 'error',
       signal,
     });
+    text = await response.text();
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new ChatError('the model could not be reached', true);
+    throw new ChatError('the model could not be reached, or broke off', true);
   }
-  const text = await response.text();
   if (!response.ok) {
     throw new ChatError(`the model answered ${response.status}`, response.status === 429 || response.status >= 500);
   }

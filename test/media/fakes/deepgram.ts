@@ -10,6 +10,9 @@ const IDLE_CLOSE_MS = 10_000;
 /** Words after so long a pause are those of the caller's next turn, whatever the recogniser has told of the last one. */
 const NEXT_TURN_AFTER_MS = 600;
 
+/** Of the languages the service offers, those that `/v1/listen` knows, as its documentation writes them. */
+const LANGUAGES = 'en en-US en-GB de es es-419 fr hi it ja nl pt pt-BR'.split(' ');
+
 /** What goes wrong with a connection. */
 export type RecogniserFault =
   | { kind: 'refuse'; status: number; headers?: Record<string, string> }
@@ -85,7 +88,10 @@ export async function openFakeDeepgram(): Promise<FakeDeepgram> {
 
   const pending: RecogniserFault[] = [];
   const loopback = await openLoopback({
-    refuse() {
+    refuse({ url }) {
+      const { pathname, searchParams } = new URL(url ?? '', 'ws://fake');
+      const language = searchParams.get('language');
+      if (pathname === '/v1/listen' && language !== null && !LANGUAGES.includes(language)) return { status: 400 };
       const [next] = pending;
       if (next?.kind !== 'refuse') return undefined;
       pending.shift();

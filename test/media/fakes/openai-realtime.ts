@@ -31,7 +31,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
   const conclusions: { body: string; authorization: string | undefined }[] = [];
   const timers = new Set<NodeJS.Timeout>();
   let script: ScriptedTurn[] = [];
-  let conclusion: (body: string) => { status: number; text: string } = () => ({
+  let conclusion: (body: string) => { status: number; text: string; breaksOff?: boolean } = () => ({
     status: 200,
     text: chatAnswer({ summary: 'The appointment was talked about.', values: {} }),
   });
@@ -47,9 +47,11 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
       if (nasty.hangs) return;
       const body = Buffer.concat(chunks).toString('utf8');
       conclusions.push({ body, authorization: request.headers.authorization });
-      const { status, text } =
+      const { status, text, breaksOff } =
         request.url === '/v1/chat/completions' ? conclusion(body) : { status: 404, text: '{"error":{}}' };
-      response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      if (breaksOff) response.write(text.slice(0, 20), () => response.destroy());
+      else response.end(text);
     });
   }
 

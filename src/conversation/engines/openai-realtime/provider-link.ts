@@ -103,7 +103,7 @@ export function createProviderLink(p: {
     ageMs: () => (ready ? performance.now() - readySinceMs : 0),
     /** The provider does its work: the next outage has its attempt again. */
     works(): void {
-      attempts = 0;
+      attempts = 1;
     },
     /** What comes from this connection is of no use any more. */
     giveUpOn(why: string): void {

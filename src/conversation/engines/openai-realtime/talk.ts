@@ -82,7 +82,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
       onGone(why) {
         logger.error({ callId, why }, 'the provider is gone');
         forgetProvider();
-        farewell.apologise(new Error(why), agentWasHeard);
+        farewell.apologise(new Error(why), agentWasHeard || turnsBefore().some(({ speaker }) => speaker === 'agent'));
       },
       soFar: () => [...turnsBefore(), ...inOrder([...turns, ...voice.turnsSoFar()])],
     },
@@ -279,9 +279,10 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
       startMs: Math.round(endMs - sinceMs),
       endMs,
     });
-    if (farewell.isLeaving() || voicemail.isMachine()) return;
+    if (stopped || farewell.isLeaving() || voicemail.isMachine()) return;
     link.send(textItem('user', `[The far end pressed these keys of the telephone: ${pressed.split('').join(' ')}]`));
-    responses.want();
+    // Who speaks is answered by itself after it.
+    if (speaking === undefined) responses.want();
   }
 
   let later: NodeJS.Timeout[] = [];

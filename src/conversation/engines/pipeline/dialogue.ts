@@ -159,12 +159,11 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   }
 
   function onKeys(pressed: string, sinceMs: number): void {
-    if (stopped) return;
     const spaced = pressed.split('').join(' ');
     const endMs = Math.round(now());
     const startMs = Math.max(0, Math.min(endMs - 1, Math.round(endMs - sinceMs)));
     note({ speaker: 'caller', text: `(keys: ${spaced})`, startMs, endMs });
-    if (leaving) return;
+    if (leaving || stopped) return;
     waiting = { sinceMs: now(), knownMs: now() };
     answer(`The far end pressed these keys: ${spaced}`);
   }

@@ -27,6 +27,7 @@ export function createSpeech(p: {
   let items = 0;
   let heardAnything = false;
   let filler: Utterance | undefined;
+  let lastEndedMs = 0;
   const audible = () => [...live.values()].filter((utterance) => utterance.isAudible());
 
   function open(options: OpenOptions): Utterance {
@@ -44,6 +45,7 @@ export function createSpeech(p: {
         onFailed: options.onFailed,
         onEnded(ended) {
           live.delete(itemId);
+          lastEndedMs = p.now();
           if (ended.heard !== '') p.onTurn(turnOf(ended));
           options.onEnded?.(itemId, ended);
         },
@@ -86,7 +88,9 @@ export function createSpeech(p: {
     heardAnything: () => heardAnything,
     /** To be called now and then: an item whose marks do not come must not hold the call up. */
     endOverdue(): void {
-      for (const utterance of live.values()) if (utterance.isOverdue()) utterance.cut();
+      // The others wait behind it, however long it is.
+      const [first] = audible();
+      if (first?.isOverdue(lastEndedMs)) first.cut();
     },
     /** Nothing more of anything; the line was cleared before, or is closed. */
     cut({ fillerToo }: { fillerToo: boolean }): void {

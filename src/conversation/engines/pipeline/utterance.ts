@@ -175,8 +175,14 @@ export function openUtterance(p: {
     playedMs: () => playedMs,
     /** Nothing more of it, now; the line was cleared before if it was audible. */
     cut: () => end(false),
-    /** Without marks a call must not stand still. */
-    isOverdue: () =>
-      !over && silent && queuedAtMs !== undefined && now() > (startMs ?? queuedAtMs) + queuedMs + MARK_GRACE_MS,
+    /**
+     * Without marks a call must not stand still.
+     * @param freeSinceMs when what was on the line before it was over
+     */
+    isOverdue: (freeSinceMs: number) =>
+      !over &&
+      silent &&
+      queuedAtMs !== undefined &&
+      now() > Math.max(startMs ?? queuedAtMs, freeSinceMs) + queuedMs + MARK_GRACE_MS,
   };
 }

@@ -6,6 +6,14 @@ import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 /** The provider closes a stream that is silent for 10 s (NET-0001). */
 const KEEP_ALIVE_MS = 4_000;
 
+/** Regions that the provider tells apart, of the languages that we offer; it refuses those it does not know. */
+const REGIONS: Readonly<Record<string, string>> = {
+  'en-US': 'en-US',
+  'en-GB': 'en-GB',
+  'es-MX': 'es-419',
+  'pt-BR': 'pt-BR',
+};
+
 const results = z.object({
   is_final: z.boolean(),
   speech_final: z.boolean().default(false),
@@ -22,7 +30,7 @@ export function createNovaRecogniser(account: DeepgramAccount): Recogniser {
       let mayHaveEnded = false;
       let lastSentAt = performance.now();
       const url = listenUrl(account, '/v1/listen', {
-        language,
+        language: REGIONS[language] ?? language.split('-')[0] ?? language,
         interim_results: 'true',
         smart_format: 'true',
         endpointing: '300',
