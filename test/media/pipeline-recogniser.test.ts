@@ -2,6 +2,7 @@ import { WebSocket } from 'ws';
 import { createDeepgramRecogniser } from '../../src/conversation/engines/pipeline/recogniser/deepgram.js';
 import { LANGUAGES } from '../../src/domain/voices.js';
 import { openFakeDeepgram } from './fakes/deepgram';
+import { openLoopback } from './fakes/loopback';
 import { eventually } from './support/media-fixture';
 import { openPipeline } from './support/pipeline-harness';
 import type { PipelineHarness } from './support/pipeline-harness';
@@ -136,6 +137,67 @@ describe('a recogniser by languages', () => {
     expect(losses).toEqual([]);
     const asked = new Set(fake.urls.map(({ searchParams }) => searchParams.get('language')));
     expect(asked).toEqual(new Set('en-US en-GB de es es-419 fr hi it ja nl pt-BR'.split(' ')));
+  });
+});
+
+describe('a recogniser that is late', () => {
+  const results = (transcript: string, start: number, isFinal: boolean) => ({
+    type: 'Results',
+    start,
+    duration: 1,
+    is_final: isFinal,
+    speech_final: isFinal,
+    channel: { alternatives: [{ transcript }] },
+  });
+  const turnInfo = (event: string, transcript: string, index: number) => ({
+    type: 'TurnInfo',
+    event,
+    transcript,
+    turn_index: index,
+  });
+
+  it.each([
+    ['nova-3', results('Yes', 0, false), results('Yes.', 0, true), results('No.', 1, true)],
+    ['flux-general-en', turnInfo('Update', 'Yes', 0), turnInfo('EndOfTurn', 'Yes', 0), turnInfo('EndOfTurn', 'No.', 1)],
+  ])('tells the words of a turn that was ended without it no second time: %s', async (model, first, late, next) => {
+    let provider: WebSocket | undefined;
+    let audioMs = 0;
+    const loopback = await openLoopback({
+      onSocket(socket) {
+        provider = socket;
+        socket.on('message', (data: Buffer, isBinary) => (audioMs += isBinary ? data.length / 8 : 0));
+      },
+    });
+    const told: string[] = [];
+    const tell = (text: string) => void told.push(text);
+    const baseUrl = `ws://127.0.0.1:${loopback.port}`;
+    const stream = createDeepgramRecogniser({ baseUrl, apiKey: 'key', model }).open('en-US', {
+      onWords: tell,
+      onMayEnd: tell,
+      onEnd: tell,
+      onGoesOn: () => undefined,
+      onAlive: () => undefined,
+      onLost: ({ message }) => tell(message),
+    });
+    const speak = async (untilMs: number) => {
+      for (let ms = 0; ms < 1_000; ms += 20) stream.push(new Uint8Array(160));
+      await eventually(() => audioMs >= untilMs);
+    };
+    try {
+      await speak(1_000);
+      provider?.send(JSON.stringify(first));
+      await eventually(() => told.length > 0);
+      stream.forget();
+      provider?.send(JSON.stringify(late));
+      await speak(2_000);
+      provider?.send(JSON.stringify(next));
+      await eventually(() => told.includes('No.'));
+      expect([...new Set(told)]).toEqual(['Yes', 'No.']);
+      expect(told.filter((text) => text === 'Yes')).toHaveLength(1);
+    } finally {
+      stream.close();
+      await loopback.close();
+    }
   });
 });
 

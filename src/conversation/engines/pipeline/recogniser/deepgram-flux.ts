@@ -8,7 +8,7 @@ import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 const KEEP_ALIVE_MS = 4_000;
 const SILENCE = new Uint8Array(160).fill(MULAW_SILENCE);
 
-const turnInfo = z.object({ event: z.string(), transcript: z.string() });
+const turnInfo = z.object({ event: z.string(), transcript: z.string(), turn_index: z.number().default(0) });
 
 /** Flux models by `/v2/listen`: they tell when a turn probably is over, when it goes on after all, and when it is over. */
 export function createFluxRecogniser(account: DeepgramAccount): Recogniser {
@@ -17,6 +17,8 @@ export function createFluxRecogniser(account: DeepgramAccount): Recogniser {
 
     open(language, events) {
       let lastSentAt = performance.now();
+      let openTurn: number | undefined;
+      let forgottenTurn: number | undefined;
       const url = listenUrl(account, '/v2/listen', {
         eot_threshold: '0.7',
         eager_eot_threshold: '0.5',
@@ -50,8 +52,11 @@ export function createFluxRecogniser(account: DeepgramAccount): Recogniser {
         if (message['type'] !== 'TurnInfo') return undefined;
         const parsed = turnInfo.safeParse(message);
         if (!parsed.success) return lose('sent turn info of an unknown shape');
+        const { event, turn_index: turn } = parsed.data;
         const text = parsed.data.transcript.trim();
-        switch (parsed.data.event) {
+        openTurn = event === 'EndOfTurn' || text === '' ? undefined : turn;
+        if (turn === forgottenTurn) return undefined;
+        switch (event) {
           case 'EagerEndOfTurn':
             return text === '' ? undefined : events.onMayEnd(text);
           case 'TurnResumed':
@@ -68,12 +73,24 @@ export function createFluxRecogniser(account: DeepgramAccount): Recogniser {
         events.onLost(new ProviderError('recogniser', why));
       }
 
+      /** What is said from now on is to be another turn for the provider, too. */
+      function forget(): void {
+        if (openTurn === undefined) return;
+        forgottenTurn = openTurn;
+        openTurn = undefined;
+        hurry();
+      }
+
+      function hurry(): void {
+        send({ type: 'ForceEndTurn' });
+      }
+
       function close(): void {
         clearInterval(keepingAlive);
         socket.close({ type: 'CloseStream' });
       }
 
-      return { push: send, hurry: () => send({ type: 'ForceEndTurn' }), forget: () => undefined, close };
+      return { push: send, hurry, forget, close };
     },
   };
 }

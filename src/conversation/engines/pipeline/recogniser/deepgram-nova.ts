@@ -14,7 +14,12 @@ const REGIONS: Readonly<Record<string, string>> = {
   'pt-BR': 'pt-BR',
 };
 
+const BYTES_PER_SECOND = 8_000;
+
 const results = z.object({
+  /** What of the audio it is about, in seconds. */
+  start: z.number().default(Infinity),
+  duration: z.number().default(0),
   is_final: z.boolean(),
   speech_final: z.boolean().default(false),
   channel: z.object({ alternatives: z.array(z.object({ transcript: z.string() })).min(1) }),
@@ -29,6 +34,8 @@ export function createNovaRecogniser(account: DeepgramAccount): Recogniser {
       let finals: string[] = [];
       let mayHaveEnded = false;
       let lastSentAt = performance.now();
+      let sentSeconds = 0;
+      let forgottenSeconds = 0;
       const url = listenUrl(account, '/v1/listen', {
         language: REGIONS[language] ?? language.split('-')[0] ?? language,
         interim_results: 'true',
@@ -75,7 +82,9 @@ export function createNovaRecogniser(account: DeepgramAccount): Recogniser {
           return events.onLost(new ProviderError('recogniser', 'sent results of an unknown shape'));
         }
         events.onAlive();
-        const { is_final: isFinal, speech_final: isPause, channel } = parsed.data;
+        const { start, duration, is_final: isFinal, speech_final: isPause, channel } = parsed.data;
+        // Late words of a turn that is over must not become another one.
+        if (start + duration <= forgottenSeconds) return;
         const text = channel.alternatives[0]?.transcript.trim() ?? '';
         if (text !== '' && mayHaveEnded) {
           mayHaveEnded = false;
@@ -98,6 +107,12 @@ export function createNovaRecogniser(account: DeepgramAccount): Recogniser {
       function forget(): void {
         finals = [];
         mayHaveEnded = false;
+        forgottenSeconds = sentSeconds;
+      }
+
+      function push(frame: Uint8Array): void {
+        sentSeconds += frame.length / BYTES_PER_SECOND;
+        send(frame);
       }
 
       function close(): void {
@@ -105,7 +120,7 @@ export function createNovaRecogniser(account: DeepgramAccount): Recogniser {
         socket.close({ type: 'CloseStream' });
       }
 
-      return { push: send, hurry: () => send({ type: 'Finalize' }), forget, close };
+      return { push, hurry: () => send({ type: 'Finalize' }), forget, close };
     },
   };
 }
