@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { engineSettings, engineVariables, refuseUnfitEngine } from './config/engines.js';
 import { MAX_CALL_SECONDS } from './domain/hold-windows.js';
 
-export { configuredEngineNames, offeredEngineNames } from './config/engines.js';
+export { configuredEngineNames, configuredVoices, offeredEngineNames } from './config/engines.js';
 export type { OpenAiRealtimeSettings, PipelineSettings } from './config/engines.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
-import { voiceFault } from '../domain/voices.js';
+import { voiceFault, VOICES, type Voice } from '../domain/voices.js';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an address with http or https' });
 const socketUrl = z.url({ protocol: /^wss?$/ });
@@ -167,6 +167,15 @@ export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): En
   ];
 }
 
+/** The voices as this configuration has them: Deepgram's English Flux models hear no other language. */
+export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): readonly Voice[] {
+  if (!/^flux-.*-en$/.test(engines.pipeline?.recogniser.model ?? '')) return VOICES;
+  return VOICES.map((voice) => {
+    const pipeline = voice.languages.pipeline?.filter((tag) => tag.startsWith('en-')) ?? [];
+    return { ...voice, languages: { ...voice.languages, pipeline } };
+  });
+}
+
 /** Engines that an agent may name: configured, and fit for the carrier of live calls. */
 export function offeredEngineNames(config: EngineConfig): EngineName[] {
   return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
@@ -189,7 +198,7 @@ export function refuseUnfitEngine(
     );
   }
   const { defaultVoice: voice, defaultLanguage: language } = config.calls;
-  const fault = voiceFault({ voice, language }, [byDefault]);
+  const fault = voiceFault({ voice, language }, [byDefault], configuredVoices(config));
   if (fault !== undefined) throw new Error(`DEFAULT_VOICE and DEFAULT_LANGUAGE do not fit ENGINE. ${fault}.`);
 }
 

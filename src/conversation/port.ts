@@ -90,7 +90,7 @@ export interface EngineResult {
  */
 export interface Engine {
   readonly name: string;
-  readonly capabilities: { freeForm: boolean; dtmf: boolean; languages: readonly string[] };
+  readonly capabilities: { freeForm: boolean; dtmf: boolean };
   /** The line is open: begin to speak. */
   start(call: EngineCall, sink: EngineSink): Promise<void>;
   onCallerAudio(frame: Uint8Array, timestampMs: number): void;

@@ -45,8 +45,9 @@ export const VOICES: readonly Voice[] = [
 export function voiceFault(
   wanted: { voice: string; language: string },
   engines: readonly EngineName[] = ENGINE_NAMES,
+  voices: readonly Voice[] = VOICES,
 ): string | undefined {
-  const offered = VOICES.filter((voice) => engines.some((engine) => voice.languages[engine] !== undefined));
+  const offered = voices.filter((voice) => engines.some((engine) => voice.languages[engine] !== undefined));
   const voice = offered.find(({ name }) => name === wanted.voice);
   const on = `the engine${engines.length === 1 ? '' : 's'} ${engines.join(', ')}`;
   if (voice === undefined) {
@@ -60,25 +61,27 @@ export function voiceFault(
 }
 
 /** The voices of some engines, each with the engines and languages it can be had in. */
-export function voicesOf(engines: readonly EngineName[]) {
-  return VOICES.map(({ name, description, languages }) => ({
-    name,
-    description,
-    engines: engines.flatMap((engine) => {
-      const spoken = languages[engine];
-      return spoken === undefined ? [] : [{ engine, languages: [...spoken] }];
-    }),
-  })).filter((voice) => voice.engines.length > 0);
+export function voicesOf(engines: readonly EngineName[], voices: readonly Voice[] = VOICES) {
+  return voices
+    .map(({ name, description, languages }) => ({
+      name,
+      description,
+      engines: engines.flatMap((engine) => {
+        const spoken = languages[engine];
+        return spoken === undefined ? [] : [{ engine, languages: [...spoken] }];
+      }),
+    }))
+    .filter((voice) => voice.engines.length > 0);
 }
 
 /** The languages of some engines, each with the engines and voices that speak it. */
-export function languagesOf(engines: readonly EngineName[]) {
+export function languagesOf(engines: readonly EngineName[], voices: readonly Voice[] = VOICES) {
   return LANGUAGES.map(({ tag, name }) => ({
     tag,
     name,
     engines: engines.flatMap((engine) => {
-      const voices = VOICES.filter((voice) => voice.languages[engine]?.includes(tag)).map((voice) => voice.name);
-      return voices.length === 0 ? [] : [{ engine, voices }];
+      const speaking = voices.filter((voice) => voice.languages[engine]?.includes(tag)).map((voice) => voice.name);
+      return speaking.length === 0 ? [] : [{ engine, voices: speaking }];
     }),
   })).filter((language) => language.engines.length > 0);
 }

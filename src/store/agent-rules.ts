@@ -1,4 +1,4 @@
-import { offeredEngineNames, type Config } from '../config.js';
+import { configuredVoices, offeredEngineNames, type Config } from '../config.js';
 import { urlFault } from '../egress/guard.js';
 import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
 import { ServiceError } from '../domain/errors.js';
@@ -19,7 +19,8 @@ type Spoken = Pick<AgentDocument, 'voice' | 'language'> & { engine?: string | un
 export function refuseUnspeakable(agent: Spoken, policy?: AgentPolicy): void {
   if (policy !== undefined) refuseEngine(agent.engine, policy);
   const { voice, language } = agent;
-  const fault = voiceFault({ voice, language }, enginesFor(agent, policy));
+  const voices = policy && configuredVoices(policy);
+  const fault = voiceFault({ voice, language }, enginesFor(agent, policy), voices);
   if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', `${fault}.`);
 }
 

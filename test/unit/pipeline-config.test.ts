@@ -1,4 +1,6 @@
-import { configuredEngineNames, parseConfig } from '../../src/config.js';
+import { configuredEngineNames, configuredVoices, parseConfig } from '../../src/config.js';
+import { languagesOf } from '../../src/domain/voices.js';
+import { refuseUnspeakable } from '../../src/store/agent-rules.js';
 
 const KEYS = { DEEPGRAM_API_KEY: 'd', LLM_API_KEY: 'l', ELEVENLABS_API_KEY: 'e' };
 
@@ -29,7 +31,26 @@ describe('the configuration of the pipeline engine', () => {
     });
   });
 
+  it('takes only agents of languages that its recogniser hears', () => {
+    const german = { voice: 'amber', language: 'de-DE', engine: 'pipeline' };
+    const nova = parseConfig({ ...KEYS });
+    expect(() => refuseUnspeakable(german, nova)).not.toThrow();
+    const flux = parseConfig({ ...KEYS, OPENAI_API_KEY: 'o', STT_MODEL: 'flux-general-en' });
+    expect(() => refuseUnspeakable(german, flux)).toThrow(
+      'language: the voice amber does not speak de-DE on the engine pipeline; it speaks en-US, en-GB.',
+    );
+    expect(() => refuseUnspeakable({ ...german, engine: 'openai-realtime' }, flux)).not.toThrow();
+    expect(languagesOf(['pipeline'], configuredVoices(flux)).map(({ tag }) => tag)).toEqual(['en-US', 'en-GB']);
+    expect(languagesOf(['pipeline'], configuredVoices(nova)).length).toBeGreaterThan(2);
+    const multilingual = parseConfig({ ...KEYS, STT_MODEL: 'flux-general-multi' });
+    expect(() => refuseUnspeakable(german, multilingual)).not.toThrow();
+  });
+
   it.each([
+    [
+      { ...KEYS, ENGINE: 'pipeline', STT_MODEL: 'flux-general-en', DEFAULT_LANGUAGE: 'fr-FR' },
+      'DEFAULT_VOICE and DEFAULT_LANGUAGE do not fit ENGINE.',
+    ],
     [
       { ENGINE: 'pipeline' },
       'ENGINE=pipeline needs DEEPGRAM_API_KEY and LLM_API_KEY and ELEVENLABS_API_KEY with TTS_PROVIDER=elevenlabs.',

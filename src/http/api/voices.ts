@@ -1,4 +1,4 @@
-import { offeredEngineNames, type Config } from '../../config.js';
+import { configuredVoices, offeredEngineNames, type Config } from '../../config.js';
 import { languageListOf, voiceListOf } from '../../contract/voices.js';
 import { languagesOf, voicesOf } from '../../domain/voices.js';
 import type { ApiContext } from '../context.js';
@@ -7,8 +7,9 @@ import type { ApiContext } from '../context.js';
 export function createVoiceRoutes({ config }: { config: Config }) {
   const { byDefault } = config.engines;
   const engines = offeredEngineNames(config);
-  const voices = voiceListOf(byDefault, voicesOf(engines));
-  const languages = languageListOf(byDefault, languagesOf(engines));
+  const configured = configuredVoices(config);
+  const voices = voiceListOf(byDefault, voicesOf(engines, configured));
+  const languages = languageListOf(byDefault, languagesOf(engines, configured));
   return {
     async voices(ctx: ApiContext): Promise<void> {
       ctx.body = voices;

@@ -20,7 +20,7 @@ export function createToneEngine(onHeard: (ms: number) => void): EngineFactory {
     warm: () => Promise.resolve(),
     create: () => ({
       name: 'tone',
-      capabilities: { freeForm: false, dtmf: false, languages: [] },
+      capabilities: { freeForm: false, dtmf: false },
       start(_call, sink) {
         sink.audio('tone', tone);
         return Promise.resolve();

@@ -26,7 +26,7 @@ export function createScriptedEngine() {
     let own: ScriptedCall | undefined;
     return {
       name: 'scripted',
-      capabilities: { freeForm: true, dtmf: true, languages: ['en-US'] },
+      capabilities: { freeForm: true, dtmf: true },
       async start(call, sink) {
         own = { call, sink, answeredBy: [], played: [] };
         calls.set(call.callId, own);

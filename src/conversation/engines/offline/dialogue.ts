@@ -295,7 +295,7 @@ export function createDialogue(deps: {
 
   return {
     name: deps.name,
-    capabilities: { freeForm: false, dtmf: true, languages: ['en-US'] },
+    capabilities: { freeForm: false, dtmf: true },
 
     async start(startedCall, startedSink) {
       call = startedCall;

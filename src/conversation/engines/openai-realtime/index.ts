@@ -12,9 +12,6 @@ import type { TalkDeps, TalkTimings } from './talk-settings.js';
 
 export const OPENAI_REALTIME = 'openai-realtime';
 
-/** What the provider's models are said to speak well; they take any. */
-const LANGUAGES = ['en-US', 'en-GB', 'de-DE', 'es-ES', 'es-MX', 'fr-FR', 'it-IT', 'ja-JP', 'nl-NL', 'pl-PL', 'pt-BR'];
-
 /**
  * The engine that lets OpenAI's realtime models conduct the call: telephone audio both ways over one socket per call, on
  * the GA protocol. The provider hears turns and answers; we know what was heard, and interrupt.
@@ -42,7 +39,7 @@ function engineOf(deps: TalkDeps): Engine {
   let talk: Talk | undefined;
   return {
     name: OPENAI_REALTIME,
-    capabilities: { freeForm: true, dtmf: true, languages: LANGUAGES },
+    capabilities: { freeForm: true, dtmf: true },
     async start(call, sink) {
       talk = beginTalk(deps, call, sink);
     },

@@ -2,11 +2,11 @@ import type { Engine } from '../../port.js';
 import { startDialogue, type DialogueDeps } from './dialogue.js';
 
 /** The engine of one call: before the line is open it has nothing to do. */
-export function createCallEngine(deps: DialogueDeps & { name: string; languages: readonly string[] }): Engine {
+export function createCallEngine(deps: DialogueDeps & { name: string }): Engine {
   let talking: ReturnType<typeof startDialogue> | undefined;
   return {
     name: deps.name,
-    capabilities: { freeForm: true, dtmf: true, languages: deps.languages },
+    capabilities: { freeForm: true, dtmf: true },
     start(call, sink) {
       talking = startDialogue(deps, call, sink);
       return Promise.resolve();

@@ -1,7 +1,6 @@
 import { Agent } from 'undici';
 import { loadVoiceActivity } from '../../../audio/voice-activity.js';
 import type { PipelineSettings } from '../../../config/engines.js';
-import { LANGUAGES } from '../../../domain/voices.js';
 import type { Logger } from '../../../telemetry/logger.js';
 import type { EnginePrices } from '../../engine-usage.js';
 import { concludeCall } from '../../models/conclusion.js';
@@ -65,7 +64,6 @@ export function createPipelineEngine(p: {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
       return createCallEngine({
         name: PIPELINE_ENGINE,
-        languages: languagesOf(settings.recogniser.model),
         recogniser,
         model,
         voice,
@@ -87,11 +85,6 @@ export function createPipelineEngine(p: {
       await dispatcher.destroy();
     },
   };
-}
-
-function languagesOf(recogniser: string): readonly string[] {
-  const all = LANGUAGES.map(({ tag }) => tag);
-  return /^flux-.*-en$/.test(recogniser) ? all.filter((tag) => tag.startsWith('en-')) : all;
 }
 
 function silent(ms: number | undefined): { silentMs?: number } {
