@@ -10,6 +10,7 @@ import type {
   EngineSink,
   TranscriptTurn,
 } from '../../port.js';
+import { valueIn } from '../../parameter-values.js';
 import { filled } from '../../prompt.js';
 import type { TurnTaking } from '../../turn-taking.js';
 import { voiceNamed } from '../../voices.js';
@@ -360,11 +361,11 @@ export function createDialogue(deps: {
       await within(LAST_WORDS_MS, listening);
       noteKeys();
       ear.free();
-      const values = new Map(Object.entries(script.values()));
+      const values = script.values();
       const counts = { spoken, heard, seconds: Math.round(now() / 1_000) };
       return {
         summary: summaryOf(questions, values, counts, answeredBy),
-        outputParameters: Object.fromEntries(questions.map(({ key }) => [key, values.get(key) ?? null])),
+        outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
         answeredBy,
       };
     },

@@ -1,3 +1,4 @@
+import { valueIn } from '../../parameter-values.js';
 import type { ParameterValues } from '../../port.js';
 import type { Question } from './questions.js';
 
@@ -13,7 +14,7 @@ const LABEL = 'Automatic summary, not AI (offline demo engine):';
 /** A sentence or two from a template; it says that no model wrote it. */
 export function summaryOf(
   questions: readonly Question[],
-  values: ReadonlyMap<string, ParameterValues[string]>,
+  values: ParameterValues,
   { spoken, heard, seconds }: Counts,
   answeredBy: string,
 ): string {
@@ -23,7 +24,7 @@ export function summaryOf(
     return `${LABEL} ${counts}; caller speech was not transcribed.`;
   }
   const answered = questions.flatMap((question) => {
-    const value = values.get(question.key);
+    const value = valueIn(values, question.key);
     return value === undefined || value === null ? [] : [`${question.name}: ${question.inWords(value)}`];
   });
   const share = `${answered.length} of ${questions.length} ${questions.length === 1 ? 'question was' : 'questions were'}`;

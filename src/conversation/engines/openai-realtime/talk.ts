@@ -82,7 +82,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
       onGone(why) {
         logger.error({ callId, why }, 'the provider is gone');
         forgetProvider();
-        farewell.apologise(new Error(why), agentWasHeard || turnsBefore().some(({ speaker }) => speaker === 'agent'));
+        farewell.apologise(new Error(why), agentWasHeard || goesOn(call));
       },
       soFar: () => [...turnsBefore(), ...inOrder([...turns, ...voice.turnsSoFar()])],
     },
