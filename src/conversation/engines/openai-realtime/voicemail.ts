@@ -16,7 +16,7 @@ export function createVoicemail(deps: {
   onSpeak(task: string): void;
 }) {
   const { call, now } = deps;
-  const tone = listenForTone();
+  const tone = listenForTone(call.voicemail.action);
   let carrierSays: AnsweredBy | undefined;
   let heard = false;
   let waitingSinceMs: number | undefined;

@@ -18,7 +18,7 @@ export function createAnsweringMachine(p: {
   hangUp(): void;
   leaveMessage(): void;
 }) {
-  const tone = listenForTone();
+  const tone = listenForTone(p.action);
   let met = false;
   let waitingSinceMs: number | undefined;
   let lastVoiceMs = 0;
