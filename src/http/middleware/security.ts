@@ -1,4 +1,5 @@
 import type { Config } from '../../config.js';
+import { clientOf } from '../../egress/client-address.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { ApiContext } from '../context.js';
 
@@ -31,10 +32,11 @@ export function requireHttps(ctx: ApiContext, config: Config): void {
   throw new ServiceError('HTTPS_REQUIRED', 'Requests must use HTTPS.');
 }
 
-/** The address a request came from; behind a trusted proxy the one that proxy saw. IPv6 by its network of 64 bits. */
+/** The client that a request counts for in rate limits; see `clientOf`. */
 export function clientAddress(ctx: ApiContext, config: Config): string {
-  const forwarded = config.api.trustProxy ? ctx.get('X-Forwarded-For').split(',').at(-1)?.trim() : undefined;
-  const address = forwarded || ctx.req.socket.remoteAddress || 'unknown';
-  const mapped = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  return mapped.includes(':') ? mapped.split(':').slice(0, 4).join(':') : mapped;
+  return clientOf({
+    forwardedFor: ctx.get('X-Forwarded-For'),
+    remoteAddress: ctx.req.socket.remoteAddress,
+    trustProxy: config.api.trustProxy,
+  });
 }

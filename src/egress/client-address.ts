@@ -1,0 +1,42 @@
+import ipaddr from 'ipaddr.js';
+
+/** Longer than any address with a zone and a port; a longer text is not parsed at all. */
+const MAX_ADDRESS_LENGTH = 100;
+
+/**
+ * The client that a connection counts for in rate limits: an IPv4 address, or the /64 network of an IPv6 address
+ * (`2001:db8::/64`), because one customer holds at least that many addresses. An IPv4-mapped IPv6 address counts as its
+ * IPv4 address.
+ * @param p.forwardedFor the X-Forwarded-For header; read only when the proxy is trusted. A proxy appends the address that
+ *   it saw, so the last entry counts. An entry that is not an address counts against the proxy itself.
+ * @param p.remoteAddress the address of the socket's other end
+ * @returns `unknown` when neither is an address
+ */
+export function clientOf(p: { forwardedFor: string; remoteAddress: string | undefined; trustProxy: boolean }): string {
+  const last = p.forwardedFor.slice(p.forwardedFor.lastIndexOf(',') + 1);
+  return (p.trustProxy ? networkOf(last) : undefined) ?? networkOf(p.remoteAddress ?? '') ?? 'unknown';
+}
+
+function networkOf(text: string): string | undefined {
+  const address = bareAddress(text);
+  // ipaddr.js also reads octal, hexadecimal and short IPv4 forms, which no proxy writes.
+  if (ipaddr.IPv4.isValidFourPartDecimal(address)) return address;
+  if (!ipaddr.IPv6.isValid(address)) return undefined;
+  const parsed = ipaddr.IPv6.parse(address);
+  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
+  return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
+}
+
+/** Removes the quotes, brackets, port and zone that proxies write around an address. */
+function bareAddress(text: string): string {
+  if (text.length > MAX_ADDRESS_LENGTH) return '';
+  const trimmed = text.trim().replace(/^"([^"]*)"$/, '$1');
+  const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(trimmed)?.[1];
+  if (bracketed !== undefined) return withoutZone(bracketed);
+  const [, ipv4] = /^([\d.]+):\d{1,5}$/.exec(trimmed) ?? [];
+  return ipv4 ?? withoutZone(trimmed);
+}
+
+function withoutZone(address: string): string {
+  return address.split('%')[0] ?? '';
+}

@@ -1,0 +1,84 @@
+import type { Config } from '../../src/config.js';
+import type { ApiContext } from '../../src/http/context.js';
+import { clientAddress } from '../../src/http/middleware/security.js';
+
+const PROXY = '10.0.0.7';
+
+/** The address that limits count by, for a request that a proxy forwards with a given X-Forwarded-For. */
+function forwarded(forwardedFor: string, options: { trustProxy?: boolean; remoteAddress?: string } = {}): string {
+  const { trustProxy = true, remoteAddress = PROXY } = options;
+  const ctx = {
+    get: (name: string) => (name === 'X-Forwarded-For' ? forwardedFor : ''),
+    req: { socket: { remoteAddress } },
+  };
+  return clientAddress(ctx as unknown as ApiContext, { api: { trustProxy } } as Config);
+}
+
+const connected = (remoteAddress: string) => forwarded('', { trustProxy: false, remoteAddress });
+
+describe('a client address cannot be disguised to escape a limit', () => {
+  it.each([
+    ['compressed', '2001:db8::1'],
+    ['compressed elsewhere', '2001:db8:0:0::ffff'],
+    ['written out', '2001:0db8:0000:0000:1234:5678:9abc:def0'],
+    ['in capitals', '2001:DB8::A'],
+    ['with dotted digits', '2001:db8::192.0.2.1'],
+    ['with a zone', '2001:db8::1%eth0'],
+    ['in brackets', '[2001:db8::1]'],
+    ['in brackets with a port', '[2001:db8::1]:49152'],
+    ['in quotes and brackets', '"[2001:db8::1]:49152"'],
+  ])('an IPv6 address %s counts by its network of 64 bits', (_name, address) => {
+    expect(forwarded(address)).toBe('2001:db8::/64');
+  });
+
+  it('networks that differ within 64 bits count apart', () => {
+    expect(forwarded('2001:db8:0:1::1')).toBe('2001:db8:0:1::/64');
+    expect(forwarded('2001:db8::1:0:0:0:1')).toBe('2001:db8:0:1::/64');
+    expect(forwarded('2001:db8:0:2::1')).not.toBe(forwarded('2001:db8:0:1::1'));
+  });
+
+  it.each([
+    ['plain', '192.0.2.1'],
+    ['with a port', '192.0.2.1:8080'],
+    ['with blanks', '  192.0.2.1\t'],
+    ['mapped', '::ffff:192.0.2.1'],
+    ['mapped in hexadecimal', '::FFFF:c000:201'],
+    ['mapped and written out', '0:0:0:0:0:ffff:c000:0201'],
+    ['mapped in brackets with a port', '[::ffff:192.0.2.1]:8080'],
+  ])('an IPv4 address %s counts as itself', (_name, address) => {
+    expect(forwarded(address)).toBe('192.0.2.1');
+  });
+
+  it("the socket's address is read in the same way", () => {
+    expect(connected('::ffff:192.0.2.1')).toBe('192.0.2.1');
+    expect(connected('2001:db8::5')).toBe('2001:db8::/64');
+    expect(connected('fe80::1%eth0')).toBe('fe80::/64');
+  });
+
+  it('only the address that the trusted proxy adds counts', () => {
+    expect(forwarded('203.0.113.9, 2001:db8::1, 192.0.2.1')).toBe('192.0.2.1');
+    expect(forwarded('203.0.113.9', { trustProxy: false })).toBe(PROXY);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['an empty last entry', '192.0.2.1, '],
+    ['a word', 'unknown'],
+    ['a name', 'client.example'],
+    ['an obfuscated name', '_hidden'],
+    ['numbers of other forms', '0x7f000001'],
+    ['octal digits', '0177.0.0.1'],
+    ['too few parts', '192.0.2'],
+    ['a port alone', ':8080'],
+    ['an open bracket', '[2001:db8::1'],
+    ['too many groups', '1:2:3:4:5:6:7:8:9'],
+    ['2 kB of colons', ':'.repeat(2_000)],
+    ['2 kB of noise', '\u0000\u00ff'.repeat(1_000)],
+  ])("%s in X-Forwarded-For counts against the proxy's own address", (_name, value) => {
+    expect(forwarded(value)).toBe(PROXY);
+  });
+
+  it('a socket that is already gone counts as unknown', () => {
+    expect(connected('')).toBe('unknown');
+  });
+});
