@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createApiKeys } from '../../src/store/api-keys.js';
 import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
 import { runAdmin } from './support/run-cli.js';
+import { PRODUCTION } from '../support/production.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
 
@@ -221,7 +222,7 @@ describe('callwright admin', () => {
     it('never get a private webhook address in production', async () => {
       const id = await newAccount();
       const args = ['agents', 'create', id, '--name', 'A', '--instruction', 'B', '--webhook-url', 'http://10.0.0.1/'];
-      const production = { ...env, NODE_ENV: 'production', CARRIER: 'simulator' };
+      const production = { ...env, ...PRODUCTION };
       const { code, stderr } = await runAdmin(args, production);
       expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('webhook_url') as string });
     });

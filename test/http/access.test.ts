@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { routes } from '../../src/contract/routes.js';
 import { createRecordings } from '../../src/store/recordings.js';
 import { expectError, startService, type Customer, type Service } from './harness.js';
+import { PRODUCTION } from '../support/production.js';
 
 let service: Service;
 let customer: Customer;
@@ -271,12 +272,7 @@ describe('in production', () => {
   beforeAll(async () => {
     production = await startService({
       worker: false,
-      env: {
-        NODE_ENV: 'production',
-        TRUST_PROXY: 'true',
-        API_KEY_PEPPER: 'p'.repeat(32),
-        CARRIER: 'simulator',
-      },
+      env: { ...PRODUCTION, TRUST_PROXY: 'true' },
     });
     owner = await production.customer();
   });
@@ -305,7 +301,7 @@ describe('in production', () => {
   it("without a trusted proxy nobody's word is taken", async () => {
     const alone = await startService({
       worker: false,
-      env: { NODE_ENV: 'production', API_KEY_PEPPER: 'p'.repeat(32), CARRIER: 'simulator' },
+      env: PRODUCTION,
     });
     try {
       const answer = await alone.request(STATUS_PATH, { headers: { 'X-Forwarded-Proto': 'https' } });

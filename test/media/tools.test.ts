@@ -6,6 +6,7 @@ import { startReceiver, startTcpListener, type Receiver } from '../webhooks/supp
 import { startGate } from './support/gate';
 import { eventually, openMediaFixture, type MediaFixture } from './support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from './support/scripted-engine';
+import { PRODUCTION } from '../support/production.js';
 
 const engine = createScriptedEngine();
 let media: MediaFixture;
@@ -309,7 +310,7 @@ describe('an HTTP tool', () => {
     closers.push(() => canary.close());
     const guarded = await openMediaFixture({
       engine: engine.factory,
-      env: { NODE_ENV: 'production', CARRIER: 'simulator', API_KEY_PEPPER: 'x'.repeat(32) },
+      env: PRODUCTION,
     });
     try {
       const placed = await guarded.placeCall({ agent: { tools: [toolAt(`http://127.0.0.1:${canary.port}/`)] } });

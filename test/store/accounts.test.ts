@@ -7,6 +7,7 @@ import type { Database } from '../../src/store/database.js';
 import { createLedger } from '../../src/store/ledger.js';
 import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
 import { openTestDatabase } from './support/test-database.js';
+import { PRODUCTION } from '../support/production.js';
 
 const tool = {
   name: 'look_up',
@@ -169,7 +170,7 @@ describe('accounts, agents and numbers', () => {
     });
 
     describe('on a service with its configuration', () => {
-      const policy = parseConfig({ NODE_ENV: 'production', CARRIER: 'simulator', API_KEY_PEPPER: 'x'.repeat(32) });
+      const policy = parseConfig(PRODUCTION);
       const offered = () => createAgents(database, policy);
       const fields = { name: 'A', instruction: 'B', voice: 'amber', language: 'en-US' };
 

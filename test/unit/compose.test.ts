@@ -26,7 +26,7 @@ const ours = Object.entries(services).filter(([, { image }]) => image.startsWith
 
 /** Names in the environment schema, as its own source has them. */
 const SETTINGS = new Set(
-  `${read('src/config.ts')}\n${read('src/config/engines.ts')}`
+  `${read('src/config/environment.ts')}\n${read('src/config/engines.ts')}`
     .match(/^ {2}[A-Z][A-Z0-9_]+(?=: )/gm)
     ?.map((name) => name.trim()),
 );

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { MAX_CALL_SECONDS } from '../domain/hold-windows.js';
+import { engineVariables } from './engines.js';
+
+const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+const port = z.coerce.number().int().min(0).max(65_535);
+const url = z.url();
+const seconds = z.coerce.number().int().positive();
+/** Calls a carrier account takes per second. */
+const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
+const cidr = z.union([z.cidrv4(), z.cidrv6()]);
+
+/** Every setting of every role, from the environment. README holds the same list with meanings. */
+export const environment = z.object({
+  NODE_ENV: z.enum(['production', 'development', 'test']).default('development'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080'),
+  STREAM_URL: url.default('ws://127.0.0.1:8081/stream'),
+  API_HOST: z.string().default('127.0.0.1'),
+  API_PORT: port.default(8080),
+  MEDIA_HOST: z.string().default('127.0.0.1'),
+  MEDIA_PORT: port.default(8081),
+  SIMULATOR_HOST: z.string().default('127.0.0.1'),
+  SIMULATOR_PORT: port.default(8082),
+  TRUST_PROXY: flag.default(false),
+  MONGODB_URI: z.string().default('mongodb://127.0.0.1:27017/callwright'),
+  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_TASK_QUEUE: z.string().default('callwright'),
+  TEMPORAL_TLS: flag.default(false),
+  TEMPORAL_API_KEY: z.string().optional(),
+  TEMPORAL_UI_URL: url.optional(),
+  WORKER_BUILD_ID: z.string().optional(),
+  WORKER_DEPLOYMENT_NAME: z.string().default('callwright'),
+  WORKER_MAX_CACHED_CALLS: z.coerce.number().int().positive().default(2_000),
+  WORKER_METRICS_ADDRESS: z
+    .string()
+    .regex(/^[^:\s]+:\d{1,5}$/, 'must be an address like 127.0.0.1:9464')
+    .optional(),
+  RECONCILE_HOLDS_AFTER_SECONDS: seconds.default(MAX_CALL_SECONDS + 900),
+  RECONCILE_GRACE_SECONDS: z.coerce.number().int().min(0).default(120),
+  API_KEY_PEPPER: z.string().min(32).optional(),
+  CARRIER: z.enum(['simulator', 'twilio']).optional(),
+  CARRIER_FROM_NUMBER: z
+    .string()
+    .regex(/^\+[1-9]\d{1,14}$/)
+    .optional(),
+  CARRIER_BASE_URL: url.optional(),
+  CARRIER_CALLS_PER_SECOND: callRate.optional(),
+  TWILIO_ACCOUNT_SID: z
+    .string()
+    .regex(/^AC[0-9a-f]{32}$/)
+    .optional(),
+  TWILIO_AUTH_TOKEN: z.string().min(1).optional(),
+  SIMULATOR_URL: url.default('http://127.0.0.1:8082'),
+  SIMULATOR_ACCOUNT_SID: z.string().default('AC00000000000000000000000000000001'),
+  SIMULATOR_AUTH_TOKEN: z.string().default('11111111111111111111111111111111'),
+  SIMULATOR_TEST_ACCOUNT_SID: z.string().default('AC00000000000000000000000000000002'),
+  SIMULATOR_TEST_AUTH_TOKEN: z.string().default('22222222222222222222222222222222'),
+  SIMULATOR_TEST_CALLS_PER_SECOND: callRate.optional(),
+  SIMULATOR_TIME_SCALE: z.coerce.number().positive().default(1),
+  ANSWER_WITHIN_MS: z.coerce.number().int().positive().default(1_200),
+  RING_SECONDS: seconds.max(120).default(30),
+  HOLD_WINDOWS: z
+    .string()
+    .regex(/^\d+(,\d+)*$/)
+    .transform((text) => text.split(',').map(Number))
+    .optional(),
+  WEBHOOK_ALLOW_CIDRS: z
+    .string()
+    .refine(
+      (text) => listOf(text).every((item) => cidr.safeParse(item).success),
+      'must be CIDR ranges with commas between',
+    )
+    .default(''),
+  RECORDINGS: z.enum(['on', 'off']).default('on'),
+  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
+  PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
+  SELF_SERVICE_NUMBERS: flag.optional(),
+  ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
+  ...engineVariables,
+  DEFAULT_VOICE: z.string().default('amber'),
+  DEFAULT_LANGUAGE: z.string().default('en-US'),
+  VOICEMAIL_DETECTION: z.enum(['on', 'off']).default('on'),
+});
+
+/** The variables of the environment, parsed. */
+export type Environment = z.output<typeof environment>;
+
+/** The items of a list with commas between. */
+export function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
+}

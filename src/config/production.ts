@@ -1,0 +1,31 @@
+import type { Environment } from './environment.js';
+
+interface Check {
+  /** The variable at fault. */
+  variable: keyof Environment;
+  /** What is wrong and what to do, in a sentence that names the variable; undefined when nothing is. */
+  fault: (values: Environment) => string | undefined;
+}
+
+/** What production demands beyond the form of each variable. */
+const CHECKS: readonly Check[] = [
+  {
+    variable: 'API_KEY_PEPPER',
+    fault: ({ API_KEY_PEPPER }) =>
+      API_KEY_PEPPER === undefined
+        ? 'API_KEY_PEPPER must be set in production (32 characters or more, kept secret).'
+        : undefined,
+  },
+  {
+    variable: 'CARRIER',
+    fault: ({ CARRIER }) =>
+      CARRIER === undefined
+        ? 'CARRIER must be named in production: twilio, or simulator if no real call shall ever be placed.'
+        : undefined,
+  },
+];
+
+/** Every reason why these settings must not run in production, one sentence each; empty when there is none. */
+export function productionFaults(values: Environment): string[] {
+  return CHECKS.flatMap(({ fault }) => fault(values) ?? []);
+}

@@ -1,0 +1,6 @@
+/** The variables that production demands, with values that hold no secret. Tests that run in production spread them. */
+export const PRODUCTION = {
+  NODE_ENV: 'production',
+  API_KEY_PEPPER: 'p'.repeat(32),
+  CARRIER: 'simulator',
+};
