@@ -76,7 +76,7 @@ export const PortalSession = z
     temporal_ui_url: z
       .string()
       .optional()
-      .describe('Where operators see the workflows of this service; only where one is configured.'),
+      .describe('Where operators of this service see its workflows; absent for everybody else.'),
   })
   .meta({ id: 'PortalSession' });
 export type PortalSession = z.infer<typeof PortalSession>;

@@ -44,10 +44,18 @@ export interface DemoAccount {
 }
 
 /**
- * Makes a member of the demo account for the portal, with a password that is known only to this call.
+ * Makes a member of the demo account for the portal, with a password that is known only to this call. On a developer's
+ * machine the same person runs the service, so this member is an operator.
  * @returns null when there is one already
  */
 export async function seedDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
+  const made = await makeDemoOwner(database);
+  // Also for one that an earlier version made.
+  await database.users.updateOne({ email: DEMO_EMAIL, accountId: DEMO_ACCOUNT_ID }, { $set: { operator: true } });
+  return made;
+}
+
+async function makeDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
   if (await database.users.exists({ email: DEMO_EMAIL })) return null;
   const password = randomBytes(12).toString('base64url');
   const passwordHash = await createPasswords().hash(password);

@@ -241,6 +241,21 @@ describe('callwright admin', () => {
     });
   });
 
+  describe('operators', () => {
+    it('are members who are named by their e-mail address, listed and removed', async () => {
+      const user = { email: 'ada@example.com', name: 'Ada', accountId: await newAccount(), passwordHash: 'none' };
+      await database.users.create([{ _id: 'user_ada', ...user, role: 'viewer', createdAt: new Date() }]);
+      const view = { email: user.email, name: 'Ada', user_id: 'user_ada', account_id: user.accountId };
+      expect(await json<Fields[]>('operators', 'list')).toEqual([]);
+      expect(await json('operators', 'add', 'Ada@example.com')).toEqual(view);
+      expect(await json<Fields[]>('operators', 'list')).toEqual([view]);
+      expect(await json('operators', 'remove', 'ada@example.com')).toEqual(view);
+      expect(await json<Fields[]>('operators', 'list')).toEqual([]);
+      const refused = await refusal('operators', 'add', 'nobody@example.com');
+      expect(refused).toEqual({ code: 1, message: expect.stringContaining('nobody@example.com') as string });
+    });
+  });
+
   describe('money', () => {
     it('is credited exactly and once per payment', async () => {
       const id = await newAccount();

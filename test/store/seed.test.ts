@@ -74,7 +74,7 @@ describe('the demo account’s member', () => {
     expect(await seedDemoOwner(database)).toBeNull();
     const [owner] = made;
     const user = await createMembers(database).findByEmail(String(owner?.email));
-    expect(user).toMatchObject({ accountId, role: 'owner' });
+    expect(user).toMatchObject({ accountId, role: 'owner', operator: true });
     expect(await createPasswords().verify(String(owner?.password), user?.passwordHash)).toBe(true);
     await database.close();
   });

@@ -31,6 +31,7 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
   addKeyCommands(admin, run);
   addAgentCommands(admin, run);
   addNumberCommands(admin, run);
+  addOperatorCommands(admin, run);
   addMoneyCommands(admin, run);
   addReconciliationCommands(admin, run);
 }
@@ -151,4 +152,21 @@ function addNumberCommands(admin: Command, run: Run): void {
     .command('agent <number> <agent_id>')
     .description('name the agent that answers this number; "none" for the inbound agent of the account')
     .action((number, agent) => run(async () => (await load()).setNumberAgent, number, idOrNone(agent)));
+}
+
+function addOperatorCommands(admin: Command, run: Run): void {
+  const load = () => import('./operators.js');
+  const operators = admin.command('operators').description('members who see the Temporal address in the portal');
+  operators
+    .command('add <email>')
+    .description('make a member an operator')
+    .action((email) => run(async () => (await load()).addOperator, email));
+  operators
+    .command('list')
+    .description('every operator')
+    .action(() => run(async () => (await load()).listOperators));
+  operators
+    .command('remove <email>')
+    .description('make an operator an ordinary member again')
+    .action((email) => run(async () => (await load()).removeOperator, email));
 }

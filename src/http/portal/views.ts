@@ -27,7 +27,8 @@ export function sessionView(p: {
     member: memberView(p.user),
     account: accountView(p.account, p.mode),
     expires_at: p.expiresAt.toISOString(),
-    ...(uiUrl === undefined ? {} : { temporal_ui_url: `${uiUrl}/namespaces/${namespace}` }),
+    // Where our internals are is nothing that customers need to know.
+    ...(uiUrl === undefined || p.user.operator !== true ? {} : { temporal_ui_url: `${uiUrl}/namespaces/${namespace}` }),
   };
 }
 

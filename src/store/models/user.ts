@@ -12,6 +12,8 @@ export interface UserDocument {
   /** Argon2id, in PHC form. */
   passwordHash: string;
   createdAt: Date;
+  /** Runs this service; absent on customers' members. */
+  operator?: boolean;
   /** With a sign-up whose account is not there yet: how it is to be called. */
   openingAccount?: string;
 }
@@ -46,6 +48,7 @@ export const userSchema = new Schema<UserDocument>(
     role,
     passwordHash: { type: String, required: true },
     createdAt: { type: Date, required: true },
+    operator: Boolean,
     openingAccount: String,
   },
   { collection: 'users', versionKey: false },

@@ -1,0 +1,24 @@
+import { createOperators } from '../../store/operators.js';
+import type { UserDocument } from '../../store/models/user.js';
+import type { Connection } from './connect.js';
+import type { Output } from '../output.js';
+
+const COLUMNS = { email: 'E-mail', name: 'Name', user_id: 'Member', account_id: 'Account' };
+
+export async function addOperator({ database }: Connection, out: Output, email: string) {
+  const user = await createOperators(database).add(email);
+  await out.record('This member is an operator now and sees the Temporal address in the portal.', operatorView(user));
+}
+
+export async function removeOperator({ database }: Connection, out: Output, email: string) {
+  const user = await createOperators(database).remove(email);
+  await out.record('This member is no operator any more.', operatorView(user));
+}
+
+export async function listOperators({ database }: Connection, out: Output) {
+  await out.table((await createOperators(database).list()).map(operatorView), COLUMNS);
+}
+
+function operatorView(user: UserDocument) {
+  return { email: user.email, name: user.name, user_id: user._id, account_id: user.accountId };
+}

@@ -1,0 +1,32 @@
+import { ServiceError } from '../domain/errors.js';
+import type { Database } from './database.js';
+import type { UserDocument } from './models/user.js';
+
+export type Operators = ReturnType<typeof createOperators>;
+
+/**
+ * Members who run this service and may see where its internals are. No role of an account includes this: only
+ * `callwright admin operators` changes it.
+ */
+export function createOperators({ users }: Database) {
+  async function change(email: string, update: object): Promise<UserDocument> {
+    const user = await users
+      .findOneAndUpdate({ email: email.trim().toLowerCase() }, update, { returnDocument: 'after' })
+      .lean<UserDocument>();
+    if (!user) throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
+    return user;
+  }
+
+  return {
+    /** @throws ServiceError NOT_FOUND when no member has this e-mail address */
+    add: (email: string): Promise<UserDocument> => change(email, { $set: { operator: true } }),
+
+    /** @throws ServiceError NOT_FOUND when no member has this e-mail address */
+    remove: (email: string): Promise<UserDocument> => change(email, { $unset: { operator: '' } }),
+
+    /** Oldest member first. */
+    list(): Promise<UserDocument[]> {
+      return users.find({ operator: true }).sort({ createdAt: 1, _id: 1 }).lean<UserDocument[]>().exec();
+    },
+  };
+}
