@@ -1,3 +1,4 @@
+import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
 import { environment, listOf, type Environment } from './config/environment.js';
 import { productionFaults } from './config/production.js';
@@ -77,6 +78,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     },
     recordings: { enabled: values.RECORDINGS === 'on', retentionDays: values.RECORDING_RETENTION_DAYS },
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
+    /** Newest first. */
+    encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),
     carriers: { live: liveCarrier(values), test: testCarrier(values) },
     calls: {
       answerWithinMs: values.ANSWER_WITHIN_MS,

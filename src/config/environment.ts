@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MAX_CALL_SECONDS } from '../domain/hold-windows.js';
+import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
@@ -40,6 +41,7 @@ export const environment = z.object({
   RECONCILE_HOLDS_AFTER_SECONDS: seconds.default(MAX_CALL_SECONDS + 900),
   RECONCILE_GRACE_SECONDS: z.coerce.number().int().min(0).default(120),
   API_KEY_PEPPER: z.string().min(32).optional(),
+  ENCRYPTION_KEYS: encryptionKeyList.optional(),
   CARRIER: z.enum(['simulator', 'twilio']).optional(),
   CARRIER_FROM_NUMBER: z
     .string()

@@ -1,3 +1,4 @@
+import { encryptionKeysFault } from './encryption.js';
 import type { Environment } from './environment.js';
 
 interface Check {
@@ -15,6 +16,10 @@ const CHECKS: readonly Check[] = [
       API_KEY_PEPPER === undefined
         ? 'API_KEY_PEPPER must be set in production (32 characters or more, kept secret).'
         : undefined,
+  },
+  {
+    variable: 'ENCRYPTION_KEYS',
+    fault: ({ ENCRYPTION_KEYS, API_KEY_PEPPER }) => encryptionKeysFault(ENCRYPTION_KEYS, API_KEY_PEPPER),
   },
   {
     variable: 'CARRIER',

@@ -2,5 +2,6 @@
 export const PRODUCTION = {
   NODE_ENV: 'production',
   API_KEY_PEPPER: 'p'.repeat(32),
+  ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 'test').toString('base64')}`,
   CARRIER: 'simulator',
 };

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { parseConfig } from '../../src/config.js';
+import { PRODUCTION } from '../support/production.js';
 
 const ROOT = join(__dirname, '..', '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -111,6 +112,7 @@ describe('docker-compose.yml', () => {
       filledEnvironment({
         ...template,
         API_KEY_PEPPER: 'p'.repeat(48),
+        ENCRYPTION_KEYS: PRODUCTION.ENCRYPTION_KEYS,
         TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
         TWILIO_AUTH_TOKEN: 't',
         OPENAI_API_KEY: 'k',

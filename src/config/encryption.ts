@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+/** A key that secrets are stored under. Its id is stored with each secret, so that keys can be rotated. */
+export interface EncryptionKey {
+  id: string;
+  /** 32 bytes, for AES-256. */
+  key: Buffer;
+}
+
+/** Every set-up outside production that names no keys has this one. */
+const DEVELOPMENT_KEY: EncryptionKey = { id: 'development', key: Buffer.alloc(32, 'development') };
+const KEY_LIST = /^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=)*$/;
+const REMEDY = 'make one with: echo "$(date +%F):$(openssl rand -base64 32)"';
+
+/** ENCRYPTION_KEYS: `<key id>:<32 bytes in base64>[,…]`, newest first. */
+export const encryptionKeyList = z
+  .string()
+  .regex(KEY_LIST, `must be <key id>:<32 bytes in base64>, several with commas between; ${REMEDY}`)
+  .refine((list) => {
+    const keys = encryptionKeys(list);
+    return new Set(keys.map(({ id }) => id)).size === keys.length;
+  }, 'each key needs an id of its own');
+
+/**
+ * The keys of ENCRYPTION_KEYS, newest first; the fixed development key when it is absent.
+ * @param list as `encryptionKeyList` accepts it
+ */
+export function encryptionKeys(list: string | undefined): EncryptionKey[] {
+  if (list === undefined) return [DEVELOPMENT_KEY];
+  return list.split(',').map((entry) => {
+    const [id = '', key = ''] = entry.split(':');
+    return { id, key: Buffer.from(key, 'base64') };
+  });
+}
+
+/** Why production must not run with these keys, in a sentence; undefined when nothing speaks against them. */
+export function encryptionKeysFault(list: string | undefined, pepper = ''): string | undefined {
+  if (list === undefined) return `ENCRYPTION_KEYS must be set in production; ${REMEDY}.`;
+  if (list.includes('change-me')) return `ENCRYPTION_KEYS holds a placeholder; ${REMEDY}.`;
+  const keys = encryptionKeys(list).map(({ key }) => key);
+  if (keys.some((key) => key.equals(DEVELOPMENT_KEY.key))) {
+    return `ENCRYPTION_KEYS holds the published development key; ${REMEDY}.`;
+  }
+  if (keys.some((key) => pepper.includes(key.toString('base64')) || key.equals(Buffer.from(pepper)))) {
+    return `ENCRYPTION_KEYS must differ from API_KEY_PEPPER; ${REMEDY}.`;
+  }
+  return undefined;
+}

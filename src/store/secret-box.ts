@@ -1,0 +1,57 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { EncryptionKey } from '../config/encryption.js';
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Encrypts secrets that must be read again, with AES-256-GCM. */
+export interface SecretBox {
+  /**
+   * Encrypts under the newest key.
+   * @param context names what the secret belongs to, for example `tool-header:<account>:<agent>`; only the same
+   *   context opens it, so a sealed secret cannot be moved to another record
+   * @returns `<key id>.<nonce, ciphertext and tag in base64url>`
+   */
+  seal(context: string, plaintext: string): string;
+  /**
+   * Decrypts what was sealed under any of the keys.
+   * @throws Error if its key is not configured, the context is another one, or it was altered
+   */
+  open(context: string, sealed: string): string;
+}
+
+/** @param keys `config.encryptionKeys`, newest first: the first one seals, all open */
+export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
+  const [newest] = keys;
+  if (newest === undefined) throw new Error('A secret box needs a key.');
+  const keyOf = new Map(keys.map(({ id, key }) => [id, key]));
+  return {
+    seal(context, plaintext) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', newest.key, nonce);
+      cipher.setAAD(Buffer.from(context));
+      const sealed = Buffer.concat([nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${newest.id}.${sealed.toString('base64url')}`;
+    },
+
+    open(context, sealed) {
+      const dot = sealed.indexOf('.');
+      const id = sealed.slice(0, Math.max(0, dot));
+      const key = keyOf.get(id);
+      if (key === undefined) {
+        throw new Error(
+          `No key ${JSON.stringify(id.slice(0, 32))} in ENCRYPTION_KEYS; put it back to read this secret.`,
+        );
+      }
+      const bytes = Buffer.from(sealed.slice(dot + 1), 'base64url');
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('A sealed secret is cut off.');
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      const ciphertext = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
+      return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('utf8');
+    },
+  };
+}
