@@ -157,7 +157,9 @@ export const portalRoutes = {
     path: '/portal/invitations',
     tag: 'Portal',
     summary: 'Invite somebody to the account',
-    description: 'The token is shown in this answer and never again; hand it to the person. Open for 7 days.',
+    description:
+      'The token is shown in this answer and never again; hand it to the person. Open for 7 days. At most 50 a day of an ' +
+      'account, 3 of them to one address, and 10 to one address from all accounts.',
     auth: 'session',
     roles: ['owner'],
     body: {

@@ -1,12 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Role } from '../domain/access.js';
 import { ServiceError } from '../domain/errors.js';
 import { createAccounts } from './accounts.js';
 import { isDuplicateKey, type Database } from './database.js';
+import { createInvitations } from './invitations.js';
 import type { InvitationDocument, UserDocument } from './models/user.js';
 
-const INVITATION_MS = 7 * 24 * 3_600_000;
 /** Of an account; more are not listed either. */
 const MOST_MEMBERS = 200;
 
@@ -17,7 +16,8 @@ export type Members = ReturnType<typeof createMembers>;
  * CONFLICT where an e-mail address is taken or the last owner would go, NOT_FOUND for an unknown member.
  */
 export function createMembers(database: Database) {
-  const { users, invitations } = database;
+  const { users } = database;
+  const invitations = createInvitations(database);
   const accounts = createAccounts(database);
 
   async function add(user: UserDocument): Promise<UserDocument> {
@@ -94,67 +94,51 @@ export function createMembers(database: Database) {
       const member = await find(accountId, userId);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
       await users.deleteOne({ _id: userId, accountId });
+      // An older invitation would let them in again.
+      await invitations.withdrawAll(accountId, member.email);
       return member;
     },
 
-    /** An invitation; its token is in the answer and nowhere else. */
+    /**
+     * Creates an invitation; its token is in the answer and nowhere else. An address of another account's member is
+     * invited as any other, so that nobody learns who has an account.
+     * @throws ServiceError CONFLICT when the address is of a member of this account, or the account is full
+     */
     async invite(p: {
       accountId: string;
       email: string;
       role: Role;
     }): Promise<{ token: string; invitation: InvitationDocument }> {
-      if (await users.exists({ email: p.email })) {
-        const fault = 'This e-mail address belongs to a member already.';
+      if (await users.exists({ email: p.email, accountId: p.accountId })) {
+        const fault = 'This e-mail address belongs to a member of your account already.';
         throw new ServiceError('CONFLICT', fault, { fields: { email: fault } });
       }
       if ((await users.countDocuments({ accountId: p.accountId })) >= MOST_MEMBERS) {
         throw new ServiceError('CONFLICT', `An account has at most ${MOST_MEMBERS} members.`);
       }
-      const token = randomBytes(32).toString('base64url');
-      const createdAt = new Date();
-      const invitation: InvitationDocument = {
-        _id: hashOf(token),
-        invitationId: `invite_${ulid()}`,
-        ...p,
-        createdAt,
-        expiresAt: new Date(createdAt.getTime() + INVITATION_MS),
-      };
-      await invitations.create([invitation]);
-      return { token, invitation };
+      return invitations.create(p);
     },
 
     /** Open ones, newest first. */
-    async invitations(accountId: string): Promise<InvitationDocument[]> {
-      const found = await invitations
-        .find({ accountId })
-        .sort({ createdAt: -1 })
-        .limit(MOST_MEMBERS)
-        .lean<InvitationDocument[]>();
-      return found.filter((invitation) => invitation.expiresAt.getTime() > Date.now());
-    },
+    invitations: (accountId: string): Promise<InvitationDocument[]> => invitations.list(accountId),
+
+    /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn or too old */
+    openInvitation: (token: string): Promise<InvitationDocument> => invitations.find(token),
 
     /** @throws ServiceError NOT_FOUND */
-    async withdraw(accountId: string, invitationId: string): Promise<InvitationDocument> {
-      const invitation = await invitations.findOneAndDelete({ accountId, invitationId }).lean<InvitationDocument>();
-      if (!invitation) throw new ServiceError('NOT_FOUND', 'The account has no such open invitation.');
-      return invitation;
-    },
+    withdraw: (accountId: string, invitationId: string): Promise<InvitationDocument> =>
+      invitations.withdraw(accountId, invitationId),
 
     /**
-     * The invited person, as a member from now on. An invitation is good for one.
-     * @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn or too old, CONFLICT
+     * Makes the invited person a member. The invitation ends only when that succeeds.
+     * @throws ServiceError NOT_FOUND when the invitation is not open, CONFLICT when the address belongs to a member
      */
     async accept(token: string, person: { name: string; passwordHash: string }): Promise<UserDocument> {
-      const invitation = await invitations.findOneAndDelete({ _id: hashOf(token) }).lean<InvitationDocument>();
-      if (!invitation || invitation.expiresAt.getTime() <= Date.now()) {
-        throw new ServiceError('NOT_FOUND', 'This invitation is not open any more.');
-      }
-      const { accountId, email, role } = invitation;
-      return add({ _id: `user_${ulid()}`, email, accountId, role, createdAt: new Date(), ...person });
+      const { accountId, email, role } = await invitations.find(token);
+      // Of several that accept at once, the unique address lets one in.
+      const user = await add({ _id: `user_${ulid()}`, email, accountId, role, createdAt: new Date(), ...person });
+      await invitations.withdrawAll(accountId, email);
+      return user;
     },
   };
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
 }

@@ -10,6 +10,12 @@ const LOG_INS = { points: 5, duration: 15 * 60 };
 /** Of one network address, whichever e-mail addresses it tries; people behind one address are many. */
 const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
 const OPENINGS = { points: 10, duration: 3_600 };
+const DAY_SECONDS = 24 * 3_600;
+const INVITATIONS = {
+  ofAccount: { points: 50, duration: DAY_SECONDS },
+  toAddress: { points: 10, duration: DAY_SECONDS },
+  toAddressOfAccount: { points: 3, duration: DAY_SECONDS },
+};
 
 export type PortalLimits = ReturnType<typeof createPortalLimits>;
 
@@ -18,18 +24,16 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const logIns = createLimiter(database, LOG_INS);
   const ofAddress = createLimiter(database, LOG_INS_OF_ADDRESS);
   const openings = createLimiter(database, OPENINGS);
+  const invitations = createLimiter(database, INVITATIONS.ofAccount);
+  const invitationsTo = createLimiter(database, INVITATIONS.toAddress);
+  const invitationsOfAccountTo = createLimiter(database, INVITATIONS.toAddressOfAccount);
 
   async function count(ctx: ApiContext, of: RateLimiterMongo, key: string): Promise<void> {
     const { allowed, state } = await consume(of, key);
     if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
   }
 
-  /** Hashed: the table of counters is no list of e-mail addresses. */
-  function logInKey(ctx: ApiContext, email: string): string {
-    return `log-in:${createHash('sha256')
-      .update(`${email}\n${clientAddress(ctx, config)}`)
-      .digest('base64url')}`;
-  }
+  const logInKey = (ctx: ApiContext, email: string) => keyOf('log-in', email, clientAddress(ctx, config));
 
   return {
     /** Counts a try before the password is looked at. @throws ServiceError RATE_LIMIT_EXCEEDED */
@@ -43,9 +47,21 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       await logIns.delete(logInKey(ctx, email));
     },
 
+    /** @throws ServiceError RATE_LIMIT_EXCEEDED when the account, or everybody together for this address, invites too often */
+    async countInvitation(ctx: ApiContext, { accountId, email }: { accountId: string; email: string }): Promise<void> {
+      await count(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
+      await count(ctx, invitationsTo, keyOf('invitation', email));
+      await count(ctx, invitations, keyOf('invitations', accountId));
+    },
+
     /** @throws ServiceError RATE_LIMIT_EXCEEDED */
     async countOpening(ctx: ApiContext): Promise<void> {
       await count(ctx, openings, `opening:${clientAddress(ctx, config)}`);
     },
   };
+}
+
+/** Hashed, so that the table of counters is no list of e-mail addresses. */
+function keyOf(kind: string, ...of: string[]): string {
+  return `${kind}:${createHash('sha256').update(of.join('\n')).digest('base64url')}`;
 }

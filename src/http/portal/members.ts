@@ -6,10 +6,12 @@ import { wholeList } from '../api/management/lists.js';
 import type { ApiContext, MemberPrincipal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
 import { bodyOf } from '../middleware/input.js';
+import type { PortalLimits } from './limits.js';
 import { invitationView, memberView } from './views.js';
 
 /** Members of the account and invitations to it. */
-export function createMemberRoutes({ members, sessions }: { members: Members; sessions: Sessions }) {
+export function createMemberRoutes(deps: { members: Members; sessions: Sessions; limits: PortalLimits }) {
+  const { members, sessions, limits } = deps;
   return {
     async list(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
       ctx.body = wholeList((await within(deadlineOf(ctx), members.list(account._id))).map(memberView));
@@ -36,6 +38,7 @@ export function createMemberRoutes({ members, sessions }: { members: Members; se
 
     async invite(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
       const { email, role } = await bodyOf(InvitationBody, ctx);
+      await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const invited = members.invite({ accountId: account._id, email, role });
       const { invitation, token } = await within(deadlineOf(ctx), invited);
       ctx.state.target = invitation.invitationId;

@@ -1,0 +1,69 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { Role } from '../domain/access.js';
+import { ServiceError } from '../domain/errors.js';
+import type { Database } from './database.js';
+import type { InvitationDocument } from './models/user.js';
+
+const INVITATION_MS = 7 * 24 * 3_600_000;
+/** Listed of an account. */
+const MOST_LISTED = 200;
+
+export type Invitations = ReturnType<typeof createInvitations>;
+
+/** Open invitations to accounts. Their tokens are stored as hashes. */
+export function createInvitations({ invitations }: Database) {
+  return {
+    /** Creates an invitation; its token is in the answer and nowhere else. */
+    async create(p: {
+      accountId: string;
+      email: string;
+      role: Role;
+    }): Promise<{ token: string; invitation: InvitationDocument }> {
+      const token = randomBytes(32).toString('base64url');
+      const createdAt = new Date();
+      const invitation: InvitationDocument = {
+        _id: hashOf(token),
+        invitationId: `invite_${ulid()}`,
+        ...p,
+        createdAt,
+        expiresAt: new Date(createdAt.getTime() + INVITATION_MS),
+      };
+      await invitations.create([invitation]);
+      return { token, invitation };
+    },
+
+    /** Open ones of an account, newest first. */
+    async list(accountId: string): Promise<InvitationDocument[]> {
+      const found = await invitations
+        .find({ accountId, expiresAt: { $gt: new Date() } })
+        .sort({ createdAt: -1 })
+        .limit(MOST_LISTED)
+        .lean<InvitationDocument[]>();
+      return found;
+    },
+
+    /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn or too old */
+    async find(token: string): Promise<InvitationDocument> {
+      const invitation = await invitations.findOne({ _id: hashOf(token) }).lean<InvitationDocument>();
+      if (invitation && invitation.expiresAt.getTime() > Date.now()) return invitation;
+      throw new ServiceError('NOT_FOUND', 'This invitation is not open any more. Ask for a new one.');
+    },
+
+    /** @throws ServiceError NOT_FOUND */
+    async withdraw(accountId: string, invitationId: string): Promise<InvitationDocument> {
+      const invitation = await invitations.findOneAndDelete({ accountId, invitationId }).lean<InvitationDocument>();
+      if (!invitation) throw new ServiceError('NOT_FOUND', 'The account has no such open invitation.');
+      return invitation;
+    },
+
+    /** Withdraws every invitation of an address to an account, such as older ones when one is accepted. */
+    async withdrawAll(accountId: string, email: string): Promise<void> {
+      await invitations.deleteMany({ accountId, email });
+    },
+  };
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

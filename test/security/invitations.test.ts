@@ -1,0 +1,106 @@
+import { expectError, startService, type Service } from '../http/harness.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../http/portal-support.js';
+import { listOf } from '../http/management-support.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+});
+afterAll(() => service.close());
+beforeEach(() => forgetLimits(service));
+
+const newOwner = async () => {
+  const owner = createBrowser(service);
+  await owner.signUp();
+  return owner;
+};
+const accept = (token: unknown) =>
+  createBrowser(service).post('/portal/accept-invitation', { token, name: 'Grace', password: PASSWORD });
+
+describe('an invitation', () => {
+  it('survives a conflict: a refused accept does not use it up', async () => {
+    const owner = await newOwner();
+    const email = 'grace@hopper.example';
+    const { json } = await owner.post('/portal/invitations', { email, role: 'developer' });
+    const elsewhere = createBrowser(service);
+    await elsewhere.signUp(email);
+    expectError(await accept(json['token']), 409, 'CONFLICT');
+    await service.database.users.deleteOne({ email });
+    expect((await accept(json['token'])).json).toMatchObject({ member: { email, role: 'developer' } });
+    expectError(await accept(json['token']), 404, 'NOT_FOUND');
+  });
+
+  it('lets one person in when it is accepted many times at once', async () => {
+    const owner = await newOwner();
+    const { json } = await owner.post('/portal/invitations', { email: 'at-once@example.com', role: 'viewer' });
+    const statuses = (await Promise.all(Array.from({ length: 6 }, () => accept(json['token'])))).map((a) => a.status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(await service.database.users.countDocuments({ email: 'at-once@example.com' })).toBe(1);
+  });
+
+  it('does not let a removed member back in', async () => {
+    const owner = await newOwner();
+    const email = 'removed@example.com';
+    const invite = async () => (await owner.post('/portal/invitations', { email, role: 'owner' })).json['token'];
+    const [first, second] = [await invite(), await invite()];
+    const joined = await accept(first);
+    const { user_id: userId } = joined.json['member'] as { user_id: string };
+    expect((await owner.delete(`/portal/members/${userId}`)).status).toBe(200);
+    expectError(await accept(second), 404, 'NOT_FOUND');
+  });
+
+  it('does not tell whether somebody of another account has the address', async () => {
+    const owner = await newOwner();
+    const stranger = createBrowser(service);
+    const taken = await stranger.signUp();
+    const answers = [];
+    for (const email of [taken, 'nobody-has-it@example.com']) {
+      answers.push(await owner.post('/portal/invitations', { email, role: 'viewer' }));
+    }
+    const shapes = answers.map(({ status, json }) => ({ status, fields: Object.keys(json), role: json['role'] }));
+    expect(shapes[0]).toEqual(shapes[1]);
+    expect(shapes[0]).toMatchObject({ status: 200 });
+    expect(listOf(await owner.get('/portal/invitations')).data).toHaveLength(2);
+  });
+
+  it('to somebody of the own account is refused, which tells an owner nothing new', async () => {
+    const owner = await newOwner();
+    const { email } = await memberOf(service, owner, 'viewer');
+    expectError(await owner.post('/portal/invitations', { email, role: 'viewer' }), 409, 'CONFLICT', /your account/);
+  });
+});
+
+describe('invitations are bounded', () => {
+  it('to one address from one account', async () => {
+    const owner = await newOwner();
+    const body = { email: 'pestered@example.com', role: 'viewer' };
+    const statuses = [];
+    for (let count = 0; count < 5; count++) statuses.push((await owner.post('/portal/invitations', body)).status);
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    const other = await owner.post('/portal/invitations', { ...body, email: 'another@example.com' });
+    expect(other.status).toBe(200);
+  });
+
+  it('to one address from all accounts', async () => {
+    const statuses = [];
+    for (let account = 0; account < 4; account++) {
+      const owner = await newOwner();
+      for (let count = 0; count < 3; count++) {
+        const body = { email: 'pestered-by-many@example.com', role: 'viewer' };
+        statuses.push((await owner.post('/portal/invitations', body)).status);
+      }
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+  });
+
+  it('from one account', async () => {
+    const owner = await newOwner();
+    const statuses = [];
+    for (let count = 0; count < 52; count++) {
+      const body = { email: `guest${count}@example.com`, role: 'viewer' };
+      statuses.push((await owner.post('/portal/invitations', body)).status);
+    }
+    expect(statuses.filter((status) => status === 200)).toHaveLength(50);
+    expect(statuses.at(-1)).toBe(429);
+  });
+});
