@@ -25,6 +25,7 @@ const given = (field: string) =>
 const newPassword = (field: string) => {
   const fault = `${field} must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`;
   return ofLength(given(field), { min: MIN_PASSWORD, max: MAX_PASSWORD }, fault).meta({
+    description: 'Common passwords, and those made of the e-mail address or a name, are refused.',
     format: 'password',
     examples: ['correct horse battery'],
   });

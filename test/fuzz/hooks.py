@@ -132,6 +132,7 @@ BEYOND_SCHEMA = [
     r"transfer_numbers: must hold no emergency number",
     r"expires_at must be a time in the future\.",
     r"current_password is not right\.",
+    r"(new_)?password (is too common|must not be made of [^.]*)\. Choose [^.]*\.",
     r"A (live|test) payment cannot be credited to the (live|test) balance\.",
     r"Either livemode or metadata\.mode is required\.",
     r"client_reference_id (or|and) metadata\.account_id (is required|differ)\.",

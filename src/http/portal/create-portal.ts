@@ -2,6 +2,7 @@ import type { Config } from '../../config.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { Database } from '../../store/database.js';
 import { createMembers } from '../../store/members.js';
+import { createPasswordRules } from '../../store/password-rules.js';
 import { createPasswords } from '../../store/passwords.js';
 import { createSessions } from '../../store/sessions.js';
 import type { Auditor } from '../middleware/audit.js';
@@ -22,6 +23,7 @@ export function createPortal(deps: {
     members: createMembers(deps.database),
     sessions: createSessions(deps.database),
     passwords: createPasswords(),
+    passwordRules: createPasswordRules(),
     limits: createPortalLimits(deps),
   };
   const sessions = createSessionRoutes(shared);

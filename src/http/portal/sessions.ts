@@ -4,6 +4,7 @@ import { ServiceError } from '../../domain/errors.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { Members } from '../../store/members.js';
 import type { UserDocument } from '../../store/models/user.js';
+import type { PasswordRules } from '../../store/password-rules.js';
 import type { Passwords } from '../../store/passwords.js';
 import type { Sessions } from '../../store/sessions.js';
 import type { ApiContext, MemberPrincipal } from '../context.js';
@@ -20,6 +21,7 @@ export interface SessionRoutesDeps {
   members: Members;
   sessions: Sessions;
   passwords: Passwords;
+  passwordRules: PasswordRules;
   limits: PortalLimits;
   auditor: Auditor;
 }
@@ -29,7 +31,7 @@ const ANSWER_WITHIN_MS = 8_000;
 
 /** Opening accounts, logging in and out, and passwords. */
 export function createSessionRoutes(deps: SessionRoutesDeps) {
-  const { config, accounts, members, sessions, passwords, limits, auditor } = deps;
+  const { config, accounts, members, sessions, passwords, passwordRules, limits, auditor } = deps;
 
   const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
 
@@ -50,6 +52,7 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
   return {
     async signUp(ctx: ApiContext): Promise<void> {
       const { email, name, password, account_name: accountName } = await bodyOf(SignUpBody, ctx);
+      await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countOpening(ctx));
       const passwordHash = await inTime(ctx, passwords.hash(password));
       const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName }));
@@ -59,6 +62,9 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
     async acceptInvitation(ctx: ApiContext): Promise<void> {
       const { token, name, password } = await bodyOf(AcceptInvitationBody, ctx);
       await inTime(ctx, limits.countOpening(ctx));
+      const { email, accountId } = await inTime(ctx, members.openInvitation(token));
+      const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';
+      await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       const passwordHash = await inTime(ctx, passwords.hash(password));
       await begin(ctx, await inTime(ctx, members.accept(token, { name, passwordHash })), 'acceptInvitation');
     },
@@ -92,6 +98,8 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
 
     async changePassword(ctx: ApiContext, { user, account, mode }: MemberPrincipal): Promise<void> {
       const { current_password: current, new_password: next } = await bodyOf(PasswordBody, ctx);
+      const own = [user.email, user.name, account.name];
+      await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
       await inTime(ctx, limits.countLogIn(ctx, user.email));
       if (!(await inTime(ctx, passwords.verify(current, user.passwordHash)))) {
         const fault = 'current_password is not right.';
