@@ -2,6 +2,7 @@ import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
 import { environment, listOf, type Environment } from './config/environment.js';
 import { productionFaults } from './config/production.js';
+import { withoutTrailing } from './domain/text.js';
 
 export { configuredEngineNames, configuredVoices, offeredEngineNames } from './config/engines.js';
 export type { OpenAiRealtimeSettings, PipelineSettings } from './config/engines.js';
@@ -52,8 +53,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
   return {
     production,
     logLevel: values.LOG_LEVEL,
-    publicBaseUrl: values.PUBLIC_BASE_URL.replace(/\/+$/, ''),
-    streamUrl: values.STREAM_URL.replace(/\/+$/, ''),
+    publicBaseUrl: withoutTrailing(values.PUBLIC_BASE_URL, '/'),
+    streamUrl: withoutTrailing(values.STREAM_URL, '/'),
     api: { host: values.API_HOST, port: values.API_PORT, trustProxy: values.TRUST_PROXY },
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
@@ -64,7 +65,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       taskQueue: values.TEMPORAL_TASK_QUEUE,
       tls: values.TEMPORAL_TLS,
       apiKey: values.TEMPORAL_API_KEY,
-      uiUrl: values.TEMPORAL_UI_URL?.replace(/\/+$/, ''),
+      uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
     },
     worker: {
       buildId: values.WORKER_BUILD_ID,

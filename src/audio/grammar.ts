@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../domain/text.js';
+
 /** What a caller may answer; the recogniser understands nothing else. */
 export type Grammar =
   | { kind: 'yes-no' }
@@ -135,7 +137,7 @@ export function spoken(choice: string): string {
     .replace(/\d/g, (digit) => ` ${DIGIT_WORDS.find(([, value]) => value === digit)?.[0] ?? ''} `)
     .toLowerCase()
     .split(/[^a-z']+/)
-    .map((word) => word.replace(/^'+|'+$/g, ''))
+    .map((word) => withoutTrailing(word.replace(/^'+/, ''), "'"))
     .filter((word) => word !== '');
   if (words.length === 0) throw new UnspeakableChoice(choice);
   return words.join(' ');

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withoutTrailing } from '../domain/text.js';
 import { ApiError, refusalOf } from './api-error.js';
 
 /** One request as it goes out. */
@@ -24,7 +25,7 @@ const AWAY = new Set([0, 502, 503, 504]);
 
 /** Sends requests with a key, bounded in time, and repeats those that may be repeated. */
 export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) {
-  const base = baseUrl.replace(/\/+$/, '');
+  const base = withoutTrailing(baseUrl, '/');
 
   /** @throws ApiError whatever comes but a 2xx, or nothing */
   async function request(method: string, path: string, p: Sending, signal: AbortSignal): Promise<Response> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
+import { withoutTrailing } from '../domain/text.js';
 import { voiceFault, VOICES, type Voice } from '../domain/voices.js';
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an address with http or https' });
@@ -84,7 +85,7 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
   if (values.OPENAI_API_KEY === undefined) return undefined;
   return {
     apiKey: values.OPENAI_API_KEY,
-    baseUrl: values.OPENAI_BASE_URL.replace(/\/+$/, ''),
+    baseUrl: withoutTrailing(values.OPENAI_BASE_URL, '/'),
     model: values.OPENAI_REALTIME_MODEL,
     transcriptionModel: values.OPENAI_TRANSCRIPTION_MODEL,
     conclusionModel: values.OPENAI_CONCLUSION_MODEL,
@@ -213,7 +214,7 @@ function textPairOf(item: string): [name: string, value: string] {
 }
 
 function bare(address: string): string {
-  return address.replace(/\/+$/, '');
+  return withoutTrailing(address, '/');
 }
 
 function list(text: string): string[] {

@@ -4,3 +4,10 @@ export function characterCount(text: string): number {
   for (const _character of text) count += 1;
   return count;
 }
+
+/** A text without the run of one character at its end. A regular expression for it takes quadratic time. */
+export function withoutTrailing(text: string, character: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === character) end -= 1;
+  return text.slice(0, end);
+}

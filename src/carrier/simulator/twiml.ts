@@ -13,34 +13,39 @@ export class TwimlError extends Error {
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 const MAX_DEPTH = 10;
-const TOKEN =
-  /<!--[\s\S]*?-->|<\?[\s\S]*?\?>|<!\[CDATA\[([\s\S]*?)\]\]>|<(\/?)([A-Za-z][\w.-]*)((?:[^<>"']|"[^"]*"|'[^']*')*?)(\/?)>|([^<]+)/y;
+const NAME = /[A-Za-z][\w.-]*/y;
 const ATTRIBUTE = /\s+([A-Za-z_][\w:.-]*)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
+
+type Token = { end: number } & (
+  | { kind: 'skipped' }
+  | { kind: 'text'; text: string }
+  | { kind: 'opening'; name: string; attributes: string; isEmpty: boolean }
+  | { kind: 'closing'; name: string }
+);
 
 /**
  * Parses the XML that TwiML uses: elements, attributes, text, CDATA, comments and the five entities. Document types are
- * refused, as the carrier has no use for them.
+ * refused, as the carrier has no use for them. Takes linear time.
  * @returns the verbs inside `<Response>`
  * @throws TwimlError
  */
 export function parseTwiml(xml: string): TwimlElement[] {
   const document: TwimlElement = { name: '', attributes: {}, children: [], text: '' };
   const open: TwimlElement[] = [document];
-  TOKEN.lastIndex = xml.startsWith('\ufeff') ? 1 : 0;
-  while (TOKEN.lastIndex < xml.length) {
-    const token = TOKEN.exec(xml);
-    if (token === null) throw new TwimlError('The document is not well-formed XML.');
-    const [, cdata, closing, name, attributes, selfClosing, text] = token;
+  let at = xml.startsWith('\ufeff') ? 1 : 0;
+  while (at < xml.length) {
+    const token = tokenAt(xml, at);
+    at = token.end;
     const parent = open.at(-1) ?? document;
-    if (cdata !== undefined) parent.text += cdata;
-    else if (text !== undefined) parent.text += decode(text);
-    else if (name !== undefined && closing) {
-      if (open.length === 1 || parent.name !== name) throw new TwimlError(`</${name}> closes nothing.`);
+    if (token.kind === 'text') parent.text += token.text;
+    else if (token.kind === 'closing') {
+      if (open.length === 1 || parent.name !== token.name) throw new TwimlError(`</${token.name}> closes nothing.`);
       open.pop();
-    } else if (name !== undefined) {
-      const element = { name, attributes: parseAttributes(attributes ?? ''), children: [], text: '' };
+    } else if (token.kind === 'opening') {
+      const { name, attributes, isEmpty } = token;
+      const element = { name, attributes: parseAttributes(attributes), children: [], text: '' };
       parent.children.push(element);
-      if (!selfClosing) open.push(element);
+      if (!isEmpty) open.push(element);
       if (open.length > MAX_DEPTH) throw new TwimlError('The document is nested too deeply.');
     }
   }
@@ -51,6 +56,53 @@ export function parseTwiml(xml: string): TwimlElement[] {
   }
   if (root.name !== 'Response') throw new TwimlError('The root element must be <Response>.');
   return root.children;
+}
+
+/** @throws TwimlError */
+function tokenAt(xml: string, at: number): Token {
+  if (xml[at] !== '<') {
+    const next = xml.indexOf('<', at);
+    const end = next === -1 ? xml.length : next;
+    return { kind: 'text', text: decode(xml.slice(at, end)), end };
+  }
+  if (xml.startsWith('<!--', at)) return { kind: 'skipped', end: endOf(xml, '-->', at + 4) };
+  if (xml.startsWith('<?', at)) return { kind: 'skipped', end: endOf(xml, '?>', at + 2) };
+  if (xml.startsWith('<![CDATA[', at)) {
+    const end = endOf(xml, ']]>', at + 9);
+    return { kind: 'text', text: xml.slice(at + 9, end - 3), end };
+  }
+  return tagAt(xml, at);
+}
+
+/** @throws TwimlError */
+function tagAt(xml: string, at: number): Token {
+  const isClosing = xml[at + 1] === '/';
+  NAME.lastIndex = at + (isClosing ? 2 : 1);
+  const name = NAME.exec(xml)?.[0];
+  if (name === undefined) throw new TwimlError('The document is not well-formed XML.');
+  const from = NAME.lastIndex;
+  const last = closingBracket(xml, from);
+  if (isClosing) return { kind: 'closing', name, end: last + 1 };
+  const isEmpty = last > from && xml[last - 1] === '/';
+  return { kind: 'opening', name, attributes: xml.slice(from, isEmpty ? last - 1 : last), isEmpty, end: last + 1 };
+}
+
+/** Index of the bracket that closes a tag; a quoted value may hold others. */
+function closingBracket(xml: string, from: number): number {
+  let at = from;
+  while (xml[at] !== '>') {
+    const character = xml[at];
+    if (character === undefined || character === '<') throw new TwimlError('The document is not well-formed XML.');
+    at = character === '"' || character === "'" ? endOf(xml, character, at + 1) : at + 1;
+  }
+  return at;
+}
+
+/** Index behind the next occurrence of a mark. */
+function endOf(xml: string, mark: string, from: number): number {
+  const at = xml.indexOf(mark, from);
+  if (at === -1) throw new TwimlError('The document is not well-formed XML.');
+  return at + mark.length;
 }
 
 function parseAttributes(source: string): Record<string, string> {

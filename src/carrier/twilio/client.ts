@@ -2,6 +2,7 @@ import { Agent } from 'node:http';
 import type { Twilio } from 'twilio';
 import type RequestClient from 'twilio/lib/base/RequestClient.js';
 import type { CarrierAccount } from '../../config.js';
+import { withoutTrailing } from '../../domain/text.js';
 import { CarrierError } from './errors.js';
 
 /** No request to the carrier takes longer, whatever its server does. */
@@ -23,7 +24,7 @@ export async function createClient(account: CarrierAccount, timeoutMs = REQUEST_
     // Async on purpose: the client's paging never settles when a request throws synchronously.
     override async request<T>(options: RequestClient.RequestOptions<T>) {
       const url = new URL(options.uri);
-      const uri = account.baseUrl.replace(/\/+$/, '') + url.pathname + url.search;
+      const uri = withoutTrailing(account.baseUrl, '/') + url.pathname + url.search;
       return withinDeadline(super.request<T>({ ...options, uri }), timeoutMs);
     }
   }

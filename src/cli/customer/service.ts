@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createClient, type Client } from '../../client/client.js';
+import { withoutTrailing } from '../../domain/text.js';
 import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
 
@@ -83,7 +84,7 @@ function usableUrl(text: string, source: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
     throw new CliError(`${source} must be an address like https://calls.example.com.`, EXIT_USAGE);
   }
-  return text.replace(/\/+$/, '');
+  return withoutTrailing(text, '/');
 }
 
 export function isLoopback(url: string): boolean {

@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../../domain/text.js';
 import type { EgressAnswer, EgressClient } from '../../egress/client.js';
 import { USER_AGENT } from '../../egress/user-agent.js';
 import type { HttpTool } from '../../store/models/agent.js';
@@ -38,12 +39,15 @@ export async function askServer(
 
 function withQuery(url: string, given: Record<string, unknown>): string {
   const parsed = new URL(url);
-  const fixed = new Set(parsed.searchParams.keys());
+  const query = new URLSearchParams(parsed.search);
+  const fixed = new Set(query.keys());
   for (const [name, value] of Object.entries(given)) {
     // What the customer wrote into the URL is not the model's, or the far end's, to change.
     if (fixed.has(name)) continue;
-    parsed.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+    query.append(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
+  // Once: each change of the URL's own parameters writes the whole URL anew.
+  parsed.search = query.toString();
   return parsed.toString();
 }
 
@@ -56,7 +60,7 @@ function readable(body: string): unknown {
       // Text is an answer, too.
     }
   }
-  const text = body.replace(/[^\P{Cc}\n\t]/gu, ' ').replace(/\uFFFD+$/, '');
+  const text = withoutTrailing(body.replace(/[^\P{Cc}\n\t]/gu, ' '), '\uFFFD');
   return Buffer.byteLength(body) > MAX_ANSWER_BYTES ? `${text} (cut off)` : text;
 }
 

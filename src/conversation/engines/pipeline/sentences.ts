@@ -1,6 +1,7 @@
 /** A piece without an end is spoken up to here at the latest. */
 const MAX_CHARACTERS = 240;
-const END = /[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
+/** Looks only where a run of stops begins, so that a long run takes linear time. */
+const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
 /** A full stop after these does not end a sentence. */
 const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
 

@@ -1,6 +1,7 @@
 import { fetch, type Dispatcher, type Response } from 'undici';
 import { z } from 'zod';
 import { serverSentEvents } from '../../../../domain/server-sent-events.js';
+import { withoutTrailing } from '../../../../domain/text.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
@@ -55,7 +56,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
   async function post(body: object, signal: AbortSignal): Promise<Response> {
     let response: Response;
     try {
-      response = await fetch(`${account.baseUrl.replace(/\/+$/, '')}/chat/completions`, {
+      response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
         body: JSON.stringify({ model: account.model, ...body }),

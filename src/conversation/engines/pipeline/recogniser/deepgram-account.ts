@@ -1,3 +1,5 @@
+import { withoutTrailing } from '../../../../domain/text.js';
+
 export interface DeepgramAccount {
   /** `wss://…` of the provider or of a server that speaks its protocol. */
   baseUrl: string;
@@ -8,7 +10,7 @@ export interface DeepgramAccount {
 
 /** The address of a stream of 8 kHz mu-law. */
 export function listenUrl(account: DeepgramAccount, path: string, parameters: Record<string, string>): string {
-  const url = new URL(account.baseUrl.replace(/\/+$/, '') + path);
+  const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
   const all = { model: account.model, encoding: 'mulaw', sample_rate: '8000', ...parameters };
   for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
   return url.href;

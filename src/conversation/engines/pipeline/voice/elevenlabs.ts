@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutTrailing } from '../../../../domain/text.js';
 import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type Voice } from '../ports.js';
 
@@ -100,7 +101,7 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
 
 function urlOf(account: ElevenLabsAccount, voice: string, language: string): string {
   const path = `/v1/text-to-speech/${encodeURIComponent(account.voiceIdOf(voice))}/stream-input`;
-  const url = new URL(account.baseUrl.replace(/\/+$/, '') + path);
+  const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
   url.searchParams.set('model_id', account.model);
   url.searchParams.set('output_format', 'ulaw_8000');
   url.searchParams.set('auto_mode', 'true');

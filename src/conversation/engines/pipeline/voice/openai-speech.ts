@@ -1,6 +1,7 @@
 import { fetch, type Dispatcher } from 'undici';
 import { encodeMulaw } from '../../../../audio/mulaw.js';
 import { createDownsampler } from '../../../../audio/resample.js';
+import { withoutTrailing } from '../../../../domain/text.js';
 import { ProviderError, type SpeechEvents, type Voice } from '../ports.js';
 import { VOICE_SILENT_MS } from './elevenlabs.js';
 
@@ -29,7 +30,7 @@ export function createOpenAiSpeech(account: SpeechAccount, deps: { dispatcher: D
     const give = () => controller.abort(new ProviderError('voice', `sent nothing for ${silentMs} ms`));
     let timer = setTimeout(give, silentMs);
     try {
-      const response = await fetch(`${account.baseUrl.replace(/\/+$/, '')}/audio/speech`, {
+      const response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/audio/speech`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
         body: JSON.stringify({

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from 'node:http';
+import { spoken } from '../../src/audio/grammar.js';
+import { createSentenceCutter } from '../../src/conversation/engines/pipeline/sentences.js';
+import { serverSentEvents } from '../../src/domain/server-sent-events.js';
+import { contentTypeOf } from '../../src/http/middleware/raw-body.js';
+import { startService, type Service } from '../http/harness.js';
+import { blankCharset, blankCharsetRequest, sendBytes } from '../support/hostile-requests.js';
+import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+
+/** Far above what linear parsing takes on a busy machine, far below what backtracking takes. */
+const AT_ONCE_MS = 1_000;
+
+async function timeOf(work: () => unknown): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+const typed = (type: string) => contentTypeOf({ headers: { 'content-type': type } } as IncomingMessage);
+
+describe('a header never holds up the process', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ worker: false });
+  });
+  afterAll(() => service.close());
+
+  // Backtracking takes 8 s for 2,800 blanks, and minutes for 7,000.
+  it.each([2_800, 7_000])('health answers while a Content-Type of %d blanks is parsed', async (blanks) => {
+    const { bytes } = blankCharsetRequest(blanks);
+    const slowest = await slowestLiveAnswer(service.baseUrl, () =>
+      sendBytes(service.port, Buffer.from(bytes.toString('latin1').replace('\r\n', '\r\nConnection: close\r\n'))),
+    );
+    expect(slowest).toBeLessThan(LIVE_WITHIN_MS);
+  });
+});
+
+describe('the Content-Type', () => {
+  it.each([2_800, 100_000])('of %d blanks is parsed at once', async (blanks) => {
+    expect(await timeOf(() => typed(blankCharset(blanks)))).toBeLessThan(AT_ONCE_MS);
+    expect(await timeOf(() => typed(`a; charset${blankCharset(blanks)}`))).toBeLessThan(AT_ONCE_MS);
+    expect(await timeOf(() => typed(`application/json${'; charset'.repeat(blanks / 100)}`))).toBeLessThan(AT_ONCE_MS);
+  });
+
+  it.each([
+    ['application/json', 'utf-8'],
+    ['Application/JSON ; charset=UTF-8', 'utf-8'],
+    ['application/json;charset="us-ascii"', 'us-ascii'],
+    ['application/json; charset = utf-16 ', 'utf-16'],
+    ['application/json; boundary=x; charset=latin1; charset=utf-8', 'latin1'],
+    ['application/json; charset=; charset=utf-16', 'utf-16'],
+    ['application/json; charset=""', 'utf-8'],
+    ['application/json; xcharset=utf-16', 'utf-8'],
+    ['application/json; charset', 'utf-8'],
+  ])('%s has the charset %s', (type, charset) => {
+    expect(typed(type)).toEqual({ type: 'application/json', charset });
+  });
+
+  it('that is absent has no type', () => {
+    expect(contentTypeOf({ headers: {} } as IncomingMessage)).toEqual({ type: '', charset: 'utf-8' });
+  });
+});
+
+describe("a provider's answer never holds up the process", () => {
+  async function* inChunks(text: string, size: number): AsyncGenerator<Uint8Array> {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+
+  async function eventsOf(text: string, size: number) {
+    const events = [];
+    for await (const event of serverSentEvents(inChunks(text, size))) events.push(event);
+    return events;
+  }
+
+  it('an event stream whose line comes in small pieces', async () => {
+    const line = `data: ${'x'.repeat(600_000)}\n\n`;
+    expect(await timeOf(() => eventsOf(line, 16))).toBeLessThan(5 * AT_ONCE_MS);
+  });
+
+  it('an event stream of lines that never make an event', async () => {
+    await expect(eventsOf('data: 0123456789\n'.repeat(200_000), 65_536)).rejects.toThrow(/does not end/);
+    await expect(eventsOf('x'.repeat(1_100_000), 65_536)).rejects.toThrow(/does not end/);
+  });
+
+  it.each([1, 2, 3, 7, 1_000])('an event stream is read the same in pieces of %d bytes', async (size) => {
+    const text =
+      ': a comment\r\nevent: one\rdata: a\r\ndata:b\n\nid: 7\ndata: später\r\n\r\nevent: none\n\ndata\n\ndata: last\ndata: cut o';
+    expect(await eventsOf(text, size)).toEqual([
+      { event: 'one', data: 'a\nb' },
+      { event: 'message', data: 'später', id: '7' },
+      { event: 'message', data: '', id: '7' },
+      { event: 'message', data: 'last', id: '7' },
+    ]);
+  });
+
+  it('a run of full stops that a model writes', async () => {
+    const text = `${'.'.repeat(60_000)}x`;
+    expect(await timeOf(() => createSentenceCutter().push(text))).toBeLessThan(AT_ONCE_MS);
+    expect(createSentenceCutter().push('Wait... "Really?!" he said. ')).toEqual(['Wait...', '"Really?!"', 'he said.']);
+  });
+
+  it('a run of apostrophes in a choice', async () => {
+    const choice = `a${"'".repeat(60_000)}b`;
+    expect(await timeOf(() => spoken(choice))).toBeLessThan(AT_ONCE_MS);
+    expect(spoken("''rock 'n' roll'")).toBe('rock n roll');
+  });
+});
