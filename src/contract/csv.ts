@@ -1,5 +1,9 @@
-/** A spreadsheet takes a cell that begins so for a formula, also behind blanks and in full-width form. */
-const FORMULA = /^[\s\0]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}]|^[\t\r\n]/u;
+/**
+ * A cell that a spreadsheet takes for a formula. Some drop blanks, control characters and characters without a width
+ * (joiners, marks of direction, byte order marks) before they look, and some take full-width and small forms.
+ */
+const FORMULA =
+  /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}]|^[\t\r\n]/u;
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
 
 export type CsvCell = string | number | undefined;

@@ -1,10 +1,11 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS, errorObject } from '../contract/errors.js';
 import type { ErrorCode } from '../domain/errors.js';
 import { createApp, type AppDeps } from './app.js';
 import { newRequestId } from './middleware/request-id.js';
+import { SECURITY_HEADERS } from './middleware/security.js';
 
 /** Requests are small and quick; whoever sends one slowly is holding a socket, not using it. */
 const LIMITS = {
@@ -31,20 +32,21 @@ export function createApiServer(deps: AppDeps): {
   close(): Promise<void>;
 } {
   const handle = createApp(deps).callback();
-  const server = createServer(LIMITS, (req, res) => {
-    if (req.httpVersion === '1.1' && req.headers.host === undefined) {
-      const { status, body } = bareError('MISSING_PARAMS', 'The Host header is missing.');
-      res.writeHead(status, bareHeaders(body)).end(body);
-      return;
-    }
+  const server = createServer(LIMITS, answer);
+
+  function answer(req: IncomingMessage, res: ServerResponse): void {
+    const fault = hostFault(req);
     // Koa answers every failure itself; the promise never rejects.
-    void handle(req, res);
-  });
+    if (fault === undefined) return void handle(req, res);
+    const { status, body } = bareError('MISSING_PARAMS', fault);
+    res.writeHead(status, bareHeaders(body)).end(body);
+  }
+
   server.maxConnections = MAX_CONNECTIONS;
   server.maxHeadersCount = MAX_HEADERS;
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
   server.on('clientError', answerClientError);
-  server.on('checkExpectation', (req, res) => void handle(req, res));
+  server.on('checkExpectation', answer);
 
   return {
     async listen() {
@@ -60,6 +62,14 @@ export function createApiServer(deps: AppDeps): {
     },
     close: () => closeServer(server),
   };
+}
+
+/** What is wrong with the Host header. Servers and proxies disagree on which of two counts. */
+function hostFault(req: IncomingMessage): string | undefined {
+  const hosts = req.headersDistinct['host'] ?? [];
+  if (hosts.length > 1) return 'The Host header must be given once.';
+  if (hosts.length === 0 && req.httpVersion === '1.1') return 'The Host header is missing.';
+  return undefined;
 }
 
 function closeServer(server: Server): Promise<void> {
@@ -117,6 +127,7 @@ function bareError(code: ErrorCode, message: string): { status: number; body: st
 
 function bareHeaders(body: string): Record<string, string> {
   return {
+    ...SECURITY_HEADERS,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(body)),
     Connection: 'close',

@@ -1,0 +1,42 @@
+import { startService, type Service } from '../http/harness.js';
+import { sendBytes } from '../support/hostile-requests.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+});
+afterAll(() => service.close());
+
+const FEATURES = ['camera', 'geolocation', 'microphone', 'payment', 'usb', 'display-capture'];
+
+describe('no answer lets a page use features of the browser', () => {
+  it.each([
+    ['GET', '/health/live', 200],
+    ['GET', '/openapi.json', 200],
+    ['GET', '/docs', 200],
+    ['GET', '/docs/swagger-ui.css', 200],
+    ['GET', '/docs/nothing.js', 404],
+    ['GET', '/portal', 200],
+    ['GET', '/balance', 401],
+    ['POST', '/carrier/status', 403],
+    ['POST', '/portal/log-in', 403],
+    ['DELETE', '/health/live', 405],
+    ['GET', '/nothing', 401],
+  ])('%s %s', async (method, path, status) => {
+    const answer = await service.request(path, { method });
+    expect(answer.status).toBe(status);
+    const policy = answer.headers.get('permissions-policy') ?? '';
+    for (const feature of FEATURES) expect(policy.split(', ')).toContain(`${feature}=()`);
+  });
+
+  it.each([
+    ['bytes that are no HTTP', 'noise\r\n\r\n', 400],
+    ['no Host header', 'GET / HTTP/1.1\r\n\r\n', 400],
+    ['headers that are too large', `GET / HTTP/1.1\r\nX: ${'a'.repeat(9_000)}\r\n\r\n`, 431],
+  ])('%s', async (_name, text, status) => {
+    const answer = await sendBytes(service.port, Buffer.from(text));
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toMatch(/^Permissions-Policy: .*camera=\(\)/im);
+    expect(answer).toMatch(/^X-Content-Type-Options: nosniff\r$/im);
+  });
+});

@@ -1,0 +1,39 @@
+import { startService, type Service } from '../http/harness.js';
+import { sendBytes } from '../support/hostile-requests.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+});
+afterAll(() => service.close());
+
+const send = (lines: string[]) => sendBytes(service.port, Buffer.from(`${lines.join('\r\n')}\r\n\r\n`));
+
+describe('a request that names two hosts is never answered as one of them', () => {
+  it.each([
+    ['two Host headers', ['GET /health/live HTTP/1.1', 'Host: a.test', 'Host: b.test']],
+    ['the same Host twice', ['GET /health/live HTTP/1.1', 'Host: a.test', 'host: a.test']],
+    ['two of which one is empty', ['GET /health/live HTTP/1.1', 'Host: ', 'Host: b.test']],
+    ['two in HTTP/1.0', ['GET /health/live HTTP/1.0', 'Host: a.test', 'Host: b.test']],
+    ['two with an expectation', ['GET /health/live HTTP/1.1', 'Host: a.test', 'Host: b.test', 'Expect: x']],
+    ['two with an upgrade', ['GET /health/live HTTP/1.1', 'Host: a.test', 'Host: b.test', 'Upgrade: h2c']],
+    ['two for an absolute address', ['GET http://a.test/health/live HTTP/1.1', 'Host: a.test', 'Host: b.test']],
+  ])('%s', async (_name, lines) => {
+    const answer = await send([...lines, 'Connection: close']);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"error_code":"MISSING_PARAMS"');
+    expect(answer).toContain('Host header');
+  });
+
+  it('none is refused in HTTP/1.1, also with an expectation', async () => {
+    for (const more of [[], ['Expect: x']]) {
+      const answer = await send(['GET /health/live HTTP/1.1', ...more, 'Connection: close']);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    }
+  });
+
+  it('and one is answered', async () => {
+    expect(await send(['GET /health/live HTTP/1.1', 'Host: a.test', 'Connection: close'])).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await send(['GET /health/live HTTP/1.0'])).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
