@@ -50,6 +50,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
   const values = parsed.data;
   const production = values.NODE_ENV === 'production';
   if (production) refuse(productionFaults(values));
+  refuse(mailFaults(values));
   return {
     production,
     logLevel: values.LOG_LEVEL,
@@ -94,6 +95,14 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     webhooks: { allowCidrs: listOf(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
     /** Whether accounts may take phone numbers themselves. */
     selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
+    signUp: {
+      /** `open`: anybody opens an account; `invite`: people join by invitation; `off`: operators create members. */
+      mode: values.SIGN_UP ?? (production ? ('invite' as const) : ('open' as const)),
+      /** Whether the address of a new account must be verified; in development it counts as verified. */
+      verifiesEmail: production || values.SMTP_URL !== undefined,
+    },
+    /** Absent: the service sends no e-mail. */
+    mail: mailSettings(values),
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
   };
@@ -101,6 +110,15 @@ function settingsOf(env: NodeJS.ProcessEnv) {
 
 function refuse(faults: string[]): void {
   if (faults.length > 0) throw new Error(`The configuration is not usable. ${faults.join(' ')}`);
+}
+
+function mailFaults({ SMTP_URL, MAIL_FROM }: Environment): string[] {
+  if (SMTP_URL === undefined || MAIL_FROM !== undefined) return [];
+  return ['SMTP_URL needs MAIL_FROM, the address that e-mail is sent from.'];
+}
+
+function mailSettings({ SMTP_URL, MAIL_FROM }: Environment): { smtpUrl: string; from: string } | undefined {
+  return SMTP_URL === undefined || MAIL_FROM === undefined ? undefined : { smtpUrl: SMTP_URL, from: MAIL_FROM };
 }
 
 function liveCarrier(values: Environment): CarrierAccount {

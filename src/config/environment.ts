@@ -79,6 +79,16 @@ export const environment = z.object({
   RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
   SELF_SERVICE_NUMBERS: flag.optional(),
+  SIGN_UP: z.enum(['off', 'invite', 'open']).optional(),
+  SMTP_URL: z.string().refine(isSmtpUrl, 'must be like smtps://user:password@smtp.example.com').optional(),
+  MAIL_FROM: z
+    .string()
+    .max(320)
+    .regex(
+      /^(?:[^<>@"\p{Cc}]{1,100}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u,
+      'must be an address like Callwright <no-reply@example.com>',
+    )
+    .optional(),
   ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
   ...engineVariables,
   DEFAULT_VOICE: z.string().default('amber'),
@@ -88,6 +98,12 @@ export const environment = z.object({
 
 /** The variables of the environment, parsed. */
 export type Environment = z.output<typeof environment>;
+
+function isSmtpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname } = new URL(text);
+  return ['smtp:', 'smtps:'].includes(protocol) && hostname !== '';
+}
 
 /** The items of a list with commas between. */
 export function listOf(text: string): string[] {

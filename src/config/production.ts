@@ -28,6 +28,13 @@ const CHECKS: readonly Check[] = [
         ? 'CARRIER must be named in production: twilio, or simulator if no real call shall ever be placed.'
         : undefined,
   },
+  {
+    variable: 'SIGN_UP',
+    fault: ({ SIGN_UP, SMTP_URL }) =>
+      SIGN_UP === 'open' && SMTP_URL === undefined
+        ? 'SIGN_UP=open needs SMTP_URL in production, so that new accounts can verify their e-mail addresses.'
+        : undefined,
+  },
 ];
 
 /** Every reason why these settings must not run in production, one sentence each; empty when there is none. */

@@ -16,6 +16,7 @@ import {
   PortalSession,
   SESSION_EXAMPLE,
   SignUpBody,
+  SignUpOptions,
 } from './portal.js';
 import type { Route } from './route.js';
 
@@ -35,6 +36,15 @@ const password = 'correct horse battery';
 
 /** People: accounts of their own, sessions and members. For the portal's pages; programs use API keys. */
 export const portalRoutes = {
+  readSignUpOptions: {
+    method: 'get',
+    path: '/portal/sign-up-options',
+    tag: 'Portal',
+    summary: 'Read who may sign up',
+    auth: 'none',
+    success: ok('How people join.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
+    errors: [],
+  },
   signUp: {
     method: 'post',
     path: '/portal/sign-up',
@@ -56,7 +66,9 @@ export const portalRoutes = {
     path: '/portal/log-in',
     tag: 'Portal',
     summary: 'Log in',
-    description: 'Five wrong passwords for an e-mail address from one network address within 15 minutes are the most.',
+    description:
+      'At most five wrong passwords for an e-mail address from one network address within 15 minutes. Wrong passwords from ' +
+      'any network address delay the next try for the e-mail address, 5 seconds at most.',
     auth: 'origin',
     body: { contentType: json, schema: LogInBody, examples: { ada: { email: 'ada@example.com', password } } },
     success: session,

@@ -39,6 +39,16 @@ export const SignUpBody = z
   .strictObject({ email, password: newPassword('password'), name: label('name'), account_name: label('account_name') })
   .meta({ id: 'SignUp' });
 
+export const SignUpOptions = z
+  .object({
+    sign_up: z
+      .enum(['off', 'invite', 'open'])
+      .describe('Who may join: anybody, those who are invited, or nobody by themselves.'),
+    sends_email: z.boolean().describe('Whether the service can send links to verify an address or reset a password.'),
+  })
+  .meta({ id: 'SignUpOptions' });
+export type SignUpOptions = z.infer<typeof SignUpOptions>;
+
 export const LogInBody = z.strictObject({ email, password: givenPassword('password') }).meta({ id: 'LogIn' });
 
 export const PasswordBody = z

@@ -98,6 +98,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
   const noteAnsweredBy = createNoteAnsweredBy(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
+  const portal = createPortal(shared);
   const receivePayment = createPaymentWebhook(shared);
   return {
     key: {
@@ -105,7 +106,8 @@ function createHandlers(deps: HandlerDeps): Handlers {
       readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
     },
     keyOrSession: createManagement(shared),
-    ...createPortal(shared),
+    session: portal.session,
+    origin: portal.origin,
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
@@ -115,6 +117,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },
     none: {
+      ...portal.none,
       receivePayment: (ctx) => receivePayment(ctx),
       checkLiveness: (ctx) => health.live(ctx),
       checkReadiness: (ctx) => health.ready(ctx),

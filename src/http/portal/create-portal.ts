@@ -1,3 +1,4 @@
+import type { SignUpOptions } from '../../contract/portal.js';
 import type { Config } from '../../config.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { Database } from '../../store/database.js';
@@ -17,7 +18,7 @@ export function createPortal(deps: {
   database: Database;
   accounts: Accounts;
   auditor: Auditor;
-}): Pick<Handlers, 'session' | 'origin'> {
+}): Pick<Handlers, 'session' | 'origin'> & { none: Pick<Handlers['none'], 'readSignUpOptions'> } {
   const shared = {
     ...deps,
     members: createMembers(deps.database),
@@ -28,7 +29,13 @@ export function createPortal(deps: {
   };
   const sessions = createSessionRoutes(shared);
   const members = createMemberRoutes(shared);
+  const { signUp, mail } = deps.config;
   return {
+    none: {
+      readSignUpOptions: (ctx) => {
+        ctx.body = { sign_up: signUp.mode, sends_email: mail !== undefined } satisfies SignUpOptions;
+      },
+    },
     session: {
       readSession: (ctx, member) => sessions.read(ctx, member),
       logOut: (ctx, member) => sessions.logOut(ctx, member),

@@ -5,10 +5,13 @@ import type { Database } from '../../store/database.js';
 import type { ApiContext } from '../context.js';
 import { consume, createLimiter, limitExceeded } from '../middleware/rate-limit.js';
 import { clientAddress } from '../middleware/security.js';
+import { createDelays, delayAfter, LONGEST_DELAY_MS } from './delays.js';
 
 const LOG_INS = { points: 5, duration: 15 * 60 };
 /** Of one network address, whichever e-mail addresses it tries; people behind one address are many. */
 const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
+/** Of one e-mail address, whatever network addresses the tries come from; they are delayed, never refused. */
+const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
 const OPENINGS = { points: 10, duration: 3_600 };
 const DAY_SECONDS = 24 * 3_600;
 const INVITATIONS = {
@@ -23,6 +26,8 @@ export type PortalLimits = ReturnType<typeof createPortalLimits>;
 export function createPortalLimits({ config, database }: { config: Config; database: Database }) {
   const logIns = createLimiter(database, LOG_INS);
   const ofAddress = createLimiter(database, LOG_INS_OF_ADDRESS);
+  const failures = createLimiter(database, FAILURES);
+  const delays = createDelays();
   const openings = createLimiter(database, OPENINGS);
   const invitations = createLimiter(database, INVITATIONS.ofAccount);
   const invitationsTo = createLimiter(database, INVITATIONS.toAddress);
@@ -33,18 +38,34 @@ export function createPortalLimits({ config, database }: { config: Config; datab
     if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
   }
 
-  const logInKey = (ctx: ApiContext, email: string) => keyOf('log-in', email, clientAddress(ctx, config));
-
   return {
-    /** Counts a try before the password is looked at. @throws ServiceError RATE_LIMIT_EXCEEDED */
-    async countLogIn(ctx: ApiContext, email: string): Promise<void> {
-      await count(ctx, ofAddress, `log-ins:${clientAddress(ctx, config)}`);
-      await count(ctx, logIns, logInKey(ctx, email));
-    },
-
-    /** A right password: the tries before it are forgotten. */
-    async forgetLogIns(ctx: ApiContext, email: string): Promise<void> {
-      await logIns.delete(logInKey(ctx, email));
+    /**
+     * Checks a password as often, and as fast, as one may try. A try is counted before, so that no burst slips through; a
+     * right password forgets the tries before it, and an error counts none.
+     * @param check undefined when the password is wrong
+     * @throws ServiceError RATE_LIMIT_EXCEEDED, or what `check` throws
+     */
+    async tryPassword<T>(ctx: ApiContext, email: string, check: () => Promise<T | undefined>): Promise<T | undefined> {
+      const address = clientAddress(ctx, config);
+      const keys = {
+        address: `log-ins:${address}`,
+        both: keyOf('log-in', email, address),
+        email: keyOf('failures', email),
+      };
+      await count(ctx, ofAddress, keys.address);
+      await count(ctx, logIns, keys.both);
+      const { state } = await consume(failures, keys.email);
+      try {
+        const isHeld = await delays.wait(keys.email, delayAfter(state.consumedPoints - 1));
+        if (!isHeld) throw limitExceeded(ctx, LONGEST_DELAY_MS / 1_000);
+        const found = await check();
+        if (found === undefined) return undefined;
+        await Promise.all([logIns.delete(keys.both), failures.delete(keys.email), ofAddress.reward(keys.address)]);
+        return found;
+      } catch (error) {
+        await Promise.all([logIns.reward(keys.both), failures.reward(keys.email), ofAddress.reward(keys.address)]);
+        throw error;
+      }
     },
 
     /** @throws ServiceError RATE_LIMIT_EXCEEDED when the account, or everybody together for this address, invites too often */

@@ -1,3 +1,4 @@
+import type { Config } from '../../config.js';
 import { InvitationBody, MemberChangesBody } from '../../contract/portal.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { Members } from '../../store/members.js';
@@ -7,11 +8,17 @@ import type { ApiContext, MemberPrincipal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
 import { bodyOf } from '../middleware/input.js';
 import type { PortalLimits } from './limits.js';
+import { refuseInvitations } from './sessions.js';
 import { invitationView, memberView } from './views.js';
 
 /** Members of the account and invitations to it. */
-export function createMemberRoutes(deps: { members: Members; sessions: Sessions; limits: PortalLimits }) {
-  const { members, sessions, limits } = deps;
+export function createMemberRoutes(deps: {
+  config: Config;
+  members: Members;
+  sessions: Sessions;
+  limits: PortalLimits;
+}) {
+  const { config, members, sessions, limits } = deps;
   return {
     async list(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
       ctx.body = wholeList((await within(deadlineOf(ctx), members.list(account._id))).map(memberView));
@@ -37,6 +44,7 @@ export function createMemberRoutes(deps: { members: Members; sessions: Sessions;
     },
 
     async invite(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
+      refuseInvitations(config);
       const { email, role } = await bodyOf(InvitationBody, ctx);
       await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const invited = members.invite({ accountId: account._id, email, role });

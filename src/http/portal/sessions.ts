@@ -51,6 +51,9 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
 
   return {
     async signUp(ctx: ApiContext): Promise<void> {
+      if (config.signUp.mode !== 'open') {
+        throw new ServiceError('FORBIDDEN', 'Sign-up is closed on this service. Ask one of its members to invite you.');
+      }
       const { email, name, password, account_name: accountName } = await bodyOf(SignUpBody, ctx);
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countOpening(ctx));
@@ -60,6 +63,7 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
     },
 
     async acceptInvitation(ctx: ApiContext): Promise<void> {
+      refuseInvitations(config);
       const { token, name, password } = await bodyOf(AcceptInvitationBody, ctx);
       await inTime(ctx, limits.countOpening(ctx));
       const { email, accountId } = await inTime(ctx, members.openInvitation(token));
@@ -71,12 +75,13 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
 
     async logIn(ctx: ApiContext): Promise<void> {
       const { email, password } = await bodyOf(LogInBody, ctx);
-      await inTime(ctx, limits.countLogIn(ctx, email));
-      const user = await inTime(ctx, members.findByEmail(email));
-      if (!(await inTime(ctx, passwords.verify(password, user?.passwordHash))) || user === null) {
+      const user = await limits.tryPassword(ctx, email, async () => {
+        const known = await inTime(ctx, members.findByEmail(email));
+        const isRight = await inTime(ctx, passwords.verify(password, known?.passwordHash));
+        return isRight && known !== null ? known : undefined;
+      });
+      if (user === undefined)
         throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
-      }
-      await inTime(ctx, limits.forgetLogIns(ctx, email));
       await begin(ctx, user, 'logIn');
     },
 
@@ -100,12 +105,13 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       const { current_password: current, new_password: next } = await bodyOf(PasswordBody, ctx);
       const own = [user.email, user.name, account.name];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
-      await inTime(ctx, limits.countLogIn(ctx, user.email));
-      if (!(await inTime(ctx, passwords.verify(current, user.passwordHash)))) {
+      const isRight = await limits.tryPassword(ctx, user.email, async () => {
+        return (await inTime(ctx, passwords.verify(current, user.passwordHash))) || undefined;
+      });
+      if (isRight === undefined) {
         const fault = 'current_password is not right.';
         throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
       }
-      await inTime(ctx, limits.forgetLogIns(ctx, user.email));
       await inTime(ctx, members.setPassword(user._id, await inTime(ctx, passwords.hash(next))));
       // Whoever knew the old one is out, this session's old token included.
       await inTime(ctx, sessions.endAll(user._id));
@@ -114,4 +120,10 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       ctx.body = sessionView({ user, account, mode, expiresAt, config });
     },
   };
+}
+
+/** @throws ServiceError FORBIDDEN where nobody joins by invitation */
+export function refuseInvitations(config: Config): void {
+  if (config.signUp.mode !== 'off') return;
+  throw new ServiceError('FORBIDDEN', 'This service takes nobody by invitation. Ask its operator.');
 }

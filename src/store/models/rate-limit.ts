@@ -15,3 +15,5 @@ export const rateLimitSchema = new Schema<RateLimitDocument>(
   },
   { collection: 'rate_limits', versionKey: false },
 );
+// Anybody can make rows, by trying e-mail addresses.
+rateLimitSchema.index({ expire: 1 }, { expireAfterSeconds: 0 });
