@@ -19,7 +19,7 @@ const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
 
 /** The same for the interface document, in what all dialects of regular expressions have in common. */
 const USABLE_TEXT = '^[^\\x00]*$';
-export const NOT_BLANK = '^[^\\x00]*[^\\s\\uFEFF\\x00][^\\x00]*$';
+export const NOT_BLANK = '^[\\s\\uFEFF]*[^\\s\\uFEFF\\x00][^\\x00]*$';
 
 /** A bound of the length in characters, for the validation and for the interface document. */
 export function ofLength(schema: z.ZodString, { min = 0, max }: { min?: number; max: number }, fault: string) {

@@ -12,9 +12,10 @@ export function listOf<T extends z.ZodType>(item: T, id: string) {
     .meta({ id });
 }
 
+const BLANK = '[ \\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000\\uFEFF]*';
 const NO_CONTROL = '[^\\x00-\\x1f\\x7f-\\x9f]*';
 /** Something to see, and no control characters, in what all dialects of regular expressions have in common. */
-const LABEL = `^${NO_CONTROL}[^\\s\\uFEFF\\x00-\\x1f\\x7f-\\x9f]${NO_CONTROL}$`;
+const LABEL = `^${BLANK}[^\\s\\uFEFF\\x00-\\x1f\\x7f-\\x9f]${NO_CONTROL}$`;
 
 export const timestamp = (description: string) => z.string().meta({ format: 'date-time', description });
 

@@ -1,0 +1,197 @@
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { parseSync } from '@swc/core';
+
+/** A regular expression as the sources have it. */
+export interface FoundPattern {
+  /** File and line, like `src/http/router.ts:12`. */
+  at: string;
+  /** Null where the sources build it from something that is no constant. */
+  pattern: string | null;
+  flags: string;
+}
+
+interface Node {
+  type: string;
+  span?: { start: number };
+  [field: string]: unknown;
+}
+
+/** Methods of strings that make a regular expression of a string. */
+const MAKERS = new Set(['match', 'matchAll', 'search']);
+/** Zod's and ours; of other calls a string is a string. */
+const PATTERN_FIELDS = new Set(['pattern']);
+
+/** Paths of every TypeScript file below folders, with forward slashes, relative to a root. */
+export function sourceFiles(root: string, folders: readonly string[]): string[] {
+  return folders
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: 'utf8', withFileTypes: true }))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.name.endsWith('.d.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+    .toSorted();
+}
+
+/**
+ * Every regular expression of some sources: literals, `new RegExp`, strings that `match`, `matchAll` and `search` take,
+ * and the `pattern` of a JSON schema.
+ * @param sources text by path
+ */
+export function findPatterns(sources: ReadonlyMap<string, string>): FoundPattern[] {
+  const files = [...sources].map(([path, text]) => parsed(path, text));
+  const everywhere = new Map(files.flatMap(({ constants }) => [...constants]));
+  return files.flatMap((file) => {
+    const found: FoundPattern[] = [];
+    const valueOf = (node: unknown): string | null =>
+      constantOf(node, (name) => file.constants.get(name) ?? everywhere.get(name));
+    const add = (node: Node, pattern: string | null, flags: string) =>
+      void found.push({ at: `${file.path}:${file.lineOf(node)}`, pattern, flags });
+    walk(file.body, (node) => {
+      if (node.type === 'RegExpLiteral') add(node, String(node['pattern']), String(node['flags'] ?? ''));
+      const [first, second] = argumentsOf(node);
+      if (isRegExpConstructor(node)) add(node, valueOf(first), second === undefined ? '' : (valueOf(second) ?? ''));
+      if (MAKERS.has(methodOf(node)) && first !== undefined && valueOf(first) !== null) add(node, valueOf(first), '');
+      if (node.type === 'KeyValueProperty' && PATTERN_FIELDS.has(nameOf(node['key']))) {
+        const value = node['value'] as Node;
+        // A literal, or the source of one, is found by itself.
+        const isElsewhere = value.type === 'RegExpLiteral' || propertyOf(value) === 'source' || isType(value);
+        if (!isElsewhere) add(node['key'] as Node, valueOf(value), 'u');
+      }
+    });
+    return found;
+  });
+}
+
+function isType(node: Node): boolean {
+  return node.type.startsWith('Ts');
+}
+
+function parsed(path: string, text: string) {
+  // The parser counts bytes over all that it ever parsed; a first statement of our own says where this text begins.
+  const bytes = Buffer.from(`;${text.replace(/^#!/, '//')}`);
+  const { body } = parseSync(bytes.toString(), { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2022' });
+  const base = body[0]?.span.start ?? 0;
+  const lineOf = ({ span }: Node) => {
+    let line = 1;
+    for (let i = 0; i < (span?.start ?? base) - base; i++) if (bytes[i] === 0x0a) line++;
+    return line;
+  };
+  const constants = new Map<string, string>();
+  const resolve = (name: string) => constants.get(name);
+  walk(body, (node) => {
+    if (node.type !== 'VariableDeclarator') return;
+    const value = constantOf(node['init'], resolve);
+    const name = nameOf(node['id']);
+    if (value !== null && name !== '') constants.set(name, value);
+  });
+  return { path, body, lineOf, constants };
+}
+
+function walk(node: unknown, visit: (node: Node) => void): void {
+  if (Array.isArray(node)) for (const each of node) walk(each, visit);
+  else if (typeof node === 'object' && node !== null) {
+    if (typeof Reflect.get(node, 'type') === 'string') visit(node as Node);
+    for (const each of Object.values(node)) walk(each, visit);
+  }
+}
+
+/** The text that an expression always is; null when it depends on more than constants. */
+function constantOf(node: unknown, resolve: (name: string) => string | undefined): string | null {
+  if (typeof node !== 'object' || node === null) return null;
+  const expression = node as Node;
+  switch (expression.type) {
+    case 'StringLiteral':
+      return literalOf(String(expression['raw']));
+    case 'RegExpLiteral':
+      return String(expression['pattern']);
+    case 'Identifier':
+      return resolve(String(expression['value'])) ?? null;
+    case 'MemberExpression':
+      return propertyOf(expression) === 'source' ? constantOf(expression['object'], resolve) : null;
+    case 'ParenthesisExpression':
+    case 'TsAsExpression':
+    case 'TsConstAssertion':
+      return constantOf(expression['expression'], resolve);
+    case 'BinaryExpression': {
+      const [left, right] = [constantOf(expression['left'], resolve), constantOf(expression['right'], resolve)];
+      return expression['operator'] === '+' && left !== null && right !== null ? left + right : null;
+    }
+    case 'TaggedTemplateExpression':
+      return isStringRaw(expression) ? templateOf(expression['template'] as Node, 'raw', resolve) : null;
+    case 'TemplateLiteral':
+      return templateOf(expression, 'cooked', resolve);
+    default:
+      return null;
+  }
+}
+
+function templateOf(node: Node, form: 'raw' | 'cooked', resolve: (name: string) => string | undefined): string | null {
+  const parts = (node['expressions'] as unknown[]).map((part) => constantOf(part, resolve));
+  if (parts.includes(null)) return null;
+  const quasis = (node['quasis'] as { raw: string }[]).map(({ raw }) =>
+    form === 'raw' ? raw : literalOf(`\`${raw}\``),
+  );
+  return quasis.map((text, i) => text + (parts[i] ?? '')).join('');
+}
+
+/** The parser's own values escape what looks like a surrogate. */
+function literalOf(source: string): string {
+  return String(runInNewContext(source));
+}
+
+function isStringRaw(node: Node): boolean {
+  const tag = node['tag'] as Node;
+  return tag.type === 'MemberExpression' && nameOf(tag['object']) === 'String' && propertyOf(tag) === 'raw';
+}
+
+function isRegExpConstructor(node: Node): boolean {
+  return (node.type === 'NewExpression' || node.type === 'CallExpression') && nameOf(node['callee']) === 'RegExp';
+}
+
+function argumentsOf(node: Node): unknown[] {
+  const given = node['arguments'];
+  return Array.isArray(given) ? given.map((each: { expression?: unknown }) => each.expression) : [];
+}
+
+function methodOf(node: Node): string {
+  return node.type === 'CallExpression' ? propertyOf(node['callee'] as Node) : '';
+}
+
+function propertyOf(node: Node): string {
+  return node.type === 'MemberExpression' ? nameOf(node['property']) : '';
+}
+
+function nameOf(node: unknown): string {
+  if (typeof node !== 'object' || node === null) return '';
+  const { type, value } = node as Node;
+  return type === 'Identifier' || type === 'StringLiteral' ? String(value) : '';
+}
+
+/** Every regular expression that an object holds at any depth, such as those that zod's formats bring along. */
+export function patternsWithin(value: unknown): RegExp[] {
+  const seen = new Set<unknown>();
+  const found = new Map<string, RegExp>();
+  const open = [value];
+  while (open.length > 0) {
+    const each = open.pop();
+    if ((typeof each !== 'object' && typeof each !== 'function') || each === null || seen.has(each)) continue;
+    seen.add(each);
+    if (isRegExp(each)) found.set(String(each), each);
+    else if (each instanceof Map || each instanceof Set) open.push(...each.values());
+    else for (const name of Reflect.ownKeys(each)) open.push(valueOf(each, name));
+  }
+  return [...found.values()];
+}
+
+/** Also of another realm, as the test runner's are. */
+function isRegExp(value: object): value is RegExp {
+  return Object.prototype.toString.call(value) === '[object RegExp]';
+}
+
+function valueOf(object: object, name: string | symbol): unknown {
+  try {
+    return Reflect.get(object, name);
+  } catch {
+    return undefined;
+  }
+}

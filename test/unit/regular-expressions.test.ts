@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { check as Check, Diagnostics } from 'recheck';
+import { routes } from '../../src/contract/routes.js';
+import { findPatterns, patternsWithin, sourceFiles, type FoundPattern } from '../support/regular-expressions.js';
+
+const ROOT = join(__dirname, '../..');
+const FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy'];
+
+/** The first check of a slow machine without the native checker takes longest. */
+const TIMEOUT_MS = 300_000;
+
+/**
+ * Patterns that may stay although the check cannot clear them. Each needs a reason that holds for every text that the
+ * pattern is ever applied to; "short" is none unless the code enforces it.
+ */
+const EXCEPTIONS: readonly { file: string; pattern: string | null; reason: string }[] = [
+  {
+    file: 'src/http/router.ts',
+    pattern: null,
+    reason: 'Made from the paths of the route table: fixed text and [^/]+ between slashes, which backtracks nowhere.',
+  },
+];
+
+/** The native checker where its optional package is installed, else the one in JavaScript; in a thread; never one that needs a JVM. */
+function loadCheck(): typeof Check {
+  const ofRecheck = createRequire(require.resolve('recheck'));
+  try {
+    ofRecheck.resolve(
+      `recheck-${process.platform === 'darwin' ? 'macos' : process.platform}-${process.arch}/package.json`,
+    );
+    process.env['RECHECK_BACKEND'] ??= 'native';
+  } catch {
+    process.env['RECHECK_BACKEND'] ??= 'worker';
+  }
+  return (ofRecheck('./index.js') as { check: typeof Check }).check;
+}
+
+const check = loadCheck();
+const known = new Map<string, Promise<Diagnostics>>();
+
+function diagnose(pattern: string, flags: string): Promise<Diagnostics> {
+  const key = `${pattern}/${flags}`;
+  const diagnosis = known.get(key) ?? check(pattern, flags, { timeout: 120_000, randomSeed: 1 });
+  known.set(key, diagnosis);
+  return diagnosis;
+}
+
+/** One sentence for each pattern that is not proven to take linear time, with the text that makes it slow. */
+async function faultsOf(found: readonly FoundPattern[]): Promise<string[]> {
+  const faults: string[] = [];
+  for (const { at, pattern, flags } of found) {
+    if (pattern === null) {
+      faults.push(`${at}: this regular expression is not made of constants, so it cannot be checked`);
+      continue;
+    }
+    const result = await diagnose(pattern, flags);
+    if (result.status === 'safe') continue;
+    const why =
+      result.status === 'vulnerable'
+        ? `takes ${result.complexity.summary} time for ${result.attack.pattern}`
+        : `could not be checked: ${result.error.kind}`;
+    faults.push(`${at}: /${pattern}/${flags} ${why}`);
+  }
+  return faults;
+}
+
+const isException = ({ at, pattern }: FoundPattern) =>
+  EXCEPTIONS.some((exception) => at.startsWith(`${exception.file}:`) && exception.pattern === pattern);
+
+describe('regular expressions', () => {
+  const sources = new Map(sourceFiles(ROOT, FOLDERS).map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
+  const found = findPatterns(sources);
+
+  it(
+    'of the sources take linear time for every text',
+    async () => {
+      expect(found.length).toBeGreaterThan(150);
+      expect(await faultsOf(found.filter((each) => !isException(each)))).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'that the schemas of the interface are made of take linear time for every text',
+    async () => {
+      const patterns = patternsWithin(routes);
+      expect(patterns.length).toBeGreaterThan(5);
+      expect(
+        await faultsOf(patterns.map(({ source, flags }) => ({ at: 'src/contract', pattern: source, flags }))),
+      ).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  it('that may stay in spite of the check are still there', () => {
+    const gone = EXCEPTIONS.filter(
+      ({ file, pattern }) => !found.some((each) => each.at.startsWith(`${file}:`) && each.pattern === pattern),
+    );
+    expect(gone).toEqual([]);
+  });
+});
+
+describe('the check of regular expressions', () => {
+  const SLOW = '^(a+)+$';
+  const places: [string, string][] = [
+    ['a literal', `export const x = /${SLOW}/i;`],
+    ['a literal behind a comment in JSX', `export const x = () => <p title="/*">{/${SLOW}/.test('a')}</p>;`],
+    ['new RegExp of a string', `export const x = new RegExp('${SLOW}', 'u');`],
+    ['RegExp of a template of constants', "const PART = '(a+)+';\nexport const x = RegExp(`^${PART}$`);"],
+    ['a sum of constants', "const PART = '(a+)+';\nexport const x = new RegExp('^' + PART + '$');"],
+    ['the source of another one', 'const PART = /(a+)+/;\nexport const x = new RegExp(`^${PART.source}$`);'],
+    ['String.raw', `export const x = new RegExp(String.raw\`${SLOW}\`);`],
+    ['a string that match takes', `export const x = 'a'.match('${SLOW}');`],
+    ['the pattern of a schema', `export const x = { type: 'string', pattern: '${SLOW}' };`],
+    ['a zod check', `export const x = z.string().regex(/${SLOW}/);`],
+  ];
+
+  it.each(places)('finds %s', async (_place, text) => {
+    const faults = await faultsOf(findPatterns(new Map([['src/x.tsx', `// ä comment\n${text}`]])));
+    expect(faults.join()).toMatch(/^src\/x\.tsx:[23]: .* takes .* time for /);
+  });
+
+  it('says so of what is made of more than constants, and finds the constants of other files', async () => {
+    const dynamic = new Map([['src/x.ts', 'export const x = (part: string) => new RegExp(`^${part}$`);']]);
+    expect(await faultsOf(findPatterns(dynamic))).toEqual([
+      expect.stringMatching(/^src\/x\.ts:1: .*not made of constants/),
+    ]);
+    const two = new Map([
+      ['src/part.ts', "export const PART = '(a+)+';"],
+      ['src/x.ts', "import { PART } from './part.js';\nexport const x = new RegExp(`^${PART}$`);"],
+    ]);
+    expect(await faultsOf(findPatterns(two))).toEqual([expect.stringMatching(/^src\/x\.ts:2: .*exponential/)]);
+  });
+
+  it('tells the characters of a pattern as the program sees them', () => {
+    const [found] = findPatterns(new Map([['src/x.ts', "export const x = new RegExp('^[\\\\uFEFF\\\\s]\\\\/$');"]]));
+    expect(found?.pattern).toBe('^[\\uFEFF\\s]\\/$');
+  });
+});
