@@ -2,7 +2,7 @@ import type { CarrierCall, Carriers } from '../src/carrier/port.js';
 import type { RunState } from '../src/calls/runs.js';
 import { outcomeOf, outcomeWithoutCarrier } from '../src/domain/call-outcome.js';
 import { isFinalStatus, newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/domain/call-state.js';
-import { ownerOfLedgerAccount } from '../src/domain/ids.js';
+import { ownerOfLedgerAccount, type Mode } from '../src/domain/ids.js';
 import { summaryOfUnspoken } from '../src/domain/summary.js';
 import type { CallRequests } from '../src/store/call-requests.js';
 import type { CarrierBindings } from '../src/store/carrier-bindings.js';
@@ -57,7 +57,7 @@ export async function endClosedCall(
     deps.results.find(callId),
   ]);
   const facts: Facts = { request, call: call?.accountId === undefined ? null : call, result };
-  const carrierSid = await carrierSidOf(deps.bindings, callId, request);
+  const carrierSid = await carrierSidOf(deps, mode, callId, request);
   const record = carrierSid === undefined ? undefined : await deps.carriers[mode].fetch(carrierSid);
   if (carrierSid !== undefined && record === undefined && p.denials < DENIALS_NEEDED) return false;
   if (carrierSid !== undefined && record !== undefined && endOf(record, 0) === undefined) {
@@ -78,13 +78,16 @@ export async function endClosedCall(
 
 /** The carrier's call, after which no other can be bound: a late one is hung up, and what is void now stays void. */
 async function carrierSidOf(
-  bindings: CarrierBindings,
+  { bindings, carriers }: ClosedCallDeps,
+  mode: Mode,
   callId: string,
   request: CallRequestDocument | null,
 ): Promise<string | undefined> {
-  const { carrierSid } = request ?? {};
-  const row = carrierSid === undefined ? await bindings.close(callId) : await bindings.bind(callId, carrierSid);
-  return row.closed ? undefined : row.carrierSid;
+  // A carrier cannot be asked about an identifier that is not its own: such a call ends as one that was never placed.
+  const isKnowable = (text: string) => carriers[mode].isCallId(text);
+  const sid = request?.carrierSid;
+  const row = sid !== undefined && isKnowable(sid) ? await bindings.bind(callId, sid) : await bindings.close(callId);
+  return row.closed || !isKnowable(row.carrierSid) ? undefined : row.carrierSid;
 }
 
 /** COMPLETED when the carrier, or failing that the stored conversation, proves a talk; else FAILED for our own fault. */

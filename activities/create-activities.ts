@@ -26,6 +26,7 @@ import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
 import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
+import { withoutVainRetries } from './refused-requests.js';
 import { createWebhookActivities } from './webhooks.js';
 
 export type Activities = ReturnType<typeof createActivities>;
@@ -39,7 +40,8 @@ export function createActivities(deps: {
   /** The clock of dial slots, the database server's by default; another is for tests that move time. */
   clock?: ServerClock;
 }) {
-  const { config, database, carriers, logger, clock } = deps;
+  const { config, database, logger, clock } = deps;
+  const carriers = { live: withoutVainRetries(deps.carriers.live), test: withoutVainRetries(deps.carriers.test) };
   const stores = {
     accounts: createAccounts(database),
     bindings: createCarrierBindings(database),

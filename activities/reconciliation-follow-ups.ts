@@ -95,7 +95,9 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     const settlement = (await readSwept(check))?.settlement;
     const binding = await bindings.find(callId);
     if (!settlement || !binding || binding.closed) return { over: true, corrected: false };
-    const record = await carriers[ownerOfLedgerAccount(ledgerAccountId).mode].fetch(binding.carrierSid);
+    const carrier = carriers[ownerOfLedgerAccount(ledgerAccountId).mode];
+    if (!carrier.isCallId(binding.carrierSid)) return { over: true, corrected: false };
+    const record = await carrier.fetch(binding.carrierSid);
     const seconds = secondsOf(record);
     if (seconds === undefined) return { over: stands, corrected: false };
     const { billedMicros = 0, heldMicros = 0 } = settlement;

@@ -2,6 +2,7 @@ import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
 import { environment, listOf, type Environment } from './config/environment.js';
 import { productionFaults } from './config/production.js';
+import type { CarrierKind } from './domain/carrier-identifiers.js';
 import { withoutTrailing } from './domain/text.js';
 
 export { configuredEngineNames, configuredVoices, offeredEngineNames } from './config/engines.js';
@@ -12,7 +13,7 @@ const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 
 /** The credentials by which one mode's carrier account signs its requests and takes ours. */
 export interface CarrierAccount {
-  kind: 'simulator' | 'twilio';
+  kind: CarrierKind;
   accountSid: string;
   authToken: string;
   /** Base of the REST interface. */

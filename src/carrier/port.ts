@@ -36,8 +36,13 @@ export interface DialRequest {
   machineDetection?: MachineDetection;
 }
 
-/** One carrier account, as the rest of the service sees it. Every method but `dial` throws when the carrier is away. */
+/**
+ * One carrier account, as the rest of the service sees it. Orders and questions throw when the carrier is away, and
+ * a `CarrierRequestRefused`, with nothing sent, when the identifier is not one of this carrier's.
+ */
 export interface Carrier {
+  /** Whether a text has the form of this carrier's identifiers of calls. */
+  isCallId(text: string): boolean;
   /** Asks for a call once. Never throws: the outcome says what is known. Takes at most 10 s. */
   dial(request: DialRequest): Promise<DialOutcome>;
   /** Ends a call, ringing or talking. A call that has ended already is a success. */

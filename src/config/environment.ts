@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anyCarriers } from '../domain/carrier-identifiers.js';
 import { MAX_CALL_SECONDS } from '../domain/hold-windows.js';
 import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines.js';
@@ -9,6 +10,9 @@ const url = z.url();
 const seconds = z.coerce.number().int().positive();
 /** Calls a carrier account takes per second. */
 const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
+const accountSid = z
+  .string()
+  .regex(new RegExp(anyCarriers('account')), 'must be AC and 32 digits 0 to 9 or a to f, in lower case');
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /** Every setting of every role, from the environment. README holds the same list with meanings. */
@@ -49,15 +53,12 @@ export const environment = z.object({
     .optional(),
   CARRIER_BASE_URL: url.optional(),
   CARRIER_CALLS_PER_SECOND: callRate.optional(),
-  TWILIO_ACCOUNT_SID: z
-    .string()
-    .regex(/^AC[0-9a-f]{32}$/)
-    .optional(),
+  TWILIO_ACCOUNT_SID: accountSid.optional(),
   TWILIO_AUTH_TOKEN: z.string().min(1).optional(),
   SIMULATOR_URL: url.default('http://127.0.0.1:8082'),
-  SIMULATOR_ACCOUNT_SID: z.string().default('AC00000000000000000000000000000001'),
+  SIMULATOR_ACCOUNT_SID: accountSid.default('AC00000000000000000000000000000001'),
   SIMULATOR_AUTH_TOKEN: z.string().default('11111111111111111111111111111111'),
-  SIMULATOR_TEST_ACCOUNT_SID: z.string().default('AC00000000000000000000000000000002'),
+  SIMULATOR_TEST_ACCOUNT_SID: accountSid.default('AC00000000000000000000000000000002'),
   SIMULATOR_TEST_AUTH_TOKEN: z.string().default('22222222222222222222222222222222'),
   SIMULATOR_TEST_CALLS_PER_SECOND: callRate.optional(),
   SIMULATOR_TIME_SCALE: z.coerce.number().positive().default(1),

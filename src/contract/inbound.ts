@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anyCarriers } from '../domain/carrier-identifiers.js';
 import { agentId, externalCallId, text } from './fields.js';
 
 /** A field of the carrier's form that must hold something. */
@@ -8,12 +9,29 @@ function carrierText(field: string, description: string, example: string) {
     .meta({ description, examples: [example] });
 }
 
+const SID_FORM = 'followed by 32 digits 0 to 9 or a to f, in lower case';
+const ACCOUNT_SID = new RegExp(anyCarriers('account'));
+const CALL_SID = new RegExp(anyCarriers('call'));
+
+/** A field that holds an identifier of the carrier's, in the form that its adapter accepts. */
+function carrierIdentifier(field: string, pattern: RegExp, fault: string) {
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : fault) })
+    .regex(pattern, fault);
+}
+
+const callSid = carrierIdentifier('CallSid', CALL_SID, `CallSid must be CA ${SID_FORM}.`).meta({
+  description: 'The carrier’s identifier of the call.',
+  examples: ['CA0123456789abcdef0123456789abcdef'],
+});
+const accountSid = carrierIdentifier('AccountSid', ACCOUNT_SID, `AccountSid must be AC ${SID_FORM}.`);
+
 export const InboundCallQuery = z.object({ agent_id: agentId.optional() });
 
 /** The form a carrier posts when a call arrives. Its many further fields are kept out of our way. */
 export const InboundCallForm = z
   .object({
-    CallSid: carrierText('CallSid', 'The carrier’s identifier of the call.', 'CA0123456789abcdef0123456789abcdef'),
+    CallSid: callSid,
     From: carrierText('From', 'Caller number; may be anonymous or a SIP address.', '+12025550143'),
     To: carrierText('To', 'Called number.', '+12025550199'),
     ForwardedFrom: text('ForwardedFrom', 255)
@@ -21,18 +39,24 @@ export const InboundCallForm = z
       .meta({ description: 'Present when the call was forwarded.', examples: ['+12025550188'] }),
     agent_id: agentId.optional(),
     external_call_id: externalCallId.optional(),
-    AccountSid: text('AccountSid', 255)
+    AccountSid: accountSid
       .optional()
       .meta({ description: 'Names the carrier account whose signature the request carries.' }),
   })
   .meta({ id: 'InboundCallForm' });
 export type InboundCallForm = z.infer<typeof InboundCallForm>;
 
-/** Of all that a carrier sends, only what its signature needs is demanded: a callback must not be refused for its form. */
+/**
+ * Of all that a carrier sends, only what its signature needs is demanded, and that the call's identifier is one. A callback
+ * is not refused for anything else.
+ */
 const callbackFields = {
-  AccountSid: z.string().describe('Names the carrier account, and by it the mode.'),
-  CallSid: z.string().optional().describe('The carrier’s identifier of the call; without it, nothing is noted.'),
+  AccountSid: accountSid.describe('Names the carrier account, and by it the mode.'),
+  CallSid: callSid.optional().describe('The carrier’s identifier of the call; without it, nothing is noted.'),
 };
+
+/** What every request of the carrier is checked for. */
+export const CallbackIdentifiers = z.object({ CallSid: callbackFields.CallSid });
 
 /** A status callback, as far as we read it. */
 export const StatusCallbackForm = z

@@ -65,7 +65,7 @@ const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
     'INTERNAL_ERROR',
     'SERVICE_UNAVAILABLE',
   ],
-  carrier: ['FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  carrier: ['MISSING_PARAMS', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
 };
 
 /** Every error code a route may answer with. */

@@ -1,3 +1,4 @@
+import { anyCarriers } from '../domain/carrier-identifiers.js';
 import { FRAME_BYTES } from './playback.js';
 
 /** What the carrier tells over the media socket, after Twilio's Media Streams; numbers arrive as strings. */
@@ -27,7 +28,8 @@ export class ProtocolViolation extends Error {
 /** The longest chunk of audio that is taken in one message: 200 ms. */
 const MAX_MEDIA_BYTES = FRAME_BYTES * 10;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-const SID = /^[A-Za-z0-9]{2,64}$/;
+const CALL_SID = new RegExp(anyCarriers('call'));
+const STREAM_SID = new RegExp(anyCarriers('stream'));
 
 /**
  * Reads one text frame.
@@ -71,8 +73,8 @@ function parseStart(start: Record<string, unknown>): CarrierMessage {
   const format = asRecord(start['mediaFormat']);
   return {
     event: 'start',
-    streamSid: asText(start['streamSid'], SID),
-    carrierSid: asText(start['callSid'], SID),
+    streamSid: asText(start['streamSid'], STREAM_SID),
+    carrierSid: asText(start['callSid'], CALL_SID),
     isTelephoneAudio:
       format['encoding'] === 'audio/x-mulaw' &&
       Number(format['sampleRate']) === 8_000 &&

@@ -12,10 +12,11 @@ const PAUSE_FROM_RESUMPTION = 2;
 export function streamTwiml(config: Config, callId: string, resumption?: number): string {
   const response = new VoiceResponse();
   if (resumption !== undefined && resumption >= PAUSE_FROM_RESUMPTION) response.pause({ length: 1 });
-  const stream = response.connect().stream({ url: `${config.streamUrl}/${callId}` });
+  const id = encodeURIComponent(callId);
+  const stream = response.connect().stream({ url: `${config.streamUrl}/${id}` });
   if (resumption !== undefined) stream.parameter({ name: 'resumption', value: String(resumption) });
   const after = resumption === undefined ? '' : `?after=${resumption}`;
-  response.redirect({ method: 'POST' }, `${config.publicBaseUrl}/carrier/calls/${callId}/after-stream${after}`);
+  response.redirect({ method: 'POST' }, `${config.publicBaseUrl}/carrier/calls/${id}/after-stream${after}`);
   return response.toString();
 }
 

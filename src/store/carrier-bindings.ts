@@ -1,4 +1,5 @@
 import type { AnsweredBy } from '../domain/call-state.js';
+import { isCarrierCallId } from '../domain/carrier-identifiers.js';
 import { isDuplicateKey, type Database } from './database.js';
 import type { CarrierBindingDocument } from './models/carrier-binding.js';
 
@@ -31,8 +32,12 @@ export function createCarrierBindings(database: Database) {
       return bindings.findOne({ carrierSid }).lean<CarrierBindingDocument>().exec();
     },
 
-    /** Binds a call to the carrier's call unless it is bound or closed already; returns the row that stands. */
-    bind(callId: string, carrierSid: string): Promise<CarrierBindingDocument> {
+    /**
+     * Binds a call to the carrier's call unless it is bound or closed already; returns the row that stands.
+     * @throws RangeError when no carrier has identifiers of that form
+     */
+    async bind(callId: string, carrierSid: string): Promise<CarrierBindingDocument> {
+      if (!isCarrierCallId(carrierSid)) throw new RangeError('not an identifier of a carrier’s call');
       return insertIfAbsent({ _id: callId, carrierSid, boundAt: new Date() });
     },
 

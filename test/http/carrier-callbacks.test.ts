@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { createSimulator, type Simulator } from '../../src/carrier/simulator/server.js';
 import { parseConfig } from '../../src/config.js';
 import type { CallRequestDocument } from '../../src/store/models/call-request.js';
@@ -7,6 +6,7 @@ import { createLogger } from '../../src/telemetry/logger.js';
 import type { ConversationResultDocument } from '../../src/store/models/conversation-result.js';
 import { eventually, expectError, PUBLIC_BASE_URL, startService, STREAM_URL } from './harness.js';
 import type { Customer, Service } from './harness.js';
+import { newSid, sidOf } from '../support/sids.js';
 
 /** The simulated carrier takes the calls; its own callbacks go to an address nobody has, so that ours are the only ones. */
 let simulator: Simulator;
@@ -29,7 +29,6 @@ afterAll(async () => {
 const NEVER_ANSWERS = '+12025550102';
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 const APOLOGY = /<Response><Say>.+<\/Say><Hangup\/><\/Response>/;
-const newSid = () => `CA${randomBytes(16).toString('hex')}`;
 const callOf = (callId: string) => service.database.calls.findById(callId).lean<CallDocument>();
 
 async function carrierSids(): Promise<string[]> {
@@ -66,7 +65,7 @@ describe('the signature', () => {
 
   it.each([...paths, '/carrier/status'])('is required on %s: missing or wrong is 403 FORBIDDEN', async (path) => {
     const { accountSid } = service.config.carriers.live;
-    const body = () => new URLSearchParams({ AccountSid: accountSid, CallSid: newSid(), CallStatus: 'completed' });
+    const body = () => new URLSearchParams({ AccountSid: accountSid, CallSid: newSid('CA'), CallStatus: 'completed' });
     expectError(await service.request(path, { method: 'POST', body: body() }), 403, 'FORBIDDEN');
     const headers = { 'X-Twilio-Signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' };
     expectError(await service.request(path, { method: 'POST', body: body(), headers }), 403, 'FORBIDDEN');
@@ -76,7 +75,7 @@ describe('the signature', () => {
 
   it('covers every field, unknown ones and brackets too, and the raw query', async () => {
     const path = '/carrier/status?attempt=a%20b&x=%27';
-    const form = { CallSid: newSid(), CallStatus: 'ringing', 'Geo[City]': 'São Paulo', Empty: '', __proto__x: '1' };
+    const form = { CallSid: newSid('CA'), CallStatus: 'ringing', 'Geo[City]': 'São Paulo', Empty: '', __proto__x: '1' };
     expect((await service.carrierPost(path, form)).status).toBe(200);
   });
 });
@@ -91,13 +90,13 @@ describe('TwiML of an answered outbound call', () => {
     expect(answer.headers.get('content-type')).toMatch(/^text\/xml/);
     expect(answer.text).toContain(`<Response><Connect><Stream url="${STREAM_URL}/${callId}"/></Connect><Redirect`);
     expect((await twiml(callId, sid)).text).toBe(answer.text);
-    expect((await twiml(callId, newSid())).text).toBe(HANG_UP);
+    expect((await twiml(callId, newSid('CA'))).text).toBe(HANG_UP);
     expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ carrierSid: sid });
   });
 
   it('hangs up a call that is unknown, of the other mode, or closed', async () => {
-    expect((await twiml('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid())).text).toBe(HANG_UP);
-    expect((await twiml('nonsense', newSid())).text).toBe(HANG_UP);
+    expect((await twiml('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid('CA'))).text).toBe(HANG_UP);
+    expect((await twiml('nonsense', newSid('CA'))).text).toBe(HANG_UP);
     const { callId, sid } = await ringing();
     expect((await twiml(callId, sid, 'test')).text).toBe(HANG_UP);
     // The dial binds the call, too, before or after this.
@@ -110,11 +109,11 @@ describe('TwiML of an answered outbound call', () => {
     const crippled = await startService({ worker: false });
     await crippled.database.close();
     const answer = await crippled.carrierPost('/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/twiml', {
-      CallSid: newSid(),
+      CallSid: newSid('CA'),
     });
     expect(answer.status).toBe(200);
     expect(answer.text).toMatch(APOLOGY);
-    const told = await crippled.carrierPost('/carrier/status', { CallSid: newSid(), CallStatus: 'completed' });
+    const told = await crippled.carrierPost('/carrier/status', { CallSid: newSid('CA'), CallStatus: 'completed' });
     expectError(told, 503, 'SERVICE_UNAVAILABLE');
     await crippled.close({ databaseIsClosed: true });
   });
@@ -167,7 +166,7 @@ describe('status callbacks', () => {
   it('of another carrier call than the bound one, and of the other mode’s account, are ignored', async () => {
     const { callId, sid } = await ringing();
     await status(callId, sid, { CallStatus: 'initiated' });
-    expect((await status(callId, newSid(), { CallStatus: 'completed', CallDuration: '60' })).status).toBe(200);
+    expect((await status(callId, newSid('CA'), { CallStatus: 'completed', CallDuration: '60' })).status).toBe(200);
     expect((await status(callId, sid, { CallStatus: 'completed', CallDuration: '60' }, 'test')).status).toBe(200);
     // Had either been taken, the call would be over before this answer is.
     await status(callId, sid, { CallStatus: 'in-progress' });
@@ -175,9 +174,11 @@ describe('status callbacks', () => {
   });
 
   it('of an unknown call are answered 200', async () => {
-    expect((await status('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid(), { CallStatus: 'completed' })).status).toBe(200);
-    expect((await status('nonsense', newSid(), { CallStatus: 'completed' })).status).toBe(200);
-    const unknown = { CallSid: newSid(), CallStatus: 'completed' };
+    expect((await status('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid('CA'), { CallStatus: 'completed' })).status).toBe(
+      200,
+    );
+    expect((await status('nonsense', newSid('CA'), { CallStatus: 'completed' })).status).toBe(200);
+    const unknown = { CallSid: newSid('CA'), CallStatus: 'completed' };
     expect((await service.carrierPost('/carrier/status', unknown)).status).toBe(200);
   });
 
@@ -215,7 +216,7 @@ describe('status callbacks', () => {
   });
 
   it('of a number find the inbound call by its CallSid', async () => {
-    const form = { CallSid: newSid(), From: 'anonymous', To: '+12025550199' };
+    const form = { CallSid: newSid('CA'), From: 'anonymous', To: '+12025550199' };
     const answer = await service.carrierPost(`/inbound_call?agent_id=${customer.agent._id}`, form);
     const [callId = ''] = /call_\w{26}/.exec(answer.text) ?? [];
     await service.carrierPost('/carrier/status', { CallSid: form.CallSid, CallStatus: 'completed', CallDuration: '3' });
@@ -241,7 +242,7 @@ describe('after the stream', () => {
     await service.database.conversationResults.create({
       _id: callId,
       carrierSid: sid,
-      streamSid: 'MZ1',
+      streamSid: sidOf('MZ', 1),
       startedAt: new Date(),
       agentAudioPlayed: true,
       turns: [],
@@ -290,7 +291,7 @@ describe('after the stream', () => {
 
   it('hangs up, and tells nothing, when the conversation’s end is stored, or for a carrier call that is not bound', async () => {
     const { callId, sid } = await answered();
-    expect((await afterStream(callId, newSid())).text).toBe(HANG_UP);
+    expect((await afterStream(callId, newSid('CA'))).text).toBe(HANG_UP);
     await stream(callId, sid, { endedAt: new Date(), endReason: 'agent_hangup' });
     expect((await afterStream(callId, sid)).text).toBe(HANG_UP);
     await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
@@ -298,11 +299,11 @@ describe('after the stream', () => {
     expect(await service.countSignals(callId)).toBe(2);
     // Of a call that is over, and of none at all.
     expect((await afterStream(callId, sid)).text).toBe(HANG_UP);
-    expect((await afterStream('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid())).text).toBe(HANG_UP);
+    expect((await afterStream('call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', newSid('CA'))).text).toBe(HANG_UP);
   });
 
   it('works for an inbound caller the same', async () => {
-    const form = { CallSid: newSid(), From: 'anonymous', To: '+12025550199' };
+    const form = { CallSid: newSid('CA'), From: 'anonymous', To: '+12025550199' };
     const answer = await service.carrierPost(`/inbound_call?agent_id=${customer.agent._id}`, form);
     const [callId = ''] = /call_\w{26}/.exec(answer.text) ?? [];
     await stream(callId, form.CallSid);

@@ -209,12 +209,12 @@ async function answerOf(response: Response): Promise<Answer> {
   };
 }
 
-/** Waits for something that comes to be, at most 20 s. */
-export async function eventually<T>(look: () => Promise<T | undefined | null | false>): Promise<T> {
-  for (const giveUpAt = Date.now() + 20_000; ;) {
+/** Waits for something that comes to be, at most 20 s unless said otherwise. */
+export async function eventually<T>(look: () => Promise<T | undefined | null | false>, withinMs = 20_000): Promise<T> {
+  for (const giveUpAt = Date.now() + withinMs; ;) {
     const found = await look();
     if (found) return found;
-    if (Date.now() > giveUpAt) throw new Error('It did not come to be within 20 s.');
+    if (Date.now() > giveUpAt) throw new Error(`It did not come to be within ${withinMs / 1_000} s.`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

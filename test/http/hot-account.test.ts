@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { createLedger } from '../../src/store/ledger.js';
 import { startService, type Customer, type Service } from './harness.js';
+import { newSid } from '../support/sids.js';
 
 const ORDERS = 1_000;
 const COVERED = 100;
@@ -20,7 +20,7 @@ beforeAll(async () => {
     request.resume();
     const known = /CA[0-9a-f]{32}/.exec(request.url ?? '')?.[0];
     response.writeHead(known === undefined ? 201 : 200, { 'content-type': 'application/json' });
-    const sid = known ?? `CA${randomBytes(16).toString('hex')}`;
+    const sid = known ?? newSid('CA');
     response.end(JSON.stringify({ sid, status: 'ringing', date_created: new Date().toUTCString() }));
   });
   await new Promise<void>((resolve) => carrier.listen(0, '127.0.0.1', resolve));

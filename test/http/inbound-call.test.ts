@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { expectError, startService, STREAM_URL, type Answer, type Customer, type Service } from './harness.js';
+import { newSid } from '../support/sids.js';
 
 let service: Service;
 let customer: Customer;
@@ -10,9 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const newSid = () => `CA${randomBytes(16).toString('hex')}`;
 const formOf = (fields: Record<string, string> = {}) => ({
-  CallSid: newSid(),
+  CallSid: newSid('CA'),
   From: '+12025550143',
   To: '+12025550199',
   ...fields,
@@ -82,7 +81,7 @@ describe('POST /inbound_call', () => {
   it('another CallSid, and the same CallSid in the other mode or of another account, are other calls', async () => {
     const form = formOf({ agent_id: customer.agent._id });
     const callId = callIdOf(await post(customer.liveKey, form));
-    expect(callIdOf(await post(customer.liveKey, { ...form, CallSid: newSid() }))).not.toBe(callId);
+    expect(callIdOf(await post(customer.liveKey, { ...form, CallSid: newSid('CA') }))).not.toBe(callId);
     // One call of a carrier cannot be two of ours: the second to claim it is told so.
     expectError(await post(customer.testKey, form), 400, 'MISSING_PARAMS', /CallSid/);
   });

@@ -5,6 +5,7 @@ import { createRecordings } from '../../src/store/recordings.js';
 import { eventually, expectError, startService, type Customer, type Service } from './harness.js';
 import { listOf, managementOf } from './management-support.js';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
+import { sidOf } from '../support/sids.js';
 
 let service: Service;
 let ask: ReturnType<typeof managementOf>;
@@ -112,7 +113,7 @@ describe('a call', () => {
     await ledger.hold({ ledgerAccountId, callId, window: 1, maxDurationSeconds: 600 });
     await ledger.settle({ ledgerAccountId, callId, billedSeconds: 70 });
     const events = createCarrierEvents(service.database);
-    const told = { callId, carrierSid: 'CA1' };
+    const told = { callId, carrierSid: sidOf('CA', 1) };
     await events.add({ ...told, sequence: 2, status: 'completed', at: new Date(), durationSeconds: 70 });
     await events.add({ ...told, sequence: 2, status: 'completed', at: new Date(), durationSeconds: 70 });
     await events.add({ ...told, sequence: 1, status: 'in-progress', at: new Date() });
@@ -152,7 +153,7 @@ describe('a call', () => {
 
   it('keeps what the carrier calls back, late and repeated callbacks included', async () => {
     const callId = await ask.endedCall(customer);
-    const form = { CallSid: 'CA77', CallStatus: 'completed', SequenceNumber: '3', CallDuration: '10' };
+    const form = { CallSid: sidOf('CA', 77), CallStatus: 'completed', SequenceNumber: '3', CallDuration: '10' };
     for (let times = 0; times < 3; times++) {
       expect((await service.carrierPost(`/carrier/calls/${callId}/status`, form)).status).toBe(200);
     }
@@ -164,8 +165,8 @@ describe('a call', () => {
   it('has a transcript with the latency of each answer', async () => {
     const callId = await ask.endedCall(customer);
     const results = createConversationResults(service.database);
-    const key = { callId, streamSid: 'MZ1' };
-    await results.begin({ ...key, carrierSid: 'CA1', engine: 'test', startedAt: new Date() });
+    const key = { callId, streamSid: sidOf('MZ', 1) };
+    await results.begin({ ...key, carrierSid: sidOf('CA', 1), engine: 'test', startedAt: new Date() });
     await results.checkpoint(key, {
       agentAudioPlayed: true,
       turns: [
@@ -244,9 +245,15 @@ describe('erasing', () => {
     const callId = await ask.endedCall(customer, { webhookUrl: receiver.url, hasRecording: true });
     const { database } = service;
     const results = createConversationResults(database);
-    await results.begin({ callId, streamSid: 'MZ1', carrierSid: 'CA1', engine: 'test', startedAt: new Date() });
+    await results.begin({
+      callId,
+      streamSid: sidOf('MZ', 1),
+      carrierSid: sidOf('CA', 1),
+      engine: 'test',
+      startedAt: new Date(),
+    });
     const turns = [{ speaker: 'agent' as const, text: 'purple elephant', startMs: 0, endMs: 1 }];
-    await results.checkpoint({ callId, streamSid: 'MZ1' }, { agentAudioPlayed: true, turns });
+    await results.checkpoint({ callId, streamSid: sidOf('MZ', 1) }, { agentAudioPlayed: true, turns });
     const recording = createRecordings(database).open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(true));
     recording.write(Buffer.alloc(64_000));
     await recording.close();

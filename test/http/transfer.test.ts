@@ -5,6 +5,7 @@ import { createConversationResults } from '../../src/store/conversation-results.
 import { encodeCrockford } from '../../src/domain/ids.js';
 import type { Direction } from '../../src/domain/call-state.js';
 import { expectError, startService, type Service } from './harness.js';
+import { newSid, sidOf } from '../support/sids.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -12,7 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const newSid = () => `CA${randomBytes(16).toString('hex')}`;
 const OURS = '+12025550199';
 const THEIRS = '+12025550100';
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
@@ -21,7 +21,7 @@ const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Resp
 async function call(options: { direction?: Direction; transferTo?: string; talkedMs?: number } = {}) {
   const { direction = 'outbound', transferTo, talkedMs = 60_000 } = options;
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
-  const sid = newSid();
+  const sid = newSid('CA');
   await createCallRequests(service.database).insert({
     _id: callId,
     accountId: 'acct_1',
@@ -39,7 +39,7 @@ async function call(options: { direction?: Direction; transferTo?: string; talke
   await createCarrierBindings(service.database).bind(callId, sid);
   await createConversationResults(service.database).finish({
     callId,
-    streamSid: 'MZ1',
+    streamSid: sidOf('MZ', 1),
     carrierSid: sid,
     engine: 'test',
     startedAt: new Date(Date.now() - talkedMs),
@@ -95,8 +95,8 @@ describe('after the stream of a call that its agent has transferred', () => {
     const plain = await call();
     expect((await afterStream(plain.callId, plain.sid)).text).toBe(HANG_UP);
     const { callId } = await call({ transferTo: '+12025550143' });
-    expect((await afterStream(callId, newSid())).text).toBe(HANG_UP);
-    const unsigned = { method: 'POST', body: new URLSearchParams({ CallSid: newSid() }) };
+    expect((await afterStream(callId, newSid('CA'))).text).toBe(HANG_UP);
+    const unsigned = { method: 'POST', body: new URLSearchParams({ CallSid: newSid('CA') }) };
     expectError(await service.request(`/carrier/calls/${callId}/after-stream`, unsigned), 403, 'FORBIDDEN');
   });
 });
@@ -124,7 +124,7 @@ describe('POST /carrier/calls/{call_id}/amd', () => {
   it('changes nothing without AnsweredBy, by another carrier call, by the other mode’s account, or for no call', async () => {
     const { callId, sid } = await call();
     expect((await detected(callId, sid, '')).status).toBe(200);
-    expect((await detected(callId, newSid(), 'human')).status).toBe(200);
+    expect((await detected(callId, newSid('CA'), 'human')).status).toBe(200);
     expect((await detected(callId, sid, 'human', 'test')).status).toBe(200);
     expect((await detected('call_00000000000000000000000000', sid, 'human')).status).toBe(200);
     expect(await answeredBy(callId)).toBeUndefined();

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { createIndexes, openDatabase } from '../../src/store/database.js';
 import { probeTemporal } from '../../src/launch/temporal/start-temporal.js';
 import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
+import { sidOf } from '../support/sids.js';
 
 describe('the servers of the tests', () => {
   it('keep documents, build every index and refuse a duplicate', async () => {
     const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/launch_${randomUUID()}`);
     try {
       await createIndexes(database);
-      await database.carrierBindings.create({ _id: 'call_a', carrierSid: 'CA1', boundAt: new Date() });
-      const again = database.carrierBindings.create({ _id: 'call_b', carrierSid: 'CA1', boundAt: new Date() });
+      await database.carrierBindings.create({ _id: 'call_a', carrierSid: sidOf('CA', 1), boundAt: new Date() });
+      const again = database.carrierBindings.create({ _id: 'call_b', carrierSid: sidOf('CA', 1), boundAt: new Date() });
       await expect(again).rejects.toMatchObject({ code: 11_000 });
       await expect(database.carrierBindings.countDocuments()).resolves.toBe(1);
     } finally {

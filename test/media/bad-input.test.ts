@@ -2,6 +2,7 @@ import { WebSocket } from 'ws';
 import { startEvent } from './support/carrier-line';
 import { eventually, openMediaFixture, type MediaFixture, type TestCall } from './support/media-fixture';
 import { frame, openRaw, OPCODE } from './support/raw-socket';
+import { sidOf } from '../support/sids.js';
 
 const AUDIO = '{"event":"media","media":{"timestamp":"0","payload":"/////w=="}}';
 const HUNDRED_MB = 104_857_600;
@@ -45,11 +46,11 @@ describe('what no carrier sends', () => {
     ['a start without its contents', '{"event":"start"}', 1007, 'an object is missing'],
     [
       'a start without an audio format',
-      '{"event":"start","start":{"streamSid":"MZ1","callSid":"CA1"}}',
+      `{"event":"start","start":{"streamSid":"${sidOf('MZ', 1)}","callSid":"${sidOf('CA', 1)}"}}`,
       1007,
       'an object is missing',
     ],
-    ['a start with a name that is none', startEvent('CA"1', 'MZ1'), 1007, 'a text is missing or malformed'],
+    ['a start with a name that is none', startEvent('CA"1', sidOf('MZ', 1)), 1007, 'a text is missing or malformed'],
     ['an event without a name', '{"media":{}}', 1007, 'a text is missing or malformed'],
     ['null', 'null', 1007, 'an object is missing'],
   ])('closes on %s, and leaves no trace of a conversation', async (_, message, code, reason) => {
@@ -135,7 +136,7 @@ describe('what no carrier sends', () => {
     await expect(media.dialIn(call, { authToken: '2'.repeat(32) })).rejects.toThrow('403');
     // Whether it follows the first is told by its start only.
     const second = await media.dialIn(call);
-    second.send(startEvent(call.carrierSid, 'MZ2'));
+    second.send(startEvent(call.carrierSid, sidOf('MZ', 2)));
     expect(await closeOf(second)).toEqual([1008, 'the call has its stream']);
     const heard = line.heard.length;
     await eventually(() => line.heard.length > heard + 20);

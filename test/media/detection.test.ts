@@ -3,6 +3,7 @@ import type { AgentSnapshot } from '../../src/store/models/call-request.js';
 import { startEvent } from './support/carrier-line';
 import { eventually, openMediaFixture, type MediaFixture } from './support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from './support/scripted-engine';
+import { sidOf } from '../support/sids.js';
 
 const engine = createScriptedEngine();
 let media: MediaFixture;
@@ -43,7 +44,7 @@ describe('the carrier’s word on who answered', () => {
   it('reaches the talk also when a second socket of the call came and was refused', async () => {
     const called = await talk();
     const second = await media.dialIn(called);
-    second.send(startEvent(called.carrierSid, 'MZ2'));
+    second.send(startEvent(called.carrierSid, sidOf('MZ', 2)));
     await new Promise((resolve) => second.once('close', resolve));
     await bindings.noteAnsweredBy(called.callId, called.carrierSid, 'human');
     await eventually(() => called.scripted.answeredBy.length > 0);

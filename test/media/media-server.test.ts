@@ -7,6 +7,7 @@ import { startGate } from './support/gate';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture, TestCall } from './support/media-fixture';
 import { createScriptedEngine } from './support/scripted-engine';
+import { sidOf } from '../support/sids.js';
 
 const START_WITHIN_MS = 500;
 
@@ -80,7 +81,7 @@ describe('the media server', () => {
     it('takes one socket of a call: a second one is refused, also after the first is gone', async () => {
       const { call, socket } = await live();
       const second = await media.dialIn(call);
-      second.send(startEvent(call.carrierSid, 'MZ2'));
+      second.send(startEvent(call.carrierSid, sidOf('MZ', 2)));
       expect(await closeOf(second)).toBe(1008);
       expect(socket.readyState).toBe(WebSocket.OPEN);
       socket.close(1000);
@@ -116,7 +117,7 @@ describe('the media server', () => {
     it.each([
       ['audio', '{"event":"media","media":{"timestamp":"0","payload":"/////w=="}}', 1008],
       ['a stop', '{"event":"stop"}', 1008],
-      ['another codec', startEvent('CA', 'MZ').replace('x-mulaw', 'l16'), 1008],
+      ['another codec', startEvent(sidOf('CA', 1), sidOf('MZ', 1)).replace('x-mulaw', 'l16'), 1008],
       ['no JSON', 'hello', 1007],
       ['nested arrays', '['.repeat(60_000), 1007],
       ['an array', '[]', 1007],
@@ -133,7 +134,7 @@ describe('the media server', () => {
     it.each([
       ['bad base64', '{"event":"media","media":{"timestamp":"0","payload":"%%%%"}}', 1007],
       ['a timestamp that is no time', '{"event":"media","media":{"timestamp":"-1","payload":"////"}}', 1007],
-      ['a second start', startEvent('CA1', 'MZ1'), 1008],
+      ['a second start', startEvent(sidOf('CA', 1), sidOf('MZ', 1)), 1008],
       ['bytes that are no UTF-8', Buffer.from([0xff, 0xfe]), 1007],
     ])('ends on %s as media_failed while another call goes on', async (_, data, code) => {
       const other = await media.openLine(await media.placeCall());
@@ -348,10 +349,16 @@ describe('a media server under other conditions', () => {
     const call = await media.placeCall();
     const socket = await media.dialIn(call);
     const { callId, carrierSid } = call;
-    await media.results.begin({ callId, carrierSid, streamSid: 'MZother', engine: 'x', startedAt: new Date() });
+    await media.results.begin({
+      callId,
+      carrierSid,
+      streamSid: sidOf('MZ', 'other'),
+      engine: 'x',
+      startedAt: new Date(),
+    });
     socket.send(startEvent(carrierSid, call.streamSid));
     expect(await closeOf(socket)).toBe(1008);
-    expect(await media.results.find(callId)).toMatchObject({ streamSid: 'MZother' });
+    expect(await media.results.find(callId)).toMatchObject({ streamSid: sidOf('MZ', 'other') });
     expect((await media.signals(callId)).filter((signal) => signal.kind === 'ended')).toEqual([]);
     await media.close();
   });

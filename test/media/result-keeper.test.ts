@@ -4,6 +4,7 @@ import { createConversationResults } from '../../src/store/conversation-results.
 import { openDatabase } from '../../src/store/database.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { startGate } from './support/gate';
+import { sidOf } from '../support/sids.js';
 
 const logger = createLogger({ role: 'media', level: 'silent' });
 
@@ -15,7 +16,13 @@ describe('a result for which the database stays away too long', () => {
       const database = await openDatabase(`mongodb://${gate.address}/keeper_${randomUUID()}`, { waitMs: 300 });
       gate.shut();
       const startedAt = new Date();
-      const beginning = { callId: 'call_1', streamSid: 'MZ1', carrierSid: 'CA1', engine: 'x', startedAt };
+      const beginning = {
+        callId: 'call_1',
+        streamSid: sidOf('MZ', 1),
+        carrierSid: sidOf('CA', 1),
+        engine: 'x',
+        startedAt,
+      };
       const keeper = keepResult({
         results: createConversationResults(database),
         beginning,

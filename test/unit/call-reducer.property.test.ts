@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { newCall, type CallState, type Direction } from '../../src/domain/call-state';
 import { reduceCall } from '../../src/domain/call-reducer';
 import type { CallEvent } from '../../src/domain/events';
+import { sidOf } from '../support/sids.js';
 
 const T = 1_700_000_000_000;
-const SID = 'CA0';
+const SID = sidOf('CA', 0);
 
 interface Story {
   direction: Direction;

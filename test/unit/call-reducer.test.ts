@@ -1,9 +1,10 @@
 import { newCall, type CallState, type Direction } from '../../src/domain/call-state';
 import { reduceCall } from '../../src/domain/call-reducer';
 import type { CallEffect, CallEvent } from '../../src/domain/events';
+import { sidOf } from '../support/sids.js';
 
 const T = 1_700_000_000_000;
-const SID = 'CA0';
+const SID = sidOf('CA', 0);
 
 function play(direction: Direction, events: CallEvent[]): { state: CallState; effects: CallEffect['type'][] } {
   let state = newCall(direction);

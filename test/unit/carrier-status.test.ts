@@ -1,7 +1,8 @@
 import { carrierSignalOf } from '../../src/http/carrier/status.js';
+import { sidOf } from '../support/sids.js';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
-const signalOf = (form: Record<string, string | string[]>) => carrierSignalOf('CA1', form, NOW);
+const signalOf = (form: Record<string, string | string[]>) => carrierSignalOf(sidOf('CA', 1), form, NOW);
 
 describe('what a status callback tells a call', () => {
   it.each(['queued', 'initiated', 'ringing', 'something new', ''])('%s tells nothing', (CallStatus) => {
@@ -11,7 +12,7 @@ describe('what a status callback tells a call', () => {
   it('in-progress is the answer, at the carrier’s own time', () => {
     expect(signalOf({ CallStatus: 'in-progress', Timestamp: 'Sat, 21 Nov 2026 09:59:58 +0000' })).toEqual({
       kind: 'answered',
-      carrierSid: 'CA1',
+      carrierSid: sidOf('CA', 1),
       at: NOW - 2_000,
     });
   });
@@ -20,7 +21,7 @@ describe('what a status callback tells a call', () => {
     expect(signalOf({ CallStatus, CallDuration: '49', Duration: '1', SipResponseCode: '200' })).toEqual({
       kind: 'ended',
       status: CallStatus,
-      carrierSid: 'CA1',
+      carrierSid: sidOf('CA', 1),
       at: NOW,
       durationSeconds: 49,
       sipCode: 200,
@@ -47,7 +48,7 @@ describe('what a status callback tells a call', () => {
   it('a time that cannot be read is now, and a field given twice is absent', () => {
     expect(signalOf({ CallStatus: 'in-progress', Timestamp: 'noon', AnsweredBy: ['human', 'fax'] })).toEqual({
       kind: 'answered',
-      carrierSid: 'CA1',
+      carrierSid: sidOf('CA', 1),
       at: NOW,
     });
   });

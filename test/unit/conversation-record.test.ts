@@ -1,13 +1,14 @@
 import { createConversationRecord, resumeOf } from '../../src/conversation/conversation-record';
 import type { ConversationResultDocument } from '../../src/store/models/conversation-result';
+import { sidOf } from '../support/sids.js';
 
 const template = { name: null, confirmed: false };
 const turn = (text: string, startMs: number) => ({ speaker: 'agent' as const, text, startMs, endMs: startMs + 500 });
 
 const earlier: ConversationResultDocument = {
   _id: 'call_1',
-  carrierSid: 'CA1',
-  streamSid: 'MZ1',
+  carrierSid: sidOf('CA', 1),
+  streamSid: sidOf('MZ', 1),
   startedAt: new Date(0),
   agentAudioPlayed: true,
   turns: [turn('Hello.', 100)],

@@ -4,6 +4,7 @@ import { engineCallOf } from '../../src/conversation/engine-call.js';
 import { openingOf } from '../../src/conversation/engines/offline/lines.js';
 import { voiceNamed } from '../../src/conversation/voices.js';
 import type { CallRequestDocument } from '../../src/store/models/call-request.js';
+import { sidOf } from '../support/sids.js';
 
 describe('the carrier’s messages', () => {
   it('are read as the carrier writes them, numbers in strings', () => {
@@ -27,7 +28,7 @@ describe('the carrier’s messages', () => {
     `{"event":"media","media":{"timestamp":"0","payload":"${'AAAA'.repeat(600)}"}}`,
     '{"event":"media","media":{"timestamp":"1e99","payload":"AAAA"}}',
     '{"event":"media","media":{"timestamp":1.5,"payload":"AAAA"}}',
-    '{"event":"start","start":{"callSid":{"$gt":""},"streamSid":"MZ1","mediaFormat":{}}}',
+    `{"event":"start","start":{"callSid":{"$gt":""},"streamSid":"${sidOf('MZ', 1)}","mediaFormat":{}}}`,
     '{"event":"mark","mark":{"name":["m1"]}}',
     '{"event":"dtmf","dtmf":{"digit":"12"}}',
   ])('are refused when malformed: %s', (text) => {

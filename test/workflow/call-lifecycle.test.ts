@@ -1,5 +1,6 @@
 import { lastLease, placeCall, SID, startHarness, startReceiver, type Harness, type TestCall } from './harness.js';
 import { recordHistory } from './recorded-histories.js';
+import { sidOf } from '../support/sids.js';
 
 let harness: Harness;
 
@@ -169,7 +170,7 @@ describe('a call that is answered', () => {
   it('whose media signals were lost takes them from what the media server stored', async () => {
     const { call } = await placeCall(harness);
     const at = new Date(await call.now());
-    const stream = { callId: call.callId, streamSid: 'MZ9', carrierSid: SID, engine: 'test', startedAt: at };
+    const stream = { callId: call.callId, streamSid: sidOf('MZ', 9), carrierSid: SID, engine: 'test', startedAt: at };
     await harness.results.begin(stream);
     await harness.results.finish({
       ...stream,
@@ -282,12 +283,17 @@ describe('a call that is not answered', () => {
 
   it('goes on with the call that an ambiguous try is found to have placed', async () => {
     harness.carrier.outcomes = [{ outcome: 'ambiguous' }];
-    harness.carrier.placed = [{ carrierSid: 'CA22222222222222222222222222222222', status: 'queued' }];
+    harness.carrier.placed = [{ carrierSid: sidOf('CA', 2), status: 'queued' }];
     const { call } = await placeCall(harness);
     await call.sleep(3_000);
     await harness.gateway.signalCarrier(
       call.callId,
-      { carrierSid: 'CA22222222222222222222222222222222', kind: 'ended', at: await call.now(), status: 'busy' },
+      {
+        carrierSid: sidOf('CA', 2),
+        kind: 'ended',
+        at: await call.now(),
+        status: 'busy',
+      },
       'found',
     );
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'busy' });

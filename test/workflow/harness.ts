@@ -10,6 +10,7 @@ import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js'
 import type { Carrier, CarrierCall, DialOutcome } from '../../src/carrier/port.js';
 import { parseConfig } from '../../src/config.js';
 import type { Direction, MediaEndReason } from '../../src/domain/call-state.js';
+import { isCarrierCallId } from '../../src/domain/carrier-identifiers.js';
 import { ledgerAccountId } from '../../src/domain/ids.js';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
 import type { ReconnectAnswer } from '../../src/domain/resumption.js';
@@ -21,10 +22,11 @@ import { createIndexes, openDatabase, type Database } from '../../src/store/data
 import { createLedger, type Ledger } from '../../src/store/ledger.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
+import { sidOf } from '../support/sids.js';
 
 export const PHONE_NUMBER = '+12025550177';
 export const INSTRUCTION = 'Ask for the canary sentence about the purple elephant.';
-export const SID = 'CA11111111111111111111111111111111';
+export const SID = sidOf('CA', 1);
 
 /** A carrier that does as the test says and remembers what it was asked, at the edge where Twilio would be. */
 export class ScriptedCarrier implements Carrier {
@@ -38,6 +40,9 @@ export class ScriptedCarrier implements Carrier {
   placed: CarrierCall[] = [];
   onHangUp: (() => Promise<void>) | undefined;
 
+  isCallId(text: string): boolean {
+    return isCarrierCallId(text);
+  }
   async dial(): Promise<DialOutcome> {
     this.dials++;
     await this.onDial?.();
@@ -226,7 +231,7 @@ export async function placeCall(
       const at = await now();
       await harness.results.begin({
         callId,
-        streamSid: 'MZ1',
+        streamSid: sidOf('MZ', 1),
         carrierSid: SID,
         engine: 'test',
         startedAt: new Date(at),
@@ -237,7 +242,7 @@ export async function placeCall(
       const at = await now();
       await harness.results.finish({
         callId,
-        streamSid: 'MZ1',
+        streamSid: sidOf('MZ', 1),
         carrierSid: SID,
         engine: 'test',
         startedAt: new Date(at),

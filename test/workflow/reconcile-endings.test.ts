@@ -3,7 +3,8 @@ import { ulid } from 'ulid';
 import { createCallRequests } from '../../src/store/call-requests.js';
 import { createLeases } from '../../src/store/leases.js';
 import { PHONE_NUMBER, startReceiver } from './harness.js';
-import { ended, keyed, MONEY, newSid, startReconciling, until, type Reconciling } from './reconcile-harness.js';
+import { ended, keyed, MONEY, startReconciling, until, type Reconciling } from './reconcile-harness.js';
+import { newSid } from '../support/sids.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -45,6 +46,17 @@ describe('reconciliation of a hold without an ending', () => {
     return { callId, money };
   }
 
+  it.each(['x\\..\\..\\Keys', 'CA1'])('voids one whose stored identifier no carrier has: %s', async (carrierSid) => {
+    const { callId, money } = await orphan();
+    const byId = { _id: callId as never };
+    await stack.database.callRequests.collection.updateOne(byId, { $set: { carrierSid, direction: 'inbound' } });
+    await stack.database.carrierBindings.collection.insertOne({ ...byId, carrierSid, boundAt: new Date() });
+    stack.carrier.away = true;
+    expect((await stack.round()).endedCalls).toBe(1);
+    expect(await stack.ledger.balance(money)).toMatchObject({ heldMicros: 0, billedMicros: 0 });
+    expect(stack.carrier.hungUp).toEqual([]);
+  });
+
   it('voids it when no call was ever placed, and shuts out a late one', async () => {
     const { callId, money } = await orphan();
     expect((await stack.round()).endedCalls).toBe(1);
@@ -59,7 +71,7 @@ describe('reconciliation of a hold without an ending', () => {
   });
 
   it('says so while the carrier cannot be asked, without freezing, and settles it by the carrier’s word later', async () => {
-    const sid = newSid();
+    const sid = newSid('CA');
     const { callId, money } = await orphan({ carrierSid: sid });
     stack.carrier.away = true;
     await stack.round();

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimeOptions } from '@temporalio/worker';
 import { reconcileNow } from '../../src/calls/reconciler.js';
@@ -10,11 +9,11 @@ import { createAccounts } from '../../src/store/accounts.js';
 import { createCarrierBindings } from '../../src/store/carrier-bindings.js';
 import { createFindings } from '../../src/store/findings.js';
 import { placeCall, startHarness } from './harness.js';
+import { newSid } from '../support/sids.js';
 
 /** What an account of these tests has to begin with. */
 export const MONEY = 36_000 * 2_500;
 
-export const newSid = () => `CA${randomBytes(16).toString('hex')}`;
 export const keyed = (key: string) => ({ _id: key as never });
 
 /** A carrier's record of a call that is over. */
@@ -39,7 +38,7 @@ export async function startReconciling(options: { runtime?: RuntimeOptions } = {
 
   /** A call that rings at the carrier, under a carrier id of its own. */
   async function ringingCall(input: Partial<CallInput> & { webhookUrl?: string } = {}) {
-    carrier.outcomes.push({ outcome: 'accepted', carrierSid: newSid() });
+    carrier.outcomes.push({ outcome: 'accepted', carrierSid: newSid('CA') });
     const { call } = await placeCall(harness, input);
     const { callId, accountId } = call;
     await until(async () => (await bindings.find(callId)) !== null);

@@ -3,6 +3,7 @@ import { createWebhookAttempts } from '../../src/store/webhook-attempts.js';
 import { startReceiver } from './harness.js';
 import { startReconciling, until, type Reconciling } from './reconcile-harness.js';
 import { recordRun } from './recorded-histories.js';
+import { sidOf } from '../support/sids.js';
 
 let stack: Reconciling;
 const closing: (() => Promise<void>)[] = [];
@@ -101,7 +102,7 @@ describe('reconciliation of a call that was terminated while its webhook was bei
     await call.terminate();
     await stack.results.finish({
       callId,
-      streamSid: 'MZ1',
+      streamSid: sidOf('MZ', 1),
       carrierSid: sid,
       engine: 'test',
       startedAt: new Date(at),

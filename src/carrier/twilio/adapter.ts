@@ -1,18 +1,24 @@
 import type { Twilio } from 'twilio';
 import type { CarrierAccount } from '../../config.js';
 import type { AnsweredBy } from '../../domain/call-state.js';
+import { carrierIdentifiers } from '../../domain/carrier-identifiers.js';
 import type { MachineDetection } from '../../domain/voicemail.js';
 import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../port.js';
 import { createClient, REQUEST_TIMEOUT_MS } from './client.js';
-import { dialOutcomeOf, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
+import {
+  CarrierError,
+  CarrierRequestRefused,
+  dialOutcomeOf,
+  isCallOver,
+  isUnknownCall,
+  toCarrierError,
+} from './errors.js';
 
 /**
  * Delivery of status callbacks: three retries on server errors and on timeouts of connecting or reading. Without it a
  * callback that fails once is lost. The fragment is the carrier's own notation; it is neither sent nor signed.
  */
 const CALLBACK_DELIVERY = '#rc=3&rp=5xx,ct,rt';
-
-const CALL_SID = /^CA[0-9a-f]{32}$/;
 
 /** Calls between two numbers within a minute or so: far more than there can be. */
 const PAGE_SIZE = 100;
@@ -26,28 +32,38 @@ export function createTwilioCarrier(deps: {
   timeoutMs?: number;
 }): Carrier {
   let client: Promise<Twilio> | undefined;
+  const { call: callSid } = carrierIdentifiers(deps.account.kind);
+  const isCallId = (text: string) => callSid.test(text);
   const clientNow = () => (client ??= createClient(deps.account, deps.timeoutMs ?? REQUEST_TIMEOUT_MS));
 
   async function ask<T>(request: (client: Twilio) => Promise<T>): Promise<T> {
     try {
       return await request(await clientNow());
     } catch (error) {
-      throw toCarrierError(error);
+      throw error instanceof CarrierRequestRefused ? error : toCarrierError(error);
     }
+  }
+
+  /** One call of the account. @throws CarrierRequestRefused */
+  function callOf(twilio: Twilio, carrierSid: string) {
+    if (!isCallId(carrierSid)) throw new CarrierRequestRefused();
+    return twilio.calls(carrierSid);
   }
 
   /** Changes a live call; one that has ended already is as the caller wants it. */
   async function change(carrierSid: string, params: { status?: 'completed'; timeLimit?: number }): Promise<void> {
     try {
-      await ask((twilio) => twilio.calls(carrierSid).update(params));
+      await ask((twilio) => callOf(twilio, carrierSid).update(params));
     } catch (error) {
       if (!isCallOver(toCarrierError(error))) throw error;
     }
   }
 
   return {
+    isCallId,
+
     async dial(request: DialRequest): Promise<DialOutcome> {
-      const callUrl = `${deps.publicBaseUrl}/carrier/calls/${request.callId}`;
+      const callUrl = `${deps.publicBaseUrl}/carrier/calls/${encodeURIComponent(request.callId)}`;
       try {
         const call = await ask((twilio) =>
           twilio.calls.create({
@@ -62,7 +78,7 @@ export function createTwilioCarrier(deps: {
           }),
         );
         // An answer without a call's id says that something was done, not what.
-        return CALL_SID.test(call.sid) ? { outcome: 'accepted', carrierSid: call.sid } : { outcome: 'ambiguous' };
+        return isCallId(call.sid) ? { outcome: 'accepted', carrierSid: call.sid } : { outcome: 'ambiguous' };
       } catch (error) {
         return dialOutcomeOf(error);
       }
@@ -74,7 +90,7 @@ export function createTwilioCarrier(deps: {
 
     async fetch(carrierSid) {
       try {
-        return toCarrierCall(await ask((twilio) => twilio.calls(carrierSid).fetch()));
+        return toCarrierCall(await ask((twilio) => callOf(twilio, carrierSid).fetch()));
       } catch (error) {
         if (isUnknownCall(toCarrierError(error))) return undefined;
         throw error;
@@ -89,8 +105,11 @@ export function createTwilioCarrier(deps: {
         ask((twilio) => twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE })),
         ask((twilio) => twilio.calls.page({ to, from, status: 'queued', pageSize: PAGE_SIZE })),
       ]);
+      const calls = pages.flatMap((page) => page.instances);
+      // What cannot be told apart cannot be found either; the carrier is asked again.
+      if (!calls.every(({ sid }) => isCallId(sid))) throw new CarrierError('malformed list', undefined);
       const found = new Map<string, CarrierCall>();
-      for (const call of pages.flatMap((page) => page.instances)) found.set(call.sid, toCarrierCall(call));
+      for (const call of calls) found.set(call.sid, toCarrierCall(call));
       const sinceSecond = Math.floor(since / 1_000) * 1_000;
       return [...found.values()]
         .filter((call) => (call.createdAt ?? since) >= sinceSecond)

@@ -22,6 +22,16 @@ export class CarrierError extends Error {
   }
 }
 
+/** A request that was never sent: it would have left the account's own calls. Asking again cannot help. */
+export class CarrierRequestRefused extends Error {
+  override readonly name = 'CarrierRequestRefused';
+  readonly retryable = false;
+
+  constructor() {
+    super('A request to the carrier was not sent: it would have reached something other than a call of the account.');
+  }
+}
+
 /** The facts of any error the carrier's client throws, without the request that it may carry. */
 export function toCarrierError(error: unknown): CarrierError {
   if (error instanceof CarrierError) return error;
@@ -48,6 +58,7 @@ const NEVER_CONNECTED = new Set<unknown>(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAI
  * came to be, proves that there is no call; everything else may have placed one.
  */
 export function dialOutcomeOf(error: unknown): DialOutcome {
+  if (error instanceof CarrierRequestRefused) return { outcome: 'refused', endReason: 'carrier_failed' };
   const { status, code } = toCarrierError(error);
   if (status === undefined) return { outcome: NEVER_CONNECTED.has(code) ? 'unreachable' : 'ambiguous' };
   if (status === 429) return { outcome: 'throttled' };

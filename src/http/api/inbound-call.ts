@@ -14,6 +14,7 @@ import { fieldsOf, readForm, type FormFields } from '../middleware/form.js';
 import { contentTypeOf } from '../middleware/raw-body.js';
 import { presentFields, validated } from '../middleware/validation.js';
 import { sendTwiml, streamTwiml } from '../twiml.js';
+import { requireCallSidOf } from '../carrier/callback.js';
 import { inboundAgent, type InboundAgentDeps } from './inbound-agent.js';
 import { snapshotOfAgent } from './outbound-request.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
@@ -35,6 +36,7 @@ export function createInboundCall(deps: InboundCallDeps) {
     }
     const query = validated(InboundCallQuery, presentFields(fieldsOf(new URLSearchParams(ctx.querystring))));
     const fields = validated(InboundCallForm, presentFields(await readOnce()));
+    requireCallSidOf(deps.config, forwarder.mode, fields.CallSid);
     const agent = await within(
       deadline,
       inboundAgent(deps, forwarder, {

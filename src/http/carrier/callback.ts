@@ -1,11 +1,14 @@
+import { CallbackIdentifiers } from '../../contract/inbound.js';
 import type { CallRequests } from '../../store/call-requests.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
 import type { Config } from '../../config.js';
 import { ServiceError } from '../../domain/errors.js';
+import { carrierIdentifiers } from '../../domain/carrier-identifiers.js';
 import { CALL_ID_PATTERN, type Mode } from '../../domain/ids.js';
 import type { ApiContext } from '../context.js';
 import { signingMode } from '../middleware/authentication.js';
-import { readForm, single, type FormFields } from '../middleware/form.js';
+import { readForm, type FormFields } from '../middleware/form.js';
+import { validated } from '../middleware/validation.js';
 
 /** The carrier waits longer for us than clients do, and a call in its hands is worth a second try of the database. */
 export const CALLBACK_ANSWER_WITHIN_MS = 4_000;
@@ -14,18 +17,32 @@ export const CALLBACK_ANSWER_WITHIN_MS = 4_000;
 export interface Callback {
   mode: Mode;
   form: FormFields;
+  /** The carrier's identifier of the call; empty when the request names none. */
   carrierSid: string;
 }
 
 /**
  * Reads and verifies a request of the carrier.
- * @throws ServiceError FORBIDDEN when no configured carrier account signed it, PAYLOAD_TOO_LARGE
+ * @throws ServiceError FORBIDDEN when no configured carrier account signed it, MISSING_PARAMS when its CallSid is none of
+ *   that carrier's, PAYLOAD_TOO_LARGE
  */
 export async function verifiedCallback(ctx: ApiContext, config: Config): Promise<Callback> {
   const form = await readForm(ctx.req);
   const mode = signingMode(ctx, form, config);
   if (mode === undefined) throw new ServiceError('FORBIDDEN', 'The carrier’s signature is missing or wrong.');
-  return { mode, form, carrierSid: single(form, 'CallSid') ?? '' };
+  const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
+  if (carrierSid !== '') requireCallSidOf(config, mode, carrierSid);
+  return { mode, form, carrierSid };
+}
+
+/**
+ * Refuses an identifier that another carrier's adapter may accept, but not the one of the mode.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function requireCallSidOf({ carriers }: Config, mode: Mode, callSid: string): void {
+  const { kind } = carriers[mode];
+  if (carrierIdentifiers(kind).call.test(callSid)) return;
+  throw new ServiceError('MISSING_PARAMS', `CallSid must be an identifier of the ${mode} carrier (${kind}).`);
 }
 
 /**

@@ -26,7 +26,7 @@ export function transferTwiml(
   const talkedSeconds = Math.floor((now - result.startedAt.getTime()) / 1_000);
   const response = new VoiceResponse();
   const dial = response.dial({
-    action: `${config.publicBaseUrl}/carrier/calls/${request._id}/after-stream`,
+    action: `${config.publicBaseUrl}/carrier/calls/${encodeURIComponent(request._id)}/after-stream`,
     method: 'POST',
     // A number of ours: the carrier shows no other.
     callerId: request.direction === 'outbound' ? request.fromPhoneNumber : request.toPhoneNumber,

@@ -28,7 +28,9 @@ export function sessionView(p: {
     account: accountView(p.account, p.mode),
     expires_at: p.expiresAt.toISOString(),
     // Where our internals are is nothing that customers need to know.
-    ...(uiUrl === undefined || p.user.operator !== true ? {} : { temporal_ui_url: `${uiUrl}/namespaces/${namespace}` }),
+    ...(uiUrl === undefined || p.user.operator !== true
+      ? {}
+      : { temporal_ui_url: `${uiUrl}/namespaces/${encodeURIComponent(namespace)}` }),
   };
 }
 

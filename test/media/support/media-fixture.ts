@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { parseConfig } from '../../../src/config.js';
@@ -16,6 +16,7 @@ import { createLogger } from '../../../src/telemetry/logger.js';
 import { dialIn, openLine } from './carrier-line';
 import type { LineOptions } from './carrier-line';
 import { createTestCalls, type TestCall } from './test-calls';
+import { newSid } from '../../support/sids.js';
 
 export const STREAM_URL = 'wss://media.example.com/stream';
 export type { TestCall };
@@ -78,7 +79,7 @@ export async function openMediaFixture(
 
     /** A later stream of a call, as the carrier opens it when the workflow has granted it. */
     async resumeLine(call: TestCall, resumption: number, changes: Partial<LineOptions> = {}) {
-      const streamSid = `MZ${randomBytes(16).toString('hex')}`;
+      const streamSid = newSid('MZ');
       return openLine(await dialIn(lineOptions(call, changes)), call.carrierSid, streamSid, resumption);
     },
 

@@ -5,6 +5,7 @@ import { createCallRequests } from '../../../src/store/call-requests.js';
 import { createCarrierBindings } from '../../../src/store/carrier-bindings.js';
 import type { Database } from '../../../src/store/database.js';
 import type { AgentSnapshot } from '../../../src/store/models/call-request.js';
+import { newSid } from '../../support/sids.js';
 
 /** No worker listens here: workflows stay open and collect the signals they get. */
 const TASK_QUEUE = `media-${randomUUID()}`;
@@ -21,7 +22,7 @@ export function createTestCalls({ database, client }: { database: Database; clie
 
   async function place(changes: { accountId?: string; agent?: Partial<AgentSnapshot> } = {}): Promise<TestCall> {
     const callId = `call_${encodeCrockford(randomBytes(16))}`;
-    const carrierSid = `CA${randomBytes(16).toString('hex')}`;
+    const carrierSid = newSid('CA');
     await createCallRequests(database).insert({
       _id: callId,
       accountId: changes.accountId ?? 'acct_1',
@@ -45,7 +46,7 @@ export function createTestCalls({ database, client }: { database: Database; clie
     await createCarrierBindings(database).bind(callId, carrierSid);
     await client.workflow.start('CallWorkflow', { workflowId: callId, taskQueue: TASK_QUEUE, args: [] });
     running.add(callId);
-    return { callId, carrierSid, streamSid: `MZ${randomBytes(16).toString('hex')}` };
+    return { callId, carrierSid, streamSid: newSid('MZ') };
   }
 
   async function end(callId: string): Promise<void> {

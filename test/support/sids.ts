@@ -1,0 +1,13 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+type Prefix = 'AC' | 'CA' | 'MZ';
+
+/** An identifier of the carrier's form: two capitals and 32 hexadecimal digits. */
+export function newSid(prefix: Prefix): string {
+  return prefix + randomBytes(16).toString('hex');
+}
+
+/** The identifier that a test calls by a short name, the same one each time. */
+export function sidOf(prefix: Prefix, name: string | number): string {
+  return prefix + createHash('sha256').update(String(name)).digest('hex').slice(0, 32);
+}
