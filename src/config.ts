@@ -93,7 +93,14 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       allowedCountryPrefixes: listOf(values.ALLOWED_COUNTRY_PREFIXES),
     },
     engines: engineSettings(values),
-    webhooks: { allowCidrs: listOf(values.WEBHOOK_ALLOW_CIDRS), guarded: production },
+    webhooks: {
+      allowCidrs: listOf(values.WEBHOOK_ALLOW_CIDRS),
+      guarded: production,
+      /** Ranges of ports that customers' URLs may use, both ends included; empty: all but those of other protocols. */
+      ports: values.WEBHOOK_PORTS ?? [],
+      /** Name servers for customers' URLs; empty: the system's. */
+      nameservers: values.WEBHOOK_NAMESERVERS ?? [],
+    },
     /** Whether accounts may take phone numbers themselves. */
     selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
     signUp: {

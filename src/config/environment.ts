@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { anyCarriers } from '../domain/carrier-identifiers.js';
 import { MAX_CALL_SECONDS } from '../domain/hold-windows.js';
+import { nameserverList, portList } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines.js';
 
@@ -76,6 +77,8 @@ export const environment = z.object({
       'must be CIDR ranges with commas between',
     )
     .default(''),
+  WEBHOOK_PORTS: portList.optional(),
+  WEBHOOK_NAMESERVERS: nameserverList.optional(),
   RECORDINGS: z.enum(['on', 'off']).default('on'),
   RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),

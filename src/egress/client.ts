@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { Agent, request } from 'undici';
-import type { Config } from '../config.js';
 import { classifyFailure, type EgressFailure } from './failure.js';
-import { createGuardedLookup, urlFault, type Resolve } from './guard.js';
+import { createGuardedLookup, urlFault, type GuardConfig } from './guard.js';
+import { createNameResolver, type ResolveName } from './name-resolver.js';
 
 /** An endless answer is none. */
 const MAX_RESPONSE_BYTES = 65_536;
@@ -10,6 +10,8 @@ const MAX_RESPONSE_BYTES = 65_536;
 const REFUSAL_BODY_MS = 1_000;
 
 export interface EgressRequest {
+  /** Whose URL it is: names that one account gives delay no other account's. */
+  accountId: string;
   method: 'GET' | 'POST';
   url: string;
   body?: string;
@@ -49,9 +51,8 @@ interface Exchange extends EgressRequest {
  * Sends requests to servers that customers name, without trusting them: no redirect is followed, nothing is
  * decompressed, every byte and second is bounded, and the address connected to is the one that was judged.
  */
-export function createEgressClient(deps: { config: Pick<Config, 'webhooks'>; resolve?: Resolve }): EgressClient {
-  const { config } = deps;
-  const lookup = createGuardedLookup(config, deps.resolve);
+export function createEgressClient(deps: { config: GuardConfig; resolve?: ResolveName }): EgressClient {
+  const { config, resolve = createNameResolver(config.webhooks) } = deps;
   return {
     async send(asked) {
       const startedAt = performance.now();
@@ -63,13 +64,15 @@ export function createEgressClient(deps: { config: Pick<Config, 'webhooks'>; res
   async function attempt(asked: EgressRequest): Promise<Answer> {
     // A literal address never reaches the lookup, so the URL is judged again at each request.
     if (urlFault('url', asked.url, config) !== undefined) return { succeeded: false, error: 'blocked' };
+    const { accountId, timeoutMs } = asked;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const lookup = createGuardedLookup(config, (name) => resolve(name, { accountId, signal }));
     // One connection per request: none is shared with another customer, and no stale one can fail a delivery.
     const agent = new Agent({
-      connect: { lookup, timeout: asked.timeoutMs },
+      connect: { lookup, timeout: timeoutMs },
       maxResponseSize: MAX_RESPONSE_BYTES,
       pipelining: 0,
     });
-    const signal = AbortSignal.timeout(asked.timeoutMs);
     const exchange: Exchange = { ...asked, agent, signal };
     try {
       // undici looks at the signal only once it is connected; the race ends a slow lookup or handshake too.

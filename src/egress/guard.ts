@@ -1,18 +1,13 @@
-import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.js';
 import { characterCount } from '../domain/text.js';
+import { isBadPort } from './bad-ports.js';
+import { NameError } from './name-resolver.js';
 
-type GuardConfig = Pick<Config, 'webhooks'>;
+export type GuardConfig = Pick<Config, 'webhooks'>;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
-
-/** All addresses of a name, as `dns.lookup` gives them. */
-export type Resolve = (
-  hostname: string,
-  options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 const MAX_URL_LENGTH = 2_048;
 
@@ -44,6 +39,7 @@ export function urlFault(field: string, url: string, config: GuardConfig): strin
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return `${field} must be a valid http or https URL.`;
   const parsed = new URL(url);
   if (parsed.username !== '' || parsed.password !== '') return `${field} must not contain a user name or password.`;
+  if (!isPermittedPort(portOf(parsed), config)) return `${field} must use ${permittedPorts(config)}.`;
   if (config.webhooks.guarded && !isPermittedHost(parsed.hostname, config)) {
     return `${field} must be publicly reachable: it names a private, loopback or link-local address.`;
   }
@@ -53,20 +49,43 @@ export function urlFault(field: string, url: string, config: GuardConfig): strin
 /**
  * A lookup for the very socket that will connect, so that no name can resolve differently in between. One bad address
  * among several refuses them all.
- * @param resolve how names are resolved; the system's way unless a test brings another
+ * @param resolve all addresses of a name
  */
-export function createGuardedLookup(config: GuardConfig, resolve: Resolve = systemLookup): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      const [first] = addresses ?? [];
-      if (error) return callback(error, '');
-      if (first === undefined) return callback(new Error('The name has no address.'), '');
-      if (config.webhooks.guarded && !addresses.every(({ address }) => isPermittedAddress(address, config))) {
-        return callback(new BlockedAddressError('The name leads to an address that is not public.'), '');
-      }
-      return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
-    });
+export function createGuardedLookup(
+  config: GuardConfig,
+  resolve: (name: string) => Promise<LookupAddress[]>,
+): LookupFunction {
+  const judged = async (name: string, family: unknown) => {
+    const addresses = await resolve(name);
+    if (config.webhooks.guarded && !addresses.every(({ address }) => isPermittedAddress(address, config))) {
+      throw new BlockedAddressError('The name leads to an address that is not public.');
+    }
+    return family === 4 || family === 6 ? addresses.filter((each) => each.family === family) : addresses;
   };
+  return (hostname, options, callback) => {
+    judged(hostname, options.family).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (first === undefined) callback(new NameError('ENOTFOUND'), '');
+        else if (options.all) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, ''),
+    );
+  };
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}
+
+function isPermittedPort(port: number, { webhooks: { ports } }: GuardConfig): boolean {
+  return !isBadPort(port) && (ports.length === 0 || ports.some(([low, high]) => port >= low && port <= high));
+}
+
+function permittedPorts({ webhooks: { ports } }: GuardConfig): string {
+  if (ports.length === 0) return 'port 443, 80 or another one that browsers do not block';
+  return `one of the ports ${ports.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(', ')}`;
 }
 
 /** The URL parser has already turned decimal, octal, hexadecimal and short forms into plain dotted ones. */

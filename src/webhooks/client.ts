@@ -1,7 +1,7 @@
-import type { Config } from '../config.js';
 import { createEgressClient } from '../egress/client.js';
 import type { EgressFailure } from '../egress/failure.js';
-import type { Resolve } from '../egress/guard.js';
+import type { GuardConfig } from '../egress/guard.js';
+import type { ResolveName } from '../egress/name-resolver.js';
 
 /** All of one attempt: name lookup, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 5_000;
@@ -19,23 +19,21 @@ export interface PostResult {
 
 export interface WebhookClient {
   /** Sends one attempt. Never throws and takes 5 s at most: the result says what came of it. */
-  post(url: string, body: string, headers: Record<string, string>): Promise<PostResult>;
+  post(webhook: { accountId: string; url: string; body: string; headers: Record<string, string> }): Promise<PostResult>;
 }
 
 /** Sends webhooks as every request to a customer's server is sent: guarded, without redirects, bounded. */
-export function createWebhookClient(deps: { config: Pick<Config, 'webhooks'>; resolve?: Resolve }): WebhookClient {
+export function createWebhookClient(deps: { config: GuardConfig; resolve?: ResolveName }): WebhookClient {
   const client = createEgressClient(deps);
   return {
-    async post(url, body, headers) {
+    async post(webhook) {
       const {
         succeeded,
         body: responseBody,
         ...rest
       } = await client.send({
+        ...webhook,
         method: 'POST',
-        url,
-        body,
-        headers,
         timeoutMs: ATTEMPT_TIMEOUT_MS,
         keepBytes: KEPT_RESPONSE_BYTES,
       });

@@ -1,16 +1,28 @@
 /** Posts under way at once in this process: well below the activities a worker runs at once, so that other work goes on. */
 const PLACES = 64;
-/** Of them for one receiver. */
+/** Of them for one receiver, and for all receivers of one account. */
 const PLACES_OF_RECEIVER = 8;
+const PLACES_OF_ACCOUNT = 16;
 /** How soon, and how late at most, one that found no place asks again. */
 const SOONEST_MS = 250;
 const LATEST_MS = 30_000;
 /** What a post takes until posts to its receiver have told: little, or a burst to a quick one would wait for nothing. */
 const PRESUMED_MS = 100;
-/** Receivers of whom it is remembered how long they take. */
+/** Receivers and accounts of whom it is remembered how long they take. */
 const MOST_REMEMBERED = 1_000;
 
+/** A customer's server. */
+export interface Receiver {
+  accountId: string;
+  host: string;
+}
+
+/** The posts of a receiver, or of all receivers of an account. */
 interface Lane {
+  /** The most posts at once. */
+  most: number;
+  /** It gets another one while it has less than this share of those that are free. */
+  share: number;
   /** Posts under way, the oldest first. */
   running: Set<{ since: number }>;
   /** How long its posts take, as the last ones tell. */
@@ -23,32 +35,40 @@ export type Place = { giveBack(): void } | { afterMs: number };
 
 export interface Places {
   /** When there is none for the receiver now: in how many ms to ask again. */
-  waitFor(receiver: string): number | undefined;
+  waitFor(receiver: Receiver): number | undefined;
   /** A place for one post to the receiver; or when to ask for one again, in ms. */
-  take(receiver: string): Place;
+  take(receiver: Receiver): Place;
 }
 
 /**
- * Places for posts, so that receivers that take their 5 s hold up nobody else: a receiver has at most eight of them, and
- * fewer the fewer are left. It gets another one only while it has less than a quarter of those that are free.
+ * Places for posts, so that receivers that take their 5 s hold up nobody else: a receiver has at most eight of them, an
+ * account with any number of receivers at most 16, and both fewer the fewer are left.
  */
-export function createPlaces({ total = PLACES, each = PLACES_OF_RECEIVER } = {}): Places {
+export function createPlaces({
+  total = PLACES,
+  each = PLACES_OF_RECEIVER,
+  ofAccount = PLACES_OF_ACCOUNT,
+} = {}): Places {
   const lanes = new Map<string, Lane>();
   let taken = 0;
 
-  function laneOf(receiver: string): Lane {
-    const lane = lanes.get(receiver) ?? { running: new Set(), usualMs: PRESUMED_MS, turnAt: 0 };
+  function lanesOf({ accountId, host }: Receiver): Lane[] {
+    return [laneOf(`${accountId} ${host}`, each, 1 / 4), laneOf(accountId, ofAccount, 1 / 2)];
+  }
+
+  function laneOf(key: string, most: number, share: number): Lane {
+    const lane = lanes.get(key) ?? { most, share, running: new Set(), usualMs: PRESUMED_MS, turnAt: 0 };
     // Those used last stand last.
-    lanes.delete(receiver);
-    lanes.set(receiver, lane);
+    lanes.delete(key);
+    lanes.set(key, lane);
     if (lanes.size > MOST_REMEMBERED) forgetOldest();
     return lane;
   }
 
   function forgetOldest(): void {
-    for (const [receiver, { running }] of lanes) {
+    for (const [key, { running }] of lanes) {
       if (running.size === 0) {
-        lanes.delete(receiver);
+        lanes.delete(key);
         return;
       }
     }
@@ -59,28 +79,31 @@ export function createPlaces({ total = PLACES, each = PLACES_OF_RECEIVER } = {})
     const now = performance.now();
     const [oldest] = lane.running;
     const takesMs = Math.max(lane.usualMs, now - (oldest?.since ?? now));
-    lane.turnAt = Math.min(Math.max(lane.turnAt, now) + takesMs / each, now + LATEST_MS);
+    lane.turnAt = Math.min(Math.max(lane.turnAt, now) + takesMs / lane.most, now + LATEST_MS);
     return Math.max(SOONEST_MS, Math.round(lane.turnAt - now));
   }
 
-  function waitIn(lane: Lane): number | undefined {
-    return lane.running.size >= Math.min(each, (total - taken) / 4) ? turnOf(lane) : undefined;
+  function waitIn(both: readonly Lane[]): number | undefined {
+    const full = both.filter(({ running, most, share }) => running.size >= Math.min(most, (total - taken) * share));
+    return full.length === 0 ? undefined : Math.max(...full.map(turnOf));
   }
 
   return {
-    waitFor: (receiver) => waitIn(laneOf(receiver)),
+    waitFor: (receiver) => waitIn(lanesOf(receiver)),
     take(receiver) {
-      const lane = laneOf(receiver);
-      const afterMs = waitIn(lane);
+      const both = lanesOf(receiver);
+      const afterMs = waitIn(both);
       if (afterMs !== undefined) return { afterMs };
       const post = { since: performance.now() };
-      lane.running.add(post);
+      for (const lane of both) lane.running.add(post);
       taken += 1;
       return {
         giveBack() {
-          lane.running.delete(post);
           taken -= 1;
-          lane.usualMs = lane.usualMs * 0.75 + (performance.now() - post.since) * 0.25;
+          for (const lane of both) {
+            lane.running.delete(post);
+            lane.usualMs = lane.usualMs * 0.75 + (performance.now() - post.since) * 0.25;
+          }
         },
       };
     },

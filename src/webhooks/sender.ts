@@ -12,7 +12,7 @@ import { createWebhookSecrets } from '../store/webhook-secrets.js';
 import type { Logger } from '../telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
-import { createPlaces } from './places.js';
+import { createPlaces, type Receiver } from './places.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
 import { signatureHeader } from './signature.js';
 
@@ -125,9 +125,9 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   async function claimAndPost(
     attempt: WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number; redelivery: number },
   ): Promise<PostResult | undefined> {
-    const { callId, url, body, number, redelivery } = attempt;
+    const { callId, accountId, url, body, number, redelivery } = attempt;
     if ((await attempts.begin(callId, number, new Date(), redelivery)) === 'taken') return undefined;
-    return client.post(url, body, headersOf(attempt));
+    return client.post({ accountId, url, body, headers: headersOf(attempt) });
   }
 
   /** @param at.nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
@@ -154,8 +154,8 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
 }
 
 /** Customers of one host, a platform's say, do not wait for each other. */
-function receiverOf({ accountId, url }: WebhookDeliveryDocument): string {
-  return `${accountId} ${URL.canParse(url) ? new URL(url).host : ''}`;
+function receiverOf({ accountId, url }: WebhookDeliveryDocument): Receiver {
+  return { accountId, host: URL.canParse(url) ? new URL(url).host : '' };
 }
 
 function headersOf(p: { callId: string; body: string; keys: readonly Buffer[] }): Record<string, string> {

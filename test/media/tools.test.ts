@@ -257,7 +257,7 @@ describe('an HTTP tool', () => {
     [
       'a redirect',
       302,
-      { location: 'http://127.0.0.1:9/' },
+      { location: 'http://127.0.0.1:4/' },
       'the server answered with a redirect, which is not followed',
     ],
   ])('that answers with %s fails, and its words stay unheard', async (_name, status, headers, error) => {
@@ -293,7 +293,7 @@ describe('an HTTP tool', () => {
   });
 
   it('that is not there fails', async () => {
-    const { use } = await talk({ tools: [toolAt('http://127.0.0.1:9/')] });
+    const { use } = await talk({ tools: [toolAt('http://127.0.0.1:4/')] });
     expect(await use('look_up', { order: 'A-7' })).toEqual({ ok: false, error: 'the server could not be reached' });
   });
 

@@ -1,12 +1,13 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { parseConfig } from '../../src/config.js';
-import { createGuardedLookup, type Resolve } from '../../src/egress/guard.js';
+import { createGuardedLookup } from '../../src/egress/guard.js';
 import { checkWebhookUrl } from '../../src/webhooks/guard.js';
+import { egressConfig } from '../support/egress-config.js';
 
-const guarded = { webhooks: { guarded: true, allowCidrs: [] as string[] } };
-const open = { webhooks: { guarded: false, allowCidrs: [] as string[] } };
-const allowing = (...allowCidrs: string[]) => ({ webhooks: { guarded: true, allowCidrs } });
+const guarded = egressConfig({ guarded: true });
+const open = egressConfig();
+const allowing = (...allowCidrs: string[]) => egressConfig({ guarded: true, allowCidrs });
 
 const PRIVATE_FORMS = {
   loopback: 'http://127.0.0.1/',
@@ -121,9 +122,9 @@ describe('webhook URL', () => {
 
 describe('guarded lookup', () => {
   const resolving =
-    (...addresses: LookupAddress[]): Resolve =>
-    (_name, _options, callback) =>
-      callback(null, addresses);
+    (...addresses: LookupAddress[]) =>
+    async () =>
+      addresses;
   const run = (lookup: LookupFunction, all: boolean) =>
     new Promise((resolve, reject) => {
       lookup('receiver.example', { all }, (error, found) => (error ? reject(error) : resolve(found)));

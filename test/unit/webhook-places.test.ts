@@ -1,18 +1,20 @@
 import { createPlaces, type Place } from '../../src/webhooks/places.js';
 
+/** A receiver of an account that has no other. */
+const only = (name: string) => ({ accountId: `acct_${name}`, host: `${name}.example` });
 const hasPlace = (place: Place): place is { giveBack(): void } => 'giveBack' in place;
 
 describe('places for posts', () => {
   it('are eight for one receiver, and the ninth is told when to ask again', () => {
     const places = createPlaces();
-    const taken = Array.from({ length: 8 }, () => places.take('slow'));
+    const taken = Array.from({ length: 8 }, () => places.take(only('slow')));
     expect(taken.every(hasPlace)).toBe(true);
-    expect(places.take('slow')).toEqual({ afterMs: expect.any(Number) as number });
-    expect(hasPlace(places.take('other'))).toBe(true);
+    expect(places.take(only('slow'))).toEqual({ afterMs: expect.any(Number) as number });
+    expect(hasPlace(places.take(only('other')))).toBe(true);
     const [first] = taken;
     if (first && hasPlace(first)) first.giveBack();
-    expect(hasPlace(places.take('slow'))).toBe(true);
-    expect(hasPlace(places.take('slow'))).toBe(false);
+    expect(hasPlace(places.take(only('slow')))).toBe(true);
+    expect(hasPlace(places.take(only('slow')))).toBe(false);
   });
 
   it('are shared out so that others find some beside many slow receivers that always want more', () => {
@@ -21,7 +23,7 @@ describe('places for posts', () => {
     const wantMore = () => {
       for (let receiver = 0; receiver < 20; receiver++) {
         for (let post = 0; post < 20; post++) {
-          const place = places.take(`slow-${receiver}`);
+          const place = places.take(only(`slow-${receiver}`));
           if (hasPlace(place)) held.push(place);
         }
       }
@@ -33,13 +35,24 @@ describe('places for posts', () => {
       wantMore();
     }
     expect(held.length).toBeGreaterThan(40);
-    for (let index = 0; index < 5; index++) expect(hasPlace(places.take(`new-${index}`))).toBe(true);
+    for (let index = 0; index < 5; index++) expect(hasPlace(places.take(only(`new-${index}`)))).toBe(true);
+  });
+
+  it('are 16 for one account however many receivers it names, and some are left for every other one', () => {
+    const places = createPlaces();
+    const held = Array.from({ length: 100 }, (_, index) =>
+      places.take({ accountId: 'acct_many', host: `host-${index}.example` }),
+    );
+    expect(held.filter(hasPlace)).toHaveLength(16);
+    for (let index = 0; index < 5; index++) expect(hasPlace(places.take(only(`new-${index}`)))).toBe(true);
+    for (const place of held) if (hasPlace(place)) place.giveBack();
+    expect(hasPlace(places.take({ accountId: 'acct_many', host: 'host-99.example' }))).toBe(true);
   });
 
   it('are asked for again one behind the other, half a minute later at most', () => {
     const places = createPlaces({ total: 64, each: 1 });
-    expect(hasPlace(places.take('slow'))).toBe(true);
-    const waits = Array.from({ length: 400 }, () => places.take('slow')).map((place) =>
+    expect(hasPlace(places.take(only('slow')))).toBe(true);
+    const waits = Array.from({ length: 400 }, () => places.take(only('slow'))).map((place) =>
       hasPlace(place) ? 0 : place.afterMs,
     );
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));

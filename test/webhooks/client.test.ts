@@ -2,14 +2,25 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { NameError, type ResolveName } from '../../src/egress/name-resolver.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
+import { egressConfig } from '../support/egress-config.js';
 import { startReceiver, startTcpListener, RECEIVER_CERTIFICATE, type Receiver } from './support/receiver.js';
 
 const BODY = '{"call_id":"call_1"}';
 const HEADERS = { 'content-type': 'application/json' };
 
-const client = createWebhookClient({ config: { webhooks: { guarded: false, allowCidrs: [] } } });
-const guardedClient = createWebhookClient({ config: { webhooks: { guarded: true, allowCidrs: [] } } });
+/** A client whose webhooks are all one customer's. */
+function clientOf(settings: Parameters<typeof egressConfig>[0] = {}, resolve?: ResolveName) {
+  const client = createWebhookClient({ config: egressConfig(settings), ...(resolve === undefined ? {} : { resolve }) });
+  return {
+    post: (url: string, body: string, headers: Record<string, string>) =>
+      client.post({ accountId: 'acct_1', url, body, headers }),
+  };
+}
+
+const client = clientOf();
+const guardedClient = clientOf({ guarded: true });
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -77,9 +88,8 @@ describe('webhook client', () => {
   });
 
   it('a name that does not exist is a failure of its lookup', async () => {
-    const nowhere = createWebhookClient({
-      config: { webhooks: { guarded: true, allowCidrs: [] } },
-      resolve: (_name, _options, callback) => callback(Object.assign(new Error(), { code: 'ENOTFOUND' }), []),
+    const nowhere = clientOf({ guarded: true }, async () => {
+      throw new NameError('ENOTFOUND');
     });
     await expect(nowhere.post('http://receiver.invalid/', BODY, HEADERS)).resolves.toMatchObject({
       error: 'dns_failed',
@@ -87,10 +97,7 @@ describe('webhook client', () => {
   });
 
   it('a lookup that hangs is given up with the attempt', async () => {
-    const hanging = createWebhookClient({
-      config: { webhooks: { guarded: true, allowCidrs: [] } },
-      resolve: () => {},
-    });
+    const hanging = clientOf({ guarded: true }, () => new Promise(() => {}));
     const result = await hanging.post('http://receiver.invalid/', BODY, HEADERS);
     expect(result).toMatchObject({ error: 'timeout' });
     expect(result.durationMs).toBeLessThan(8_000);
@@ -247,14 +254,10 @@ describe('the guard of production', () => {
 
   it.each(['http', 'https'])('makes no connection when one address of a name is private, over %s', async (scheme) => {
     const canary = await tcpListener();
-    const mixed = createWebhookClient({
-      config: { webhooks: { guarded: true, allowCidrs: [] } },
-      resolve: (_name, _options, callback) =>
-        callback(null, [
-          { address: '93.184.215.14', family: 4 },
-          { address: '127.0.0.1', family: 4 },
-        ]),
-    });
+    const mixed = clientOf({ guarded: true }, async () => [
+      { address: '93.184.215.14', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ]);
     const result = await mixed.post(`${scheme}://receiver.example:${canary.port}/`, BODY, HEADERS);
     expect(result).toMatchObject({ delivered: false, error: 'blocked' });
     expect(canary.connections()).toBe(0);
@@ -264,12 +267,11 @@ describe('the guard of production', () => {
     const canary = await tcpListener(() => {}, '127.0.0.2');
     const { url, received } = await receiver((response) => response.writeHead(200).end());
     let lookups = 0;
-    const rebound = createWebhookClient({
+    const rebound = clientOf(
       // The allowed address stands for a public one; the next answer is the private one behind it.
-      config: { webhooks: { guarded: true, allowCidrs: ['127.0.0.1/32'] } },
-      resolve: (_name, _options, callback) =>
-        callback(null, [{ address: ++lookups === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }]),
-    });
+      { guarded: true, allowCidrs: ['127.0.0.1/32'] },
+      async () => [{ address: ++lookups === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
+    );
     const named = (port: string | number) => `http://receiver.example:${port}/`;
     await expect(rebound.post(named(new URL(url).port), BODY, HEADERS)).resolves.toMatchObject({ delivered: true });
     expect(lookups).toBe(1);
@@ -280,7 +282,7 @@ describe('the guard of production', () => {
 
   it('delivers to a private range that the operator opened', async () => {
     const { url, received } = await receiver((response) => response.writeHead(200).end());
-    const opened = createWebhookClient({ config: { webhooks: { guarded: true, allowCidrs: ['127.0.0.0/8'] } } });
+    const opened = clientOf({ guarded: true, allowCidrs: ['127.0.0.0/8'] });
     await expect(opened.post(url, BODY, HEADERS)).resolves.toMatchObject({ delivered: true });
     expect(received).toHaveLength(1);
   });

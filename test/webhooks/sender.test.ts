@@ -155,7 +155,7 @@ describe('a completion webhook', () => {
     const canary = await startTcpListener();
     const callId = await endedCall({}, `http://2130706433:${canary.port}/`);
     const guarded = createWebhookSender({
-      config: { ...config, webhooks: { guarded: true, allowCidrs: [] } },
+      config: { ...config, webhooks: { ...config.webhooks, guarded: true } },
       database,
       logger,
     });

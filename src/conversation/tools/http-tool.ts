@@ -17,11 +17,12 @@ export async function askServer(
   client: EgressClient,
   tool: HttpTool,
   given: Record<string, unknown>,
-  callId: string,
+  { callId, accountId }: { callId: string; accountId: string },
 ): Promise<ToolAnswer> {
   const url = tool.method === 'GET' ? withQuery(tool.url, given) : tool.url;
   if (url.length > MAX_URL_CHARACTERS) return { ok: false, error: 'the arguments are too long' };
   const answer = await client.send({
+    accountId,
     method: tool.method,
     url,
     headers: {

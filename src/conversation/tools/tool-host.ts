@@ -89,7 +89,7 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
     if (tool === undefined) return unknown(name);
     requests += 1;
     if (requests > MAX_REQUESTS) return { ok: false, error: 'no more requests can be made in this call' };
-    return askServer(deps.egress, tool, given, callId);
+    return askServer(deps.egress, tool, given, { callId, accountId: request.accountId });
   }
 
   return {

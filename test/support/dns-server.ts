@@ -1,0 +1,124 @@
+import { createSocket, type RemoteInfo } from 'node:dgram';
+import { once } from 'node:events';
+import { isIPv6 } from 'node:net';
+
+/** What the server says of a name; what is left out, a name does not have. */
+export interface DnsEntry {
+  /** IPv4 and IPv6 addresses. */
+  addresses?: string[];
+  /** Where the name points; its addresses are in the same answer, as a recursive server gives them. */
+  cname?: string;
+  /** Instead of an answer: none at all, a server's fault, or a refusal. */
+  fault?: 'silent' | 'SERVFAIL' | 'REFUSED';
+  /** Never answers for IPv6 addresses, as some firewalls make it seem. */
+  silentForIpv6?: boolean;
+  /** Before each answer, ms. */
+  delayMs?: number;
+}
+
+export interface DnsServer {
+  /** `<ip>:<port>`, as a list of name servers has it. */
+  address: string;
+  /** Questions in the order of their arrival, `<type> <name>`. */
+  asked: string[];
+  close(): Promise<void>;
+}
+
+const TYPES: Readonly<Record<number, string>> = { 1: 'A', 5: 'CNAME', 28: 'AAAA' };
+const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
+
+/**
+ * A name server on loopback, by UDP.
+ * @param entryOf what it knows of a name (lower case, no dot at its end); undefined: the name does not exist
+ */
+export async function startDnsServer(entryOf: (name: string) => DnsEntry | undefined): Promise<DnsServer> {
+  const socket = createSocket('udp4');
+  const asked: string[] = [];
+  const timers = new Set<NodeJS.Timeout>();
+
+  socket.on('message', (query: Buffer, from: RemoteInfo) => {
+    const { name, end } = readName(query, 12);
+    const type = query.readUInt16BE(end);
+    asked.push(`${TYPES[type] ?? type} ${name}`);
+    const entry = entryOf(name);
+    if (entry?.fault === 'silent' || (entry?.silentForIpv6 === true && type === 28)) return;
+    const answer = answerOf(query.subarray(0, end + 4), type, name, entry, entryOf);
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      socket.send(answer, from.port, from.address);
+    }, entry?.delayMs ?? 0);
+    timers.add(timer);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    asked,
+    async close() {
+      for (const timer of timers) clearTimeout(timer);
+      socket.close();
+      await once(socket, 'close');
+    },
+  };
+}
+
+function answerOf(
+  question: Buffer,
+  type: number,
+  name: string,
+  entry: DnsEntry | undefined,
+  entryOf: (name: string) => DnsEntry | undefined,
+): Buffer {
+  const rcode = entry?.fault === 'SERVFAIL' || entry?.fault === 'REFUSED' ? RCODES[entry.fault] : undefined;
+  const records: Buffer[] = [];
+  let owner = name;
+  let at = entry;
+  while (rcode === undefined && at?.cname !== undefined) {
+    records.push(record(owner, 5, writeName(at.cname)));
+    owner = at.cname;
+    at = entryOf(owner);
+  }
+  for (const address of rcode === undefined ? (at?.addresses ?? []) : []) {
+    if (type === (isIPv6(address) ? 28 : 1)) records.push(record(owner, type, bytesOf(address)));
+  }
+  const header = Buffer.alloc(12);
+  question.copy(header, 0, 0, 2);
+  // An answer of a recursive server to a question that wanted one.
+  header.writeUInt16BE(0x8180 | (rcode ?? (at === undefined ? RCODES.NXDOMAIN : RCODES.NOERROR)), 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(records.length, 6);
+  return Buffer.concat([header, question.subarray(12), ...records]);
+}
+
+function record(owner: string, type: number, data: Buffer): Buffer {
+  const fixed = Buffer.alloc(10);
+  fixed.writeUInt16BE(type, 0);
+  fixed.writeUInt16BE(1, 2);
+  fixed.writeUInt32BE(3_600, 4);
+  fixed.writeUInt16BE(data.length, 8);
+  return Buffer.concat([writeName(owner), fixed, data]);
+}
+
+function readName(message: Buffer, start: number): { name: string; end: number } {
+  const labels: string[] = [];
+  let at = start;
+  for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
+    labels.push(message.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), end: at + 1 };
+}
+
+function writeName(name: string): Buffer {
+  const labels = name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
+  return Buffer.concat([...labels, Buffer.from([0])]);
+}
+
+function bytesOf(address: string): Buffer {
+  if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number));
+  const [head = '', tail] = address.split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => parseInt(group, 16)));
+  const zeros = tail === undefined ? 0 : 8 - groups(head).length - groups(tail).length;
+  const all = [...groups(head), ...Array.from({ length: zeros }, () => 0), ...groups(tail ?? '')];
+  return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
+}

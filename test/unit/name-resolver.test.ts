@@ -1,0 +1,177 @@
+import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSocket } from 'node:dgram';
+import { createNameResolver } from '../../src/egress/name-resolver.js';
+import { startDnsServer, type DnsEntry, type DnsServer } from '../support/dns-server.js';
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function serverOf(entries: Record<string, DnsEntry>): Promise<DnsServer> {
+  const server = await startDnsServer((name) => (Object.hasOwn(entries, name) ? entries[name] : undefined));
+  closers.push(() => server.close());
+  return server;
+}
+
+/** Resolves by these servers and this hosts file, and says how long it took. */
+function resolverOf(nameservers: readonly string[], hosts = '') {
+  const hostsFile = join(mkdtempSync(join(tmpdir(), 'callwright-hosts-')), 'hosts');
+  writeFileSync(hostsFile, hosts);
+  const resolve = createNameResolver({ nameservers, hostsFile });
+  return {
+    hostsFile,
+    async ask(name: string, signal = new AbortController().signal) {
+      const startedAt = performance.now();
+      const addresses = await resolve(name, { accountId: 'acct_1', signal }).then(
+        (found) => found.map(({ address }) => address),
+        (error: { code?: string; name: string }) => error.code ?? error.name,
+      );
+      return { addresses, ms: performance.now() - startedAt };
+    },
+  };
+}
+
+describe('resolving a name', () => {
+  it('finds IPv4 and IPv6 addresses, and those behind a chain of aliases', async () => {
+    const server = await serverOf({
+      'both.example': { addresses: ['2001:db8::1', '192.0.2.1', '192.0.2.2'] },
+      'ipv6.example': { addresses: ['2001:db8::2'] },
+      'alias.example': { cname: 'alias.cdn.example' },
+      'alias.cdn.example': { cname: 'both.example' },
+    });
+    const { ask } = resolverOf([server.address]);
+    const both = ['192.0.2.1', '192.0.2.2', '2001:db8::1'];
+    expect((await ask('both.example')).addresses).toEqual(both);
+    expect((await ask('BOTH.example.')).addresses).toEqual(both);
+    expect((await ask('alias.example')).addresses).toEqual(both);
+    expect((await ask('ipv6.example')).addresses).toEqual(['2001:db8::2']);
+  });
+
+  it('asks for the name alone, with no search domain behind it, and again each time', async () => {
+    const server = await serverOf({
+      'good.example': { addresses: ['192.0.2.1'] },
+      receiver: { addresses: ['10.0.0.1'] },
+    });
+    const { ask } = resolverOf([server.address]);
+    expect((await ask('receiver')).addresses).toEqual(['10.0.0.1']);
+    expect((await ask('nothing')).addresses).toBe('ENOTFOUND');
+    await ask('good.example');
+    await ask('good.example');
+    expect(server.asked.filter((question) => question.startsWith('A '))).toEqual([
+      'A receiver',
+      'A nothing',
+      'A good.example',
+      'A good.example',
+    ]);
+  });
+
+  it('remembers for five seconds that a name does not exist or has no address', async () => {
+    const entries: Record<string, DnsEntry> = { 'empty.example': {} };
+    const server = await serverOf(entries);
+    const { ask } = resolverOf([server.address]);
+    for (const name of ['absent.example', 'empty.example']) {
+      for (let time = 0; time < 3; time += 1) expect((await ask(name)).addresses).toBe('ENOTFOUND');
+    }
+    expect(server.asked).toHaveLength(4);
+    entries['absent.example'] = { addresses: ['192.0.2.1'] };
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    expect((await ask('absent.example')).addresses).toEqual(['192.0.2.1']);
+  });
+
+  it.each(['a..example', `${'x'.repeat(64)}.example`, `${'x.'.repeat(130)}example`])(
+    'takes a name that cannot be asked for as one that does not exist',
+    async (name) => {
+      expect((await resolverOf(['127.0.0.1:9']).ask(name)).addresses).toBe('ENOTFOUND');
+    },
+  );
+
+  it('gives up after two tries within two seconds', async () => {
+    const server = await serverOf({ 'dead.example': { fault: 'silent' } });
+    const { addresses, ms } = await resolverOf([server.address]).ask('dead.example');
+    expect(addresses).toBe('EAI_AGAIN');
+    expect(ms).toBeGreaterThan(1_900);
+    expect(ms).toBeLessThan(3_000);
+    expect(server.asked.toSorted()).toEqual([
+      'A dead.example',
+      'A dead.example',
+      'AAAA dead.example',
+      'AAAA dead.example',
+    ]);
+  });
+
+  it('takes an answer that comes late, but within the two seconds', async () => {
+    const server = await serverOf({ 'slow.example': { addresses: ['192.0.2.1'], delayMs: 1_000 } });
+    expect((await resolverOf([server.address]).ask('slow.example')).addresses).toEqual(['192.0.2.1']);
+  });
+
+  it('ends with the attempt it is for', async () => {
+    const server = await serverOf({ 'dead.example': { fault: 'silent' } });
+    const { addresses, ms } = await resolverOf([server.address]).ask('dead.example', AbortSignal.timeout(300));
+    expect(addresses).not.toBeInstanceOf(Array);
+    expect(ms).toBeLessThan(1_500);
+  });
+
+  it('does not wait long for IPv6 addresses when those of IPv4 are known', async () => {
+    const server = await serverOf({ 'half.example': { addresses: ['192.0.2.1'], silentForIpv6: true } });
+    const { addresses, ms } = await resolverOf([server.address]).ask('half.example');
+    expect(addresses).toEqual(['192.0.2.1']);
+    expect(ms).toBeLessThan(1_500);
+  });
+
+  it.each(['silent', 'SERVFAIL', 'REFUSED'] as const)('asks the next server when one is %s', async (fault) => {
+    const faulty = await serverOf({ 'good.example': { fault } });
+    const good = await serverOf({ 'good.example': { addresses: ['192.0.2.1'] } });
+    const { addresses, ms } = await resolverOf([faulty.address, good.address]).ask('good.example');
+    expect(addresses).toEqual(['192.0.2.1']);
+    expect(ms).toBeLessThan(1_500);
+  });
+
+  it('asks the next server when one or two are down', async () => {
+    const port = await unusedUdpPort();
+    const good = await serverOf({ 'good.example': { addresses: ['192.0.2.1'] } });
+    const { addresses, ms } = await resolverOf([`127.0.0.1:${port}`, `127.0.0.1:${port}`, good.address]).ask(
+      'good.example',
+    );
+    expect(addresses).toEqual(['192.0.2.1']);
+    expect(ms).toBeLessThan(1_900);
+  });
+});
+
+describe('the hosts file', () => {
+  const HOSTS =
+    '# 192.0.2.9 receiver\n192.0.2.1\tReceiver other # and more\n2001:db8::1 receiver\nnonsense x\nfe80::1%lo0 zone\n';
+
+  it('comes before the name servers, and is read again when it changes', async () => {
+    const server = await serverOf({ receiver: { addresses: ['192.0.2.99'] } });
+    const { ask, hostsFile } = resolverOf([server.address], HOSTS);
+    expect((await ask('receiver')).addresses).toEqual(['192.0.2.1', '2001:db8::1']);
+    expect((await ask('other.')).addresses).toEqual(['192.0.2.1']);
+    expect(server.asked).toEqual([]);
+    expect((await ask('zone')).addresses).toBe('ENOTFOUND');
+    appendFileSync(hostsFile, '192.0.2.5 late\n');
+    expect((await ask('late')).addresses).toEqual(['192.0.2.5']);
+  });
+
+  it('is not needed for localhost, which no name server is asked for', async () => {
+    const server = await serverOf({});
+    const { ask } = resolverOf([server.address]);
+    for (const name of ['localhost', 'app.localhost', 'localhost.']) {
+      expect((await ask(name)).addresses).toEqual(['127.0.0.1', '::1']);
+    }
+    expect(server.asked).toEqual([]);
+    expect((await resolverOf([server.address], '127.0.0.5 localhost').ask('localhost')).addresses).toEqual([
+      '127.0.0.5',
+    ]);
+  });
+});
+
+async function unusedUdpPort(): Promise<number> {
+  const socket = createSocket('udp4');
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
+  const { port } = socket.address();
+  await new Promise<void>((resolve) => socket.close(() => resolve()));
+  return port;
+}
