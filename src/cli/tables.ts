@@ -5,6 +5,7 @@ import { CliError, EXIT_USAGE } from './run.js';
 export const AGENT_TABLE = {
   agent_id: 'Agent',
   name: 'Name',
+  mode: 'Mode',
   voice: 'Voice',
   language: 'Language',
   max_duration_seconds: 'Max s',

@@ -53,6 +53,7 @@ export const accountRoutes = {
     path: '/agents',
     tag: 'Agents',
     summary: 'List agents',
+    description: 'In live mode the live agents, in test mode the test agents as well; mode tells which is which.',
     auth: 'keyOrSession',
     query: AgentsQuery,
     success: ok('A page of agents.', AgentList, { page: { data: [AGENT_EXAMPLE], has_more: false } }),
@@ -63,7 +64,10 @@ export const accountRoutes = {
     path: '/agents',
     tag: 'Agents',
     summary: 'Create an agent',
+    description:
+      'It belongs to the mode of the key, or to the one that a member names. Live calls know live agents only; test calls may use both.',
     auth: 'keyOrSession',
+    changes: 'mode',
     body: {
       contentType: json,
       schema: NewAgentBody,
@@ -87,8 +91,10 @@ export const accountRoutes = {
     path: '/agents/{agent_id}',
     tag: 'Agents',
     summary: 'Change an agent',
-    description: 'Calls that run keep the agent as it was when they were asked for. An archived agent is not found.',
+    description:
+      'Calls that run keep the agent as it was when they were asked for. An archived agent is not found. A test key changes test agents only.',
     auth: 'keyOrSession',
+    changes: 'agent',
     params: agentParams,
     body: { contentType: json, schema: AgentChangesBody, examples: { voice: { voice: 'amber', webhook_url: null } } },
     success: agentAnswer,
@@ -100,8 +106,9 @@ export const accountRoutes = {
     tag: 'Agents',
     summary: 'Archive an agent',
     description:
-      'No new call can use it; it can still be read. Refused while it takes the calls of a number or of the account.',
+      'No new call can use it; it can still be read. Refused while it takes the calls of a number or of the account. A test key archives test agents only.',
     auth: 'keyOrSession',
+    changes: 'agent',
     params: agentParams,
     success: ok('The archived agent.', Agent, {
       archived: { ...AGENT_EXAMPLE, archived_at: '2026-11-22T10:00:00.000Z' },
@@ -126,6 +133,7 @@ export const accountRoutes = {
     description:
       'A number has one owner. Where SELF_SERVICE_NUMBERS is off, as it is in production, operators give numbers and this is 403. Not with a test key.',
     auth: 'keyOrSession',
+    changes: 'account',
     body: { contentType: json, schema: NewPhoneNumberBody, examples: { number: { phone_number: '+12025550142' } } },
     success: numberAnswer,
     errors: ['AGENT_NOT_FOUND', 'CONFLICT'],
@@ -147,6 +155,7 @@ export const accountRoutes = {
     summary: 'Name the agent that takes calls to a number',
     description: 'Not with a test key.',
     auth: 'keyOrSession',
+    changes: 'account',
     params: numberParams,
     body: {
       contentType: json,
@@ -164,6 +173,7 @@ export const accountRoutes = {
     description:
       'Refused while an agent calls from it. Not with a test key, and only where SELF_SERVICE_NUMBERS is on.',
     auth: 'keyOrSession',
+    changes: 'account',
     params: numberParams,
     success: ok('The number, which is the account’s no more.', PhoneNumber, { number: NUMBER_EXAMPLE }),
     errors: ['NOT_FOUND', 'CONFLICT'],
@@ -184,6 +194,7 @@ export const accountRoutes = {
     summary: 'Change the account’s name or its active inbound agent',
     description: 'Members need to be owners. Not with a test key.',
     auth: 'keyOrSession',
+    changes: 'account',
     roles: ['owner'],
     body: {
       contentType: json,
@@ -211,6 +222,7 @@ export const accountRoutes = {
     summary: 'Create an API key of the mode',
     description: 'The key is shown in this answer and never again. Members need to be owners. At most 100 active ones.',
     auth: 'keyOrSession',
+    changes: 'mode',
     roles: ['owner'],
     body: { contentType: json, schema: NewApiKeyBody, examples: { key: { name: 'backend' } } },
     success: ok('The key.', NewApiKey, { key: { ...KEY_EXAMPLE, secret: 'sk_live_…' } }),
@@ -223,6 +235,7 @@ export const accountRoutes = {
     summary: 'Rename an API key or change its expiry',
     description: 'Members need to be owners.',
     auth: 'keyOrSession',
+    changes: 'mode',
     roles: ['owner'],
     params: keyParams,
     body: {
@@ -240,6 +253,7 @@ export const accountRoutes = {
     summary: 'Revoke an API key',
     description: 'It is refused from the next request on. Members need to be owners.',
     auth: 'keyOrSession',
+    changes: 'mode',
     roles: ['owner'],
     params: keyParams,
     success: ok('The revoked key.', ApiKey, {

@@ -65,6 +65,7 @@ export const callRoutes = {
     description:
       'As POST /outbound_call without call_id, with the call itself as the answer. Unknown fields are refused.',
     auth: 'keyOrSession',
+    changes: 'mode',
     unaudited: true,
     headers: z.object({
       'Idempotency-Key': z.string().min(1).max(255).optional().meta({ description: 'As on POST /outbound_call.' }),
@@ -134,6 +135,7 @@ export const callRoutes = {
     description:
       'Answers when it is known how the call ended, 20 s at most: cancelled before an answer, or hung up after it. A call that had ended, or ends by itself in the same moment, is 409 with its status. 503 means that the end was asked for and is not confirmed yet.',
     auth: 'keyOrSession',
+    changes: 'mode',
     params: callParams,
     success: {
       description: 'The call has ended because of this request.',
@@ -196,6 +198,7 @@ export const callRoutes = {
     description:
       'Numbers, instruction, parameters, summary, transcript, recording and the stored webhook are removed for good; status, times and cost stay. Only for calls that have ended; may be repeated.',
     auth: 'keyOrSession',
+    changes: 'mode',
     params: callParams,
     success: {
       description: 'It is erased.',
@@ -249,6 +252,7 @@ export const callRoutes = {
     description:
       'The same bytes and webhook-id with a new timestamp, in up to four attempts. While it is under way, asking again changes nothing. At most 30 a minute.',
     auth: 'keyOrSession',
+    changes: 'mode',
     params: callParams,
     success: {
       description: 'It is on its way.',
@@ -299,6 +303,7 @@ export const callRoutes = {
     description:
       'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. The new secret is shown in this answer and never again. Members need to be owners. Not with a test key.',
     auth: 'keyOrSession',
+    changes: 'account',
     roles: ['owner'],
     body: { contentType: json, schema: RotateSigningBody, examples: { overlap: { overlap_hours: 48 }, first: {} } },
     success: {
@@ -317,6 +322,7 @@ export const callRoutes = {
     summary: 'Turn signing off',
     description: 'All secrets are forgotten. Members need to be owners. Not with a test key.',
     auth: 'keyOrSession',
+    changes: 'account',
     roles: ['owner'],
     success: {
       description: 'How it stands now.',

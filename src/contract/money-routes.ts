@@ -140,6 +140,7 @@ export const moneyRoutes = {
     description:
       'Credits the account named by client_reference_id or metadata.account_id when a checkout session was paid (checkout.session.completed, payment_status paid, currency usd). A session is credited once, however often it is told; told with another amount it is 409. Other events are taken and ignored. Off (404) unless PAYMENT_WEBHOOK_SECRET is set.',
     auth: 'none',
+    changes: 'mode',
     headers: z.object({
       'Stripe-Signature': z.string().meta({
         description:

@@ -53,6 +53,7 @@ export const portalRoutes = {
     description:
       'The new account has the trial plan, an empty live balance, and play money. At most 10 an hour per address.',
     auth: 'origin',
+    changes: 'self',
     body: {
       contentType: json,
       schema: SignUpBody,
@@ -70,6 +71,7 @@ export const portalRoutes = {
       'At most five wrong passwords for an e-mail address from one network address within 15 minutes. Wrong passwords from ' +
       'any network address delay the next try for the e-mail address, 5 seconds at most.',
     auth: 'origin',
+    changes: 'self',
     body: { contentType: json, schema: LogInBody, examples: { ada: { email: 'ada@example.com', password } } },
     success: session,
     errors: ['UNAUTHORIZED'],
@@ -89,6 +91,7 @@ export const portalRoutes = {
     tag: 'Portal',
     summary: 'Log out',
     auth: 'session',
+    changes: 'self',
     roles: ['owner', 'developer', 'viewer'],
     success: loggedOut,
     errors: [],
@@ -99,6 +102,7 @@ export const portalRoutes = {
     tag: 'Portal',
     summary: 'End every session of the member, this one too',
     auth: 'session',
+    changes: 'self',
     roles: ['owner', 'developer', 'viewer'],
     success: loggedOut,
     errors: [],
@@ -110,6 +114,7 @@ export const portalRoutes = {
     summary: 'Change the password',
     description: 'Ends every other session of the member and gives this one a new cookie.',
     auth: 'session',
+    changes: 'self',
     roles: ['owner', 'developer', 'viewer'],
     body: {
       contentType: json,
@@ -136,6 +141,7 @@ export const portalRoutes = {
     summary: 'Change a member’s role',
     description: 'Ends their sessions. The last owner stays one.',
     auth: 'session',
+    changes: 'account',
     roles: ['owner'],
     params: userParams,
     body: { contentType: json, schema: MemberChangesBody, examples: { viewer: { role: 'viewer' } } },
@@ -149,6 +155,7 @@ export const portalRoutes = {
     summary: 'Remove a member',
     description: 'Ends their sessions. The last owner stays.',
     auth: 'session',
+    changes: 'account',
     roles: ['owner'],
     params: userParams,
     success: ok('Who was removed.', Member, { member: MEMBER_EXAMPLE }),
@@ -173,6 +180,7 @@ export const portalRoutes = {
       'The token is shown in this answer and never again; hand it to the person. Open for 7 days. At most 50 a day of an ' +
       'account, 3 of them to one address, and 10 to one address from all accounts.',
     auth: 'session',
+    changes: 'account',
     roles: ['owner'],
     body: {
       contentType: json,
@@ -188,6 +196,7 @@ export const portalRoutes = {
     tag: 'Portal',
     summary: 'Withdraw an invitation',
     auth: 'session',
+    changes: 'account',
     roles: ['owner'],
     params: z.object({
       invitation_id: z.string().meta({ description: 'Invitation.', examples: [INVITATION_EXAMPLE.invitation_id] }),
@@ -201,6 +210,7 @@ export const portalRoutes = {
     tag: 'Portal',
     summary: 'Join an account by invitation and log in',
     auth: 'origin',
+    changes: 'self',
     body: {
       contentType: json,
       schema: AcceptInvitationBody,

@@ -9,11 +9,22 @@ import type { ErrorCode } from '../domain/errors.js';
  */
 export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' | 'keyOrCarrier' | 'carrier';
 
+/**
+ * What an operation changes, which decides whether a test key may use it:
+ * - `mode`: things of the caller's mode, such as calls and API keys. Any key.
+ * - `agent`: the agent that the path names. A test key changes test agents only.
+ * - `account`: what live calls depend on, too, such as phone numbers. No test key.
+ * - `self`: the caller's own session, password or membership.
+ */
+export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
+
 type Examples = Readonly<Record<string, unknown>>;
 
 /** One operation of the interface: all that validation, the router and the interface document need to know. */
-export interface Route {
-  method: 'get' | 'post' | 'patch' | 'delete';
+export type Route = Operation &
+  ({ method: 'get'; changes?: RouteChanges } | { method: 'post' | 'patch' | 'delete'; changes: RouteChanges });
+
+interface Operation {
   /** With parameters in braces, as in the interface document. */
   path: string;
   tag: string;

@@ -42,6 +42,7 @@ export const routes = {
     description:
       'Starts an outbound call conducted by an agent or by an instruction. With call_id no call is made and the status of that call is returned.',
     auth: 'key',
+    changes: 'mode',
     headers: z.object({
       'Idempotency-Key': z
         .string()
@@ -101,6 +102,7 @@ export const routes = {
     description:
       'With call_id the status of that call is returned and all other parameters are ignored. Without it a call is placed, so to_phone_number and agent_id are required. In a query string the plus of a number is written %2B. HEAD, OPTIONS and prefetches never place a call.',
     auth: 'key',
+    changes: 'mode',
     query: OutboundCallParameters,
     success: {
       description: 'The status of the call named by call_id, or the call was handed to the carrier.',
@@ -128,6 +130,7 @@ export const routes = {
     description:
       'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the active inbound agent of the account that owns ForwardedFrom. A repeated webhook gives the same answer and no second call.',
     auth: 'keyOrCarrier',
+    changes: 'mode',
     query: InboundCallQuery,
     body: {
       contentType: FORM,
@@ -167,6 +170,7 @@ export const routes = {
     tag: 'Carrier callbacks',
     summary: 'TwiML for an answered outbound call',
     auth: 'carrier',
+    changes: 'mode',
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { answered: carrierForm } },
     success: {
@@ -183,6 +187,7 @@ export const routes = {
     tag: 'Carrier callbacks',
     summary: 'Status callback of an outbound call',
     auth: 'carrier',
+    changes: 'mode',
     params: callParams,
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
     success: {
@@ -199,6 +204,7 @@ export const routes = {
     tag: 'Carrier callbacks',
     summary: 'Who answered an outbound call, by the carrier’s detection of answering machines',
     auth: 'carrier',
+    changes: 'mode',
     params: callParams,
     body: {
       contentType: FORM,
@@ -221,6 +227,7 @@ export const routes = {
     tag: 'Carrier callbacks',
     summary: 'Status callback of a number, for inbound calls',
     auth: 'carrier',
+    changes: 'mode',
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
     success: {
       description: 'Taken note of; also when the call is unknown or over.',
@@ -236,6 +243,7 @@ export const routes = {
     tag: 'Carrier callbacks',
     summary: 'What the carrier does when the audio stream has ended',
     auth: 'carrier',
+    changes: 'mode',
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
     success: {

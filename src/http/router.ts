@@ -74,7 +74,7 @@ export function createRouters(deps: {
   const withKey = Object.entries(handlers.key).map(([id, handler]) =>
     mounted(id, async (ctx, params) => {
       requireHttps(ctx, config);
-      await handler(ctx, await authenticator.byKey(ctx), params);
+      await handler(ctx, await authenticator.byKey(ctx, routes[id as OperationId]), params);
     }),
   );
   const withKeyOrSession = audited(handlers.keyOrSession, (ctx, route) => authenticator.byKeyOrSession(ctx, route));

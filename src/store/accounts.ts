@@ -4,6 +4,7 @@ import { ServiceError } from '../domain/errors.js';
 import { ledgerAccountId, type Mode } from '../domain/ids.js';
 import { MICROS_PER_USD, type Micros } from '../domain/money.js';
 import { characterCount } from '../domain/text.js';
+import { LIVE_AGENTS } from './agent-mode.js';
 import { isDuplicateKey, type Database } from './database.js';
 import { createLedger } from './ledger.js';
 import { PLANS, type AccountDocument, type Plan } from './models/account.js';
@@ -120,10 +121,11 @@ export function createAccounts(database: Database) {
       return change(accountId, { name: checkedName(name) });
     },
 
-    /** Names the agent that conducts calls to this account's numbers; null: none. */
+    /** Names the live agent that conducts calls to this account's numbers; null: none. */
     async setInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
-      if (agentId !== null && !(await database.agents.exists({ _id: agentId, accountId, archivedAt: null }))) {
-        throw new ServiceError('AGENT_NOT_FOUND', `This account has no agent ${agentId}.`);
+      const named = { _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS };
+      if (agentId !== null && !(await database.agents.exists(named))) {
+        throw new ServiceError('AGENT_NOT_FOUND', `This account has no live agent ${agentId}.`);
       }
       return change(accountId, { inboundAgentId: agentId });
     },

@@ -1,8 +1,9 @@
 import { ulid } from 'ulid';
 import { ServiceError } from '../domain/errors.js';
-import { AGENT_ID_PATTERN } from '../domain/ids.js';
+import { AGENT_ID_PATTERN, type Mode } from '../domain/ids.js';
 import { updateOf } from './accounts.js';
 import { checkAgentFields, type AgentFields } from './agent-fields.js';
+import { agentsOf } from './agent-mode.js';
 import { refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
 import type { Database } from './database.js';
 import type { AgentDocument, ConversationSettings } from './models/agent.js';
@@ -11,9 +12,9 @@ import { readPage, type Page, type PagePosition } from './pages.js';
 const DEFAULT_MAX_DURATION_SECONDS = 600;
 const DEFAULT_RING_TIMEOUT_SECONDS = 30;
 
-/** A new agent; durations default to 600 s of talk and 30 s of ringing. */
+/** A new agent; its mode defaults to live, durations to 600 s of talk and 30 s of ringing. */
 export type NewAgent = Pick<AgentFields, 'name' | 'instruction' | 'voice' | 'language'> &
-  Partial<AgentFields> & { accountId: string; agentId?: string };
+  Partial<AgentFields> & { accountId: string; agentId?: string; mode?: Mode };
 
 type Optional = 'outputParameters' | 'webhookUrl' | 'phoneNumber' | keyof ConversationSettings;
 
@@ -32,6 +33,11 @@ export type Agents = ReturnType<typeof createAgents>;
 export function createAgents(database: Database, policy?: AgentPolicy) {
   const { agents } = database;
 
+  async function findOne(filter: { _id: string } & Record<string, unknown>): Promise<AgentDocument | null> {
+    if (typeof filter._id !== 'string' || !AGENT_ID_PATTERN.test(filter._id)) return null;
+    return agents.findOne(filter).lean<AgentDocument>();
+  }
+
   async function checkNumber(accountId: string, number: string | null | undefined): Promise<void> {
     if (number === null || number === undefined) return;
     if (await database.phoneNumbers.exists({ _id: number, accountId })) return;
@@ -40,7 +46,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
 
   return {
     async create(p: NewAgent): Promise<AgentDocument> {
-      const { accountId, agentId, ...given } = p;
+      const { accountId, agentId, mode = 'live', ...given } = p;
       const fields = checkAgentFields({
         maxDurationSeconds: DEFAULT_MAX_DURATION_SECONDS,
         ringTimeoutSeconds: DEFAULT_RING_TIMEOUT_SECONDS,
@@ -56,6 +62,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
       const agent: AgentDocument = {
         _id: agentId ?? `agent_${ulid()}`,
         accountId,
+        mode,
         ...fields,
         createdAt,
         updatedAt: createdAt,
@@ -64,32 +71,36 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
       return agent;
     },
 
-    /** An agent that is not archived. */
+    /** An agent of either mode that is not archived. */
     async find(agentId: string): Promise<AgentDocument | null> {
-      if (typeof agentId !== 'string' || !AGENT_ID_PATTERN.test(agentId)) return null;
-      return agents.findOne({ _id: agentId, archivedAt: null }).lean<AgentDocument>();
+      return findOne({ _id: agentId, archivedAt: null });
+    },
+
+    /** An agent that is not archived and that calls of the mode may use. */
+    async findUsable(agentId: string, mode: Mode): Promise<AgentDocument | null> {
+      return findOne({ _id: agentId, archivedAt: null, ...agentsOf(mode) });
     },
 
     list(accountId: string): Promise<AgentDocument[]> {
       return agents.find({ accountId, archivedAt: null }).sort({ createdAt: 1, _id: 1 }).lean<AgentDocument[]>().exec();
     },
 
-    /** One page, newest first: of those in use, or of the archived ones. */
+    /** One page, newest first: of those in use that calls of the mode may use, or of the archived ones. */
     page(p: {
       accountId: string;
+      mode: Mode;
       archived: boolean;
       after?: PagePosition;
       limit: number;
     }): Promise<Page<AgentDocument>> {
-      const { accountId, archived, ...position } = p;
-      const filter = { accountId, archivedAt: archived ? { $ne: null } : null };
+      const { accountId, mode, archived, ...position } = p;
+      const filter = { accountId, archivedAt: archived ? { $ne: null } : null, ...agentsOf(mode) };
       return readPage<AgentDocument>(agents, { filter, ...position });
     },
 
-    /** An agent of the account, also an archived one. */
-    async findOf(accountId: string, agentId: string): Promise<AgentDocument | null> {
-      if (!AGENT_ID_PATTERN.test(agentId)) return null;
-      return agents.findOne({ _id: agentId, accountId }).lean<AgentDocument>();
+    /** An agent of the account that calls of the mode may use, also an archived one. */
+    async findOf(p: { accountId: string; mode: Mode; agentId: string }): Promise<AgentDocument | null> {
+      return findOne({ _id: p.agentId, accountId: p.accountId, ...agentsOf(p.mode) });
     },
 
     /**
@@ -104,7 +115,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
       if (ofAccount) throw new ServiceError('CONFLICT', 'This agent takes the account’s inbound calls.');
       if (ofNumber) throw new ServiceError('CONFLICT', 'This agent takes the calls of a phone number.');
       await agents.updateOne({ _id: agentId, accountId, archivedAt: null }, { $set: { archivedAt: new Date() } });
-      const agent = await this.findOf(accountId, agentId);
+      const agent = await findOne({ _id: agentId, accountId });
       if (!agent) throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
       return agent;
     },

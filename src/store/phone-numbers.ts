@@ -1,5 +1,6 @@
 import { ServiceError } from '../domain/errors.js';
 import { isE164 } from '../domain/phone-number.js';
+import { LIVE_AGENTS } from './agent-mode.js';
 import { isDuplicateKey, type Database } from './database.js';
 import type { PhoneNumberDocument } from './models/phone-number.js';
 
@@ -10,8 +11,8 @@ export function createPhoneNumbers(database: Database) {
   const { phoneNumbers } = database;
 
   async function checkAgent(accountId: string, agentId: string): Promise<void> {
-    if (await database.agents.exists({ _id: agentId, accountId, archivedAt: null })) return;
-    throw new ServiceError('AGENT_NOT_FOUND', `This account has no agent ${agentId}.`);
+    if (await database.agents.exists({ _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS })) return;
+    throw new ServiceError('AGENT_NOT_FOUND', `This account has no live agent ${agentId}.`);
   }
 
   return {
@@ -47,19 +48,19 @@ export function createPhoneNumbers(database: Database) {
 
     /**
      * Takes a number from its account.
-     * @throws ServiceError NOT_FOUND, CONFLICT while an agent calls from it
+     * @throws ServiceError NOT_FOUND, CONFLICT while a live agent calls from it; test calls have a number of their own
      */
     async remove(accountId: string, number: string): Promise<PhoneNumberDocument> {
       const present = await this.find(number);
       if (present?.accountId !== accountId) throw new ServiceError('NOT_FOUND', 'The account has no such number.');
-      if (await database.agents.exists({ accountId, phoneNumber: number, archivedAt: null })) {
+      if (await database.agents.exists({ accountId, phoneNumber: number, archivedAt: null, ...LIVE_AGENTS })) {
         throw new ServiceError('CONFLICT', 'An agent calls from this number.');
       }
       await phoneNumbers.deleteOne({ _id: number, accountId });
       return present;
     },
 
-    /** Names the agent that answers this number in place of the account's inbound agent; null: none. */
+    /** Names the live agent that answers this number in place of the account's inbound agent; null: none. */
     async setAgent(number: string, agentId: string | null): Promise<PhoneNumberDocument> {
       const present = await this.find(number);
       if (!present) throw new ServiceError('NOT_FOUND', 'No account has this number.');

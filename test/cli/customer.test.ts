@@ -230,6 +230,58 @@ describe('callwright, with an API key', () => {
       expect(await refusal(['balance', '--url', NOWHERE], local)).toMatchObject({ code: 2 });
     });
 
+    describe('with the keys of the demo account', () => {
+      let local: NodeJS.ProcessEnv;
+      beforeEach(async () => {
+        const keys = { live_api_key: customer.liveKey, test_api_key: customer.testKey };
+        const dataDir = await mkdtemp(join(folder, 'data-'));
+        await writeFile(join(dataDir, 'runtime.json'), JSON.stringify({ base_url: service.baseUrl, ...keys }));
+        local = { CALLWRIGHT_DATA_DIR: dataDir };
+      });
+
+      async function done(...args: string[]): Promise<{ answer: Fields; stderr: string }> {
+        const told = await runCli(args, local);
+        expect(told.code).toBe(0);
+        const { code, stdout, stderr } = await runCli([...args, '--json'], local);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+        return { answer: JSON.parse(stdout) as Fields, stderr: told.stderr };
+      }
+
+      it('takes the live one for what live calls depend on, and says so', async () => {
+        const number = '+12025550157';
+        const live = /^Using the live key of the demo account/;
+        const { answer: agent, stderr } = await done('agents', 'create', '--name', 'A', '--instruction', 'B');
+        expect([agent.mode, stderr]).toEqual(['live', expect.stringMatching(live) as string]);
+        expect((await runCli(['numbers', 'add', number], local)).stderr).toMatch(live);
+        expect((await done('numbers', 'agent', number, String(agent.agent_id))).stderr).toMatch(live);
+        expect((await runCli(['numbers', 'remove', number], local)).stderr).toMatch(live);
+      });
+
+      it('takes the one that may change an agent', async () => {
+        const { _id: live } = customer.agent;
+        const test = String(
+          (await make.post('/agents', customer.testKey, { name: 'T', instruction: 'B' })).json.agent_id,
+        );
+        const renamed = await done('agents', 'update', live, '--name', 'Renamed');
+        expect(renamed.answer).toMatchObject({ mode: 'live', name: 'Renamed' });
+        expect(renamed.stderr).toContain('Using the live key');
+        const ofTest = await done('agents', 'update', test, '--name', 'Renamed');
+        expect(ofTest.answer).toMatchObject({ mode: 'test', name: 'Renamed' });
+        expect(ofTest.stderr).not.toContain('live key');
+        expect((await done('agents', 'archive', test)).answer).toHaveProperty('archived_at');
+        expect((await done('agents', 'archive', live)).answer).toHaveProperty('archived_at');
+      });
+
+      it('but a key that was given stays, whatever it may not do', async () => {
+        const given = { ...local, CALLWRIGHT_API_KEY: customer.testKey };
+        expect(await refusal(['agents', 'archive', customer.agent._id], given)).toMatchObject({
+          code: 1,
+          error_code: 'FORBIDDEN',
+          message: expect.stringContaining('Use a live key') as string,
+        });
+      });
+    });
+
     it.each([
       ['no service', {}, 2, 'No service is known'],
       ['no key', { CALLWRIGHT_URL: NOWHERE }, 2, 'No API key is given'],

@@ -189,6 +189,24 @@ describeWithBrowser('the portal in a real browser', () => {
     });
   });
 
+  it('marks an agent of test mode, and makes a live copy of it', async () => {
+    await page.goto(at('/agents'));
+    await page.waitForSelector('td .badge:has-text("Test")');
+    await page.goto(at(agentPath));
+    await page.waitForSelector('.actions .badge:has-text("Test")');
+    await page.click('button:has-text("Make a live copy")');
+    await page.waitForSelector('text=Place the call');
+    expect(new URL(page.url()).pathname).not.toContain(agentPath);
+    expect(await page.inputValue('[name=name]')).toBe('Reminders');
+    expect(await page.locator('.badge:has-text("Test")').count()).toBe(0);
+    await page.goto(at('/agents'));
+    await page.waitForSelector('tbody tr');
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    await page.check('[name=mode][value=test]');
+    await page.waitForSelector('tbody tr:nth-child(2)');
+    await page.goto(at(agentPath));
+  });
+
   /** In seconds, once the browser has read the head of the file. */
   async function audioDuration(): Promise<number> {
     for (const giveUpAt = Date.now() + WITHIN.timeout; ; await page.waitForTimeout(200)) {

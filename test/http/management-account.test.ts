@@ -161,7 +161,7 @@ describe('the audit log', () => {
     const owner = await service.customer(0);
     const { json } = await ask.post('/agents', owner.liveKey, { name: 'A', instruction: 'B' });
     await ask.post('/agents', owner.liveKey, { name: '' });
-    await ask.patch(`/agents/${String(json['agent_id'])}`, owner.testKey, { name: 'C' });
+    await ask.patch(`/agents/${String(json['agent_id'])}`, owner.liveKey, { name: 'C' });
     const { data } = listOf(await ask.get('/audit_log', owner.liveKey));
     expect(data.map(({ action, target }) => [action, target])).toEqual([
       ['updateAgent', json['agent_id']],

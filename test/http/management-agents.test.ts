@@ -50,6 +50,7 @@ describe('an agent', () => {
     expect(made.json).toEqual({
       agent_id: expect.stringMatching(/^agent_[0-9A-HJKMNP-TV-Z]{26}$/),
       ...FIELDS,
+      mode: 'live',
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });

@@ -1,6 +1,7 @@
 import type { DestinationCap } from '../../domain/destinations.js';
 import { usdFromMicros, type Micros } from '../../domain/money.js';
 import { limitsOf } from '../../store/accounts.js';
+import { modeOfAgent } from '../../store/agent-mode.js';
 import type { Balance } from '../../store/ledger.js';
 import type { AccountDocument } from '../../store/models/account.js';
 import type { AgentDocument } from '../../store/models/agent.js';
@@ -61,6 +62,7 @@ export function agentView(agent: AgentDocument) {
   return present({
     agent_id: agent._id,
     account_id: agent.accountId,
+    mode: modeOfAgent(agent),
     name: agent.name,
     instruction: agent.instruction,
     voice: agent.voice,

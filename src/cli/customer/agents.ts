@@ -4,7 +4,7 @@ import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 import { AGENT_TABLE } from '../tables.js';
 import { given, readPages, type PageOptions } from './lists.js';
-import type { Service } from './service.js';
+import { isDemoKey, type Service } from './service.js';
 
 export async function createAgent({ client }: Service, out: Output, options: AgentOptions): Promise<void> {
   const { name = '', instruction, ...fields } = await fieldsOf(options);
@@ -27,8 +27,15 @@ export async function getAgent({ client }: Service, out: Output, agentId: string
   await out.record('', await client.get('/agents/{agent_id}', { params: { agent_id: agentId } }));
 }
 
+/** Of the demo account's keys, the one that may change the agent: a test key changes no live one. */
+export async function useModeOf(service: Service, agentId: string): Promise<void> {
+  if (!isDemoKey(service.keySource)) return;
+  const { mode } = await service.client.get('/agents/{agent_id}', { params: { agent_id: agentId } });
+  service.useMode(mode);
+}
+
 export async function updateAgent(
-  { client }: Service,
+  service: Service,
   out: Output,
   agentId: string,
   options: AgentOptions & { clear?: Clearable[] },
@@ -37,12 +44,14 @@ export async function updateAgent(
   const cleared = Object.fromEntries(clear.map((field) => [CLEARABLE[field], null]));
   const body = { ...(await fieldsOf(changes)), ...cleared };
   if (Object.keys(body).length === 0) throw new CliError('Nothing to change was given.', EXIT_USAGE);
+  await useModeOf(service, agentId);
   const params = { agent_id: agentId };
-  await out.record('Agent changed.', await client.patch('/agents/{agent_id}', { params, body }));
+  await out.record('Agent changed.', await service.client.patch('/agents/{agent_id}', { params, body }));
 }
 
-export async function archiveAgent({ client }: Service, out: Output, agentId: string): Promise<void> {
-  const agent = await client.delete('/agents/{agent_id}', { params: { agent_id: agentId } });
+export async function archiveAgent(service: Service, out: Output, agentId: string): Promise<void> {
+  await useModeOf(service, agentId);
+  const agent = await service.client.delete('/agents/{agent_id}', { params: { agent_id: agentId } });
   await out.record('Agent archived; no new call can use it.', agent);
 }
 

@@ -3,7 +3,10 @@ import { wholeNumber } from '../arguments.js';
 import type { Output } from '../output.js';
 import type { Service } from './service.js';
 
-/** Runs a command on the service; what it needs is loaded only now, so that help is there at once. */
+/**
+ * Runs a command on the service; what it needs is loaded only now, so that help is there at once. Where no key is given it
+ * runs with a key of the demo account.
+ */
 export type Run = <A extends unknown[]>(
   command: Command,
   load: () => Promise<(on: Service, out: Output, ...args: A) => Promise<void>>,

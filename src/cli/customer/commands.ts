@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { clearOption, withAgentFields } from '../agent-options.js';
+import type { Mode } from '../../domain/ids.js';
 import { expiry, idOrNone } from '../arguments.js';
 import { wantsJson, type CliProcess } from '../run.js';
 import { addCallCommands } from './call-commands.js';
@@ -9,36 +10,41 @@ import { addWebhookCommands } from './webhook-commands.js';
 
 /** Commands of those who use the service: over its HTTP interface, with an API key. */
 export function addCustomerCommands(program: Command, process: CliProcess): void {
-  const run: Run = async (command, load, ...args) => {
-    const [{ openService }, { explained }, { createOutput }, work] = await Promise.all([
-      import('./service.js'),
-      import('./explain.js'),
-      import('../output.js'),
-      load(),
-    ]);
-    const json = wantsJson(process);
-    const service = await openService(process, command.optsWithGlobals<AccessOptions>(), json);
-    try {
-      await work(service, createOutput(process, json), ...args);
-    } catch (error) {
-      throw explained(error, service, command);
-    }
-  };
+  const runWith =
+    (mode: Mode): Run =>
+    async (command, load, ...args) => {
+      const [{ openService }, { explained }, { createOutput }, work] = await Promise.all([
+        import('./service.js'),
+        import('./explain.js'),
+        import('../output.js'),
+        load(),
+      ]);
+      const json = wantsJson(process);
+      const service = await openService(process, command.optsWithGlobals<AccessOptions>(), json, mode);
+      try {
+        await work(service, createOutput(process, json), ...args);
+      } catch (error) {
+        throw explained(error, service, command);
+      }
+    };
+  const run = runWith('test');
+  // A test key changes nothing that live calls depend on.
+  const runLive = runWith('live');
   addCallCommands(program, run);
-  addAgentCommands(program, run);
-  addNumberCommands(program, run);
+  addAgentCommands(program, run, runLive);
+  addNumberCommands(program, run, runLive);
   addKeyCommands(program, run);
   addWebhookCommands(program, run);
   addMoneyCommands(program, run);
   addVoiceCommands(program, run);
 }
 
-function addAgentCommands(program: Command, run: Run): void {
+function addAgentCommands(program: Command, run: Run, runLive: Run): void {
   const load = () => import('./agents.js');
   const agents = withAccess(program.command('agents').description('AI assistants'));
   withAgentFields(
     agents.command('create').description('create an agent').requiredOption('--name <name>', 'descriptive name'),
-  ).action((options, command) => run(command, async () => (await load()).createAgent, options));
+  ).action((options, command) => runLive(command, async () => (await load()).createAgent, options));
   withPages(agents.command('list').description('agents, newest first'))
     .option('--archived', 'the archived ones instead of those in use')
     .action((options, command) => run(command, async () => (await load()).listAgents, options));
@@ -60,7 +66,7 @@ function addAgentCommands(program: Command, run: Run): void {
     .action((id, _options, command) => run(command, async () => (await load()).archiveAgent, id));
 }
 
-function addNumberCommands(program: Command, run: Run): void {
+function addNumberCommands(program: Command, run: Run, runLive: Run): void {
   const load = () => import('./numbers.js');
   const numbers = withAccess(program.command('numbers').description('phone numbers'));
   numbers
@@ -71,17 +77,17 @@ function addNumberCommands(program: Command, run: Run): void {
     .command('add <phone_number>')
     .description('take a number (E.164), where the service allows that')
     .option('--agent <agent_id>', 'answers this number in place of the inbound agent of the account')
-    .action((number, options, command) => run(command, async () => (await load()).addNumber, number, options));
+    .action((number, options, command) => runLive(command, async () => (await load()).addNumber, number, options));
   numbers
     .command('agent <phone_number> <agent_id>')
     .description('name the agent that answers this number; "none" for the inbound agent of the account')
     .action((number, agent, _options, command) =>
-      run(command, async () => (await load()).setNumberAgent, number, idOrNone(agent)),
+      runLive(command, async () => (await load()).setNumberAgent, number, idOrNone(agent)),
     );
   numbers
     .command('remove <phone_number>')
     .description('give a number up')
-    .action((number, _options, command) => run(command, async () => (await load()).removeNumber, number));
+    .action((number, _options, command) => runLive(command, async () => (await load()).removeNumber, number));
 }
 
 function addKeyCommands(program: Command, run: Run): void {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ApiError } from '../../client/api-error.js';
 import { CliError, EXIT_FAILURE, EXIT_UNAUTHORIZED, EXIT_UNAVAILABLE, EXIT_USAGE } from '../run.js';
-import { DEMO_KEY, type Service } from './service.js';
+import { DEMO_KEYS, type Service } from './service.js';
 
 /** Options whose name is not that of their field. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
@@ -28,8 +28,8 @@ export function explained(error: unknown, service: Service, command: Command): u
     return told(EXIT_UNAVAILABLE, `${error.message} The address is that of ${urlSource}; --url names another.`);
   }
   if (status === 401) return told(EXIT_UNAUTHORIZED, `${error.message} It is that of ${keySource}.`);
-  if (status === 403 && keySource === DEMO_KEY) {
-    return told(EXIT_FAILURE, `${error.message} That is ${DEMO_KEY}; npm start prints its live key, too.`);
+  if (status === 403 && keySource === DEMO_KEYS.test) {
+    return told(EXIT_FAILURE, `${error.message} That is ${keySource}; npm start prints its live key, too.`);
   }
   if (status >= 502 || code === 'RATE_LIMIT_EXCEEDED') return told(EXIT_UNAVAILABLE);
   if (code === 'UNKNOWN') return told(EXIT_FAILURE, `${error.message} Is ${baseUrl} (${urlSource}) the service?`);

@@ -2,6 +2,7 @@ import { ApiError } from '../../client/api-error.js';
 import { aborted, untilStopped } from '../../launch/stop-signals.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
+import { useModeOf } from './agents.js';
 import { isLoopback, type Service } from './service.js';
 import { startWebhookListener, type Received, type WebhookListener } from './webhook-listener.js';
 import { keyOfSecret } from './webhook-signature.js';
@@ -61,15 +62,18 @@ async function start(p: Parameters<typeof startWebhookListener>[0]): Promise<Web
 
 /** Lets an agent send its webhooks here while `work` goes on, and then where it sent them before. */
 async function withAgent(
-  { client, note }: Service,
+  service: Service,
   agentId: string,
   webhookUrl: string,
   work: () => Promise<void>,
 ): Promise<void> {
+  await useModeOf(service, agentId);
+  const { client, note } = service;
   const params = { agent_id: agentId };
-  const { name, webhook_url: before = null } = await client.get('/agents/{agent_id}', { params });
+  const { name, mode, webhook_url: before = null } = await client.get('/agents/{agent_id}', { params });
   await client.patch('/agents/{agent_id}', { params, body: { webhook_url: webhookUrl } });
-  note(`${name} sends its webhooks here, in both modes, until this ends; before: ${before ?? 'nowhere'}.`);
+  const calls = mode === 'live' ? 'live and test calls' : 'test calls';
+  note(`${name} sends the webhooks of its ${calls} here until this ends; before: ${before ?? 'nowhere'}.`);
   try {
     await work();
   } finally {

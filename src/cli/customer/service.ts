@@ -1,15 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { createClient, type Client } from '../../client/client.js';
 import { withoutTrailing } from '../../domain/text.js';
+import type { Mode } from '../../domain/ids.js';
 import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
 
 /** A service that is asked with a key, and where both were found, for messages. */
 export interface Service {
-  client: Client;
+  readonly client: Client;
+  readonly keySource: string;
+  /** Goes on with the demo account's key of this mode, where no key was given, and says so. */
+  useMode: (mode: Mode) => void;
   baseUrl: string;
   urlSource: string;
-  keySource: string;
   env: NodeJS.ProcessEnv;
   /** Tells a person something beside the result. */
   note: (line: string) => void;
@@ -20,25 +23,61 @@ export interface AccessOptions {
   apiKeyFile?: string;
 }
 
+/** A key that was found, and where. */
+interface FoundKey {
+  apiKey: string;
+  keySource: string;
+}
+
+/** The keys of the demo account, by what they are called in messages. */
+export const DEMO_KEYS: Readonly<Record<Mode, string>> = {
+  live: 'the live key of the demo account of the service that runs from this folder',
+  test: 'the test key of the demo account of the service that runs from this folder',
+};
+
 /**
  * Finds the service and the key: options, then the environment, then the service that runs from this folder.
+ * @param mode which key of the demo account to begin with, where no key is given
  * @throws CliError when one of them is not given or not usable
  */
 export async function openService(
   { env, stderr }: Pick<CliProcess, 'env' | 'stderr'>,
   options: AccessOptions,
   json: boolean,
+  mode: Mode = 'test',
 ): Promise<Service> {
   // With --json, stderr holds error objects and nothing else.
   const note = (line: string) => void (json || stderr.write(`${line}\n`));
   const { baseUrl, urlSource } = await findUrl(env, options);
-  const { apiKey, keySource } = await findKey(env, options, baseUrl);
-  if (keySource === DEMO_KEY) note(`Using ${DEMO_KEY}; CALLWRIGHT_API_KEY names another.`);
-  return { client: createClient({ baseUrl, apiKey }), baseUrl, urlSource, keySource, env, note };
+  const keys = await findKeys(env, options, baseUrl);
+  let inUse: FoundKey & { client: Client };
+
+  function use({ apiKey, keySource }: FoundKey): void {
+    inUse = { apiKey, keySource, client: createClient({ baseUrl, apiKey }) };
+    if (isDemoKey(keySource)) note(`Using ${keySource}; CALLWRIGHT_API_KEY names another.`);
+  }
+
+  use(keys[mode]);
+  return {
+    get client() {
+      return inUse.client;
+    },
+    get keySource() {
+      return inUse.keySource;
+    },
+    useMode(wanted) {
+      if (keys[wanted].apiKey !== inUse.apiKey) use(keys[wanted]);
+    },
+    baseUrl,
+    urlSource,
+    env,
+    note,
+  };
 }
 
-/** It works on simulated calls and play money alone. */
-export const DEMO_KEY = 'the test key of the demo account of the service that runs from this folder';
+export function isDemoKey(keySource: string): boolean {
+  return Object.values(DEMO_KEYS).includes(keySource);
+}
 
 async function findUrl(env: NodeJS.ProcessEnv, { url }: AccessOptions) {
   if (url !== undefined) return { baseUrl: usableUrl(url, '--url'), urlSource: '--url' };
@@ -53,14 +92,24 @@ async function findUrl(env: NodeJS.ProcessEnv, { url }: AccessOptions) {
   );
 }
 
-async function findKey(env: NodeJS.ProcessEnv, { apiKeyFile }: AccessOptions, baseUrl: string) {
-  if (apiKeyFile !== undefined) return { apiKey: await keyIn(apiKeyFile), keySource: apiKeyFile };
+/** A key that is given serves whatever is asked; the demo account has one for each mode. */
+async function findKeys(
+  env: NodeJS.ProcessEnv,
+  { apiKeyFile }: AccessOptions,
+  baseUrl: string,
+): Promise<Record<Mode, FoundKey>> {
+  const given = (apiKey: string, keySource: string) => ({ live: { apiKey, keySource }, test: { apiKey, keySource } });
+  if (apiKeyFile !== undefined) return given(await keyIn(apiKeyFile), apiKeyFile);
   if (env.CALLWRIGHT_API_KEY) {
-    return { apiKey: usableKey(env.CALLWRIGHT_API_KEY, 'CALLWRIGHT_API_KEY'), keySource: 'CALLWRIGHT_API_KEY' };
+    return given(usableKey(env.CALLWRIGHT_API_KEY, 'CALLWRIGHT_API_KEY'), 'CALLWRIGHT_API_KEY');
   }
   const { runtime } = await readLocalService(env);
   const ofDemo = isLoopback(baseUrl) && runtime.base_url !== undefined && sameOrigin(baseUrl, runtime.base_url);
-  if (ofDemo && runtime.test_api_key) return { apiKey: runtime.test_api_key, keySource: DEMO_KEY };
+  const { live_api_key: live, test_api_key: test } = runtime;
+  if (ofDemo && test) {
+    const ofTest = { apiKey: test, keySource: DEMO_KEYS.test };
+    return { live: live ? { apiKey: live, keySource: DEMO_KEYS.live } : ofTest, test: ofTest };
+  }
   throw new CliError('No API key is given: set CALLWRIGHT_API_KEY, or name a file by --api-key-file.', EXIT_USAGE);
 }
 

@@ -157,6 +157,9 @@ export const AgentChangesBody = z
 export const Agent = z
   .object({
     agent_id: z.string(),
+    mode: z
+      .enum(['live', 'test'])
+      .describe('The mode it was made in. Live calls know live agents only; test calls may use both.'),
     ...fields,
     ...z.object(fields).pick(PICKED).partial().shape,
     created_at: timestamp('When it was made.'),
@@ -178,6 +181,7 @@ export const AgentsQuery = z.object({
 
 export const AGENT_EXAMPLE: Agent = {
   agent_id: 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  mode: 'live',
   name: 'Reminders',
   instruction: 'Remind the caller of the appointment.',
   voice: 'amber',

@@ -22,7 +22,7 @@ export async function inboundAgent(
   asked: { agentId: string | undefined; forwardedFrom: string | undefined },
 ): Promise<AgentDocument> {
   if (asked.agentId !== undefined) {
-    const named = await deps.agents.find(asked.agentId);
+    const named = await deps.agents.findUsable(asked.agentId, forwarder.mode);
     if (named !== null && isWithinReach(forwarder, named.accountId)) return named;
     throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
   }
@@ -42,7 +42,7 @@ async function activeAgentOf(
   const number = await deps.phoneNumbers.find(forwardedFrom);
   if (number === null || !isWithinReach(forwarder, number.accountId)) return undefined;
   const agentId = number.agentId ?? (await deps.accounts.find(number.accountId))?.inboundAgentId;
-  const agent = agentId === undefined ? null : await deps.agents.find(agentId);
+  const agent = agentId === undefined ? null : await deps.agents.findUsable(agentId, forwarder.mode);
   return agent?.accountId === number.accountId ? agent : undefined;
 }
 

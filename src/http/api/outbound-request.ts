@@ -41,7 +41,7 @@ export async function outboundCallOf(
   const { config } = deps;
   // Test mode calls from a number of its own.
   const [agent, numbers] = await Promise.all([
-    request.agent_id === undefined ? undefined : agentOf(deps.agents, account._id, request.agent_id),
+    request.agent_id === undefined ? undefined : agentOf(deps.agents, principal, request.agent_id),
     mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
   ]);
   // Test mode has an engine of its own, whatever the agent names.
@@ -71,10 +71,10 @@ export async function outboundCallOf(
   };
 }
 
-/** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent */
-export async function agentOf(agents: Agents, accountId: string, agentId: string): Promise<AgentDocument> {
-  const agent = await agents.find(agentId);
-  if (agent === null || agent.accountId !== accountId) {
+/** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent and in live mode for a test agent */
+async function agentOf(agents: Agents, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
+  const agent = await agents.findUsable(agentId, mode);
+  if (agent === null || agent.accountId !== account._id) {
     throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
   }
   return agent;

@@ -51,6 +51,12 @@ export function createAuthenticator(deps: {
     return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }
 
+  async function keyOwnerOf(ctx: ApiContext, route: Route): Promise<Principal> {
+    const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
+    if (principal.mode === 'live' || route.changes !== 'account') return principal;
+    throw new ServiceError('FORBIDDEN', 'A test key may not change what live calls depend on. Use a live key.');
+  }
+
   async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
     await failureLimiter.check(ctx);
     const token = sessionTokenOf(ctx, config) ?? '';
@@ -84,20 +90,19 @@ export function createAuthenticator(deps: {
 
   return {
     /**
-     * The owner of the Bearer key.
-     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED
+     * The owner of the Bearer key, which must allow the operation.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN
      */
-    byKey(ctx: ApiContext): Promise<Principal> {
-      return principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
-    },
+    byKey: keyOwnerOf,
 
     /**
      * The owner of the Bearer key or, without one, the member of the session, whose role must allow the operation.
-     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN also when another mode than the key's is named
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN also when another mode than the key's is named, or
+     * a test key would change what live calls depend on
      */
     async byKeyOrSession(ctx: ApiContext, route: Route): Promise<Principal> {
       if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) return byMember(ctx, route);
-      const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
+      const principal = await keyOwnerOf(ctx, route);
       const asked = askedMode(ctx);
       if (asked !== undefined && asked !== principal.mode) {
         throw new ServiceError('FORBIDDEN', `A ${principal.mode} key may not ask about ${asked} mode.`);

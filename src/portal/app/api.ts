@@ -20,9 +20,9 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
     const { query, body, signal } = options;
     let response: Response;
     try {
-      // The routes of people are of no mode; all others are of the one that is looked at.
+      // The routes of people have no mode; for all others it is the one that is looked at, unless the query names one.
       const ofMode = path.startsWith('/portal/') ? {} : { mode: deps.mode() };
-      response = await fetch(path + queryText({ ...query, ...ofMode }), {
+      response = await fetch(path + queryText({ ...ofMode, ...query }), {
         method,
         headers: {
           accept: 'application/json',
@@ -46,7 +46,8 @@ export function createApi(deps: { mode: () => Mode; onSessionLost: () => void })
   return {
     get: <T>(path: string, query?: Query, signal?: AbortSignal) =>
       request<T>('GET', path, { ...(query ? { query } : {}), ...(signal ? { signal } : {}) }),
-    post: <T>(path: string, body: unknown = {}) => request<T>('POST', path, { body }),
+    post: <T>(path: string, body: unknown = {}, query?: Query) =>
+      request<T>('POST', path, { body, ...(query ? { query } : {}) }),
     patch: <T>(path: string, body: unknown) => request<T>('PATCH', path, { body }),
     delete: <T>(path: string) => request<T>('DELETE', path),
   };

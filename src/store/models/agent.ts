@@ -1,4 +1,5 @@
 import { Schema, type SchemaDefinition } from 'mongoose';
+import type { Mode } from '../../domain/ids.js';
 import type { VoicemailAction } from '../../domain/voicemail.js';
 
 /** A request that an agent may make during a call, to a server of the customer's. */
@@ -29,6 +30,8 @@ export interface ConversationSettings {
 export interface AgentDocument extends ConversationSettings {
   _id: string;
   accountId: string;
+  /** Live calls know no test agents. Absent in agents from before there were any: live. */
+  mode?: Mode;
   name: string;
   instruction: string;
   voice: string;
@@ -64,6 +67,7 @@ export const agentSchema = new Schema<AgentDocument>(
   {
     _id: String,
     accountId: { type: String, required: true },
+    mode: String,
     name: { type: String, required: true },
     instruction: { type: String, required: true },
     voice: { type: String, required: true },

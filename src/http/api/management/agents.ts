@@ -8,11 +8,12 @@ import {
 } from '../../../contract/management/agents.js';
 import { ServiceError } from '../../../domain/errors.js';
 import type { AgentChanges, Agents, NewAgent } from '../../../store/agents.js';
+import { modeOfAgent } from '../../../store/agent-mode.js';
 import type { AgentDocument } from '../../../store/models/agent.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
 import { bodyOf, queryOf } from '../../middleware/input.js';
-import { agentOf, refuseBadWebhookUrl } from '../outbound-request.js';
+import { refuseBadWebhookUrl } from '../outbound-request.js';
 import { pageAnswer, positionOf, type Cursors } from './lists.js';
 
 export interface AgentRoutesDeps {
@@ -21,25 +22,36 @@ export interface AgentRoutesDeps {
   cursors: Cursors;
 }
 
-/** Agents of the account that asks; another account's are not found. */
+/** Agents of the account that asks; another account's are not found, nor in live mode are test agents. */
 export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) {
   /** @throws ServiceError AGENT_NOT_FOUND */
-  async function find(ctx: ApiContext, { account }: Principal, agentId: string): Promise<AgentDocument> {
-    const agent = await within(deadlineOf(ctx), agents.findOf(account._id, agentId));
-    if (!agent) throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+  async function find(ctx: ApiContext, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
+    const agent = await within(deadlineOf(ctx), agents.findOf({ accountId: account._id, mode, agentId }));
+    if (!agent) throw notFound();
     return agent;
   }
 
+  /** @throws ServiceError AGENT_NOT_FOUND, FORBIDDEN when a test key asks for a live agent */
+  async function findToChange(ctx: ApiContext, principal: Principal, agentId: string): Promise<AgentDocument> {
+    const agent = await find(ctx, principal, agentId);
+    const { actor, mode } = principal;
+    if (actor.kind !== 'key' || mode === 'live' || modeOfAgent(agent) === 'test') return agent;
+    throw new ServiceError(
+      'FORBIDDEN',
+      'A test key may not change a live agent. Use a live key, or create a test agent with this key and change that.',
+    );
+  }
+
   return {
-    async list(ctx: ApiContext, { account }: Principal): Promise<void> {
+    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
       const query = queryOf(AgentsQuery, ctx);
       const archived = query.archived === 'true';
-      const list = `agents ${account._id} ${archived}`;
-      const asked = { accountId: account._id, archived, ...positionOf(cursors, list, query) };
+      const list = `agents ${account._id} ${mode} ${archived}`;
+      const asked = { accountId: account._id, mode, archived, ...positionOf(cursors, list, query) };
       ctx.body = pageAnswer(cursors, list, await within(deadlineOf(ctx), agents.page(asked)), agentView);
     },
 
-    async create(ctx: ApiContext, { account }: Principal): Promise<void> {
+    async create(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
       const fields = await bodyOf(NewAgentBody, ctx);
       refuseBadWebhookUrl(fields.webhook_url, config);
       const agent = await within(
@@ -50,6 +62,7 @@ export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) 
           ringTimeoutSeconds: config.calls.ringSeconds,
           ...(storedFields(fields) as Pick<NewAgent, 'name' | 'instruction'>),
           accountId: account._id,
+          mode,
         }),
       );
       ctx.state.target = agent._id;
@@ -60,18 +73,24 @@ export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) 
       ctx.body = agentView(await find(ctx, principal, agentId));
     },
 
-    async update(ctx: ApiContext, { account }: Principal, agentId: string): Promise<void> {
+    async update(ctx: ApiContext, principal: Principal, agentId: string): Promise<void> {
+      const { archivedAt } = await findToChange(ctx, principal, agentId);
+      if (archivedAt) throw notFound();
       const fields = await bodyOf(AgentChangesBody, ctx);
       refuseBadWebhookUrl(fields.webhook_url ?? undefined, config);
-      await within(deadlineOf(ctx), agentOf(agents, account._id, agentId));
       const changed = await within(deadlineOf(ctx), agents.update(agentId, storedFields(fields) as AgentChanges));
       ctx.body = agentView(changed);
     },
 
-    async archive(ctx: ApiContext, { account }: Principal, agentId: string): Promise<void> {
-      ctx.body = agentView(await within(deadlineOf(ctx), agents.archive(account._id, agentId)));
+    async archive(ctx: ApiContext, principal: Principal, agentId: string): Promise<void> {
+      await findToChange(ctx, principal, agentId);
+      ctx.body = agentView(await within(deadlineOf(ctx), agents.archive(principal.account._id, agentId)));
     },
   };
+}
+
+function notFound(): ServiceError {
+  return new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
 }
 
 /** Public fields by the names they have in the store. */
@@ -89,7 +108,8 @@ export function agentView(agent: AgentDocument): Agent {
     .filter(([, value]) => value !== undefined);
   return {
     agent_id: agent._id,
-    ...(Object.fromEntries(fields) as Omit<Agent, 'agent_id' | 'created_at' | 'updated_at' | 'archived_at'>),
+    mode: modeOfAgent(agent),
+    ...(Object.fromEntries(fields) as Omit<Agent, 'agent_id' | 'mode' | 'created_at' | 'updated_at' | 'archived_at'>),
     created_at: agent.createdAt.toISOString(),
     updated_at: agent.updatedAt.toISOString(),
     ...(agent.archivedAt ? { archived_at: agent.archivedAt.toISOString() } : {}),

@@ -6,7 +6,6 @@ import type { PhoneNumbers } from '../../../store/phone-numbers.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
 import { bodyOf } from '../../middleware/input.js';
-import { refuseTestKey } from './account.js';
 import { wholeList } from './lists.js';
 
 export interface PhoneNumberRoutesDeps {
@@ -36,7 +35,6 @@ export function createPhoneNumberRoutes({ config, phoneNumbers }: PhoneNumberRou
     },
 
     async add(ctx: ApiContext, principal: Principal): Promise<void> {
-      refuseTestKey(principal);
       refuseSelfService();
       const { account } = principal;
       const { phone_number: number, agent_id: agentId } = await bodyOf(NewPhoneNumberBody, ctx);
@@ -52,7 +50,6 @@ export function createPhoneNumberRoutes({ config, phoneNumbers }: PhoneNumberRou
     },
 
     async update(ctx: ApiContext, principal: Principal, number: string): Promise<void> {
-      refuseTestKey(principal);
       const { agent_id: agentId = null } = await bodyOf(PhoneNumberChangesBody, ctx);
       await find(ctx, principal, number);
       const changed = await within(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
@@ -60,7 +57,6 @@ export function createPhoneNumberRoutes({ config, phoneNumbers }: PhoneNumberRou
     },
 
     async remove(ctx: ApiContext, principal: Principal, number: string): Promise<void> {
-      refuseTestKey(principal);
       refuseSelfService();
       const { account } = principal;
       ctx.body = numberView(await within(deadlineOf(ctx), phoneNumbers.remove(account._id, number)), account);

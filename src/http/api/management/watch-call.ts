@@ -18,6 +18,7 @@ const COMMENT_EVERY_MS = 15_000;
 const WATCH_MS = 300_000;
 /** The webhook's first attempt and late callbacks follow the end closely; a watcher sees them, too. */
 const AFTER_END_MS = 3_000;
+/** In each mode. */
 const WATCHERS_PER_ACCOUNT = 20;
 
 /** GET /calls/{call_id}/events: the call at each change, as server-sent events. */
@@ -26,21 +27,22 @@ export function createWatchCall(deps: { config: Config; queries: CallQueries; re
   const watchers = new Map<string, number>();
 
   return async function watchCall(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
-    const accountId = principal.account._id;
+    // Test keys take no place from live ones.
+    const watcher = `${principal.account._id} ${principal.mode}`;
     await within(deadlineOf(ctx), findCall(queries, principal, callId));
-    const current = watchers.get(accountId) ?? 0;
+    const current = watchers.get(watcher) ?? 0;
     if (current >= WATCHERS_PER_ACCOUNT) {
       const message = `The account watches ${current} calls already.`;
       throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit: WATCHERS_PER_ACCOUNT, current });
     }
-    watchers.set(accountId, current + 1);
+    watchers.set(watcher, current + 1);
     const stream = new PassThrough();
     const closed = new AbortController();
     stream.once('close', () => {
       closed.abort();
-      const left = (watchers.get(accountId) ?? 1) - 1;
-      if (left > 0) watchers.set(accountId, left);
-      else watchers.delete(accountId);
+      const left = (watchers.get(watcher) ?? 1) - 1;
+      if (left > 0) watchers.set(watcher, left);
+      else watchers.delete(watcher);
     });
     ctx.status = 200;
     ctx.set('Content-Type', 'text/event-stream');

@@ -98,7 +98,9 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
       }
       await within(
         deadlineOf(ctx),
-        rateLimiter.count(ctx, `redeliver:${principal.account._id}`, REDELIVERIES_PER_MINUTE, { told: false }),
+        rateLimiter.count(ctx, `redeliver:${principal.account._id}:${principal.mode}`, REDELIVERIES_PER_MINUTE, {
+          told: false,
+        }),
       );
       // One that is under way is started again under its own number, which does nothing unless its start was lost.
       const redelivery = isOver ? await within(deadlineOf(ctx), deliveries.beginRedelivery(callId, known)) : known;

@@ -4,7 +4,6 @@ import type { WebhookSecrets } from '../../../store/webhook-secrets.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
 import { bodyOf } from '../../middleware/input.js';
-import { refuseTestKey } from './account.js';
 
 const DEFAULT_OVERLAP_HOURS = 24;
 const MS_PER_HOUR = 3_600_000;
@@ -20,7 +19,6 @@ export function createWebhookSigningRoutes({ secrets }: { secrets: WebhookSecret
     },
 
     async rotate(ctx: ApiContext, principal: Principal): Promise<void> {
-      refuseTestKey(principal);
       const accountId = principal.account._id;
       const { overlap_hours: hours = DEFAULT_OVERLAP_HOURS } = await bodyOf(RotateSigningBody, ctx);
       const { secret, stored } = await within(deadlineOf(ctx), secrets.rotate(accountId, hours * MS_PER_HOUR));
@@ -29,7 +27,6 @@ export function createWebhookSigningRoutes({ secrets }: { secrets: WebhookSecret
     },
 
     async turnOff(ctx: ApiContext, principal: Principal): Promise<void> {
-      refuseTestKey(principal);
       await within(deadlineOf(ctx), secrets.remove(principal.account._id));
       ctx.body = await viewOf(ctx, principal.account._id);
     },

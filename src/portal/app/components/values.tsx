@@ -27,6 +27,11 @@ export function Status({ of: status }: { of: string }) {
   return <span class={`badge badge-${TONE[status] ?? 'quiet'}`}>{words(status.toLowerCase())}</span>;
 }
 
+/** Marks an agent that live calls do not know. */
+export function TestBadge({ of: agent }: { of: { mode: 'live' | 'test' } }) {
+  return agent.mode === 'test' ? <span class="badge badge-test">Test</span> : null;
+}
+
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {

@@ -12,6 +12,7 @@ import { CheckField, SelectField, SubmitButton, TextArea, TextField } from '../c
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
 import { editedTools, ToolsEditor } from '../components/tools-editor';
+import { TestBadge } from '../components/values';
 import { words } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
@@ -20,7 +21,7 @@ import { useData } from '../use-data';
 import { useForm } from '../use-form';
 
 export function AgentEditor() {
-  const { api } = usePortal();
+  const { api, mode } = usePortal();
   const { params } = useRoute();
   const id = params['id'] ?? '';
   const choices = useData('choices', async (signal) => {
@@ -31,14 +32,14 @@ export function AgentEditor() {
     ]);
     return { voices, languages, defaultEngine: default_engine, numbers: numbers.data };
   });
-  const agent = useData(id, (signal) =>
+  const agent = useData(id === 'new' ? id : `${mode} ${id}`, (signal) =>
     id === 'new' ? Promise.resolve(undefined) : api.get<Agent>(`/agents/${encodeURIComponent(id)}`, {}, signal),
   );
   if (agent.state === 'loading') return <Page title="Agent">…</Page>;
   return (
     <Page
       title={agent.data?.name ?? (id === 'new' ? 'New agent' : 'Agent')}
-      actions={agent.data === undefined ? null : <Archive agent={agent.data} />}
+      actions={agent.data === undefined ? null : <Actions agent={agent.data} />}
     >
       {agent.data?.webhook_url === undefined ? null : (
         <FailingWebhooks only={webhookEndpoint(agent.data.webhook_url)} />
@@ -67,7 +68,7 @@ interface Choices {
 }
 
 function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices }) {
-  const { api } = usePortal();
+  const { api, mode } = usePortal();
   const { route } = useLocation();
   const [saved, setSaved] = useState(false);
   const form = useForm(
@@ -123,6 +124,9 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
+      {agent === undefined && mode === 'test' ? (
+        <p class="quiet">Made in test mode, it is a test agent: live calls cannot use it.</p>
+      ) : null}
       <Failure>{form.failure}</Failure>
       <TextField label="Name" {...form.field('name')} />
       <TextArea
@@ -214,6 +218,50 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
 function orNone<T extends string | readonly unknown[]>(value: T, agent: Agent | undefined): T | null | undefined {
   if (value.length > 0) return value;
   return agent === undefined ? undefined : null;
+}
+
+function Actions({ agent }: { agent: Agent }) {
+  return (
+    <>
+      <TestBadge of={agent} />
+      {agent.mode === 'test' ? <LiveCopy agent={agent} /> : null}
+      <Archive agent={agent} />
+    </>
+  );
+}
+
+/** A test agent stays one: what it has become is taken to live calls as another agent. */
+function LiveCopy({ agent }: { agent: Agent }) {
+  const { api, setMode } = usePortal();
+  const { route } = useLocation();
+  const [failure, setFailure] = useState<string>();
+
+  async function copy(): Promise<void> {
+    const {
+      agent_id: _id,
+      mode: _mode,
+      created_at: _created,
+      updated_at: _updated,
+      archived_at: _gone,
+      ...fields
+    } = agent;
+    try {
+      const made = await api.post<Agent>('/agents', fields, { mode: 'live' });
+      setMode('live');
+      route(`/portal/agents/${made.agent_id}`);
+    } catch (error) {
+      setFailure((error as Error).message);
+    }
+  }
+
+  return (
+    <>
+      <Failure>{failure}</Failure>
+      <button type="button" class="button" onClick={() => void copy()}>
+        Make a live copy
+      </button>
+    </>
+  );
 }
 
 function Archive({ agent }: { agent: Agent }) {

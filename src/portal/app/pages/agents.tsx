@@ -1,16 +1,16 @@
 import type { Agent } from '../../../contract/management/agents.js';
 import { Loaded } from '../components/feedback';
 import { Pager, Table, useCursor } from '../components/pager';
-import { Time } from '../components/values';
+import { TestBadge, Time } from '../components/values';
 import { Page } from '../layout';
 import { usePortal } from '../session';
 import type { PageOf } from '../types';
 import { useData } from '../use-data';
 
 export function Agents() {
-  const { api } = usePortal();
-  const cursor = useCursor('agents');
-  const agents = useData(cursor.cursor ?? '', (signal) =>
+  const { api, mode } = usePortal();
+  const cursor = useCursor(mode);
+  const agents = useData(`${mode} ${cursor.cursor ?? ''}`, (signal) =>
     api.get<PageOf<Agent>>('/agents', { limit: 25, cursor: cursor.cursor }, signal),
   );
   const create = (
@@ -31,7 +31,7 @@ export function Agents() {
               {list.data.map((agent) => (
                 <tr key={agent.agent_id}>
                   <td>
-                    <a href={`/portal/agents/${agent.agent_id}`}>{agent.name}</a>
+                    <a href={`/portal/agents/${agent.agent_id}`}>{agent.name}</a> <TestBadge of={agent} />
                   </td>
                   <td>{agent.voice}</td>
                   <td>{agent.language}</td>

@@ -17,7 +17,8 @@ export function Numbers() {
   const data = useData(mode, async (signal) => {
     const [numbers, agents, account] = await Promise.all([
       api.get<PageOf<PhoneNumber>>('/phone_numbers', {}, signal),
-      api.get<PageOf<Agent>>('/agents', { limit: 100 }, signal),
+      // Numbers serve live calls, too, which know no test agents.
+      api.get<PageOf<Agent>>('/agents', { limit: 100, mode: 'live' }, signal),
       api.get<Account>('/account', {}, signal),
     ]);
     return { numbers: numbers.data, agents: agents.data, account };

@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto';
+import { routes } from '../../src/contract/routes.js';
+import type { Route } from '../../src/contract/route.js';
+import type { Mode } from '../../src/domain/ids.js';
+import { expectError, startService, type Answer, type Customer, type Service } from '../http/harness.js';
+import { listOf, managementOf } from '../http/management-support.js';
+import { createBrowser, type Browser } from '../http/portal-support.js';
+
+let service: Service;
+let ask: ReturnType<typeof managementOf>;
+let customer: Customer;
+
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  ask = managementOf(service);
+});
+beforeEach(async () => {
+  customer = await service.customer();
+});
+afterAll(() => service.close());
+
+const NEW_AGENT = { name: 'A', instruction: 'Be kind.' };
+const UNKNOWN = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+
+async function newAgent(key: string, fields: object = {}): Promise<string> {
+  const { status, json } = await ask.post('/agents', key, { ...NEW_AGENT, ...fields });
+  expect(status).toBe(200);
+  return String(json['agent_id']);
+}
+
+const storedAgent = (id: string) => service.database.agents.findById(id).lean();
+const idsIn = (answer: Answer) => listOf(answer).data.map((agent) => agent['agent_id']);
+
+/**
+ * Asks for a call whose number is its own caller: it is refused for that, and only once its agent was found.
+ */
+function callWith(mode: Mode, agentId: string): Promise<Answer> {
+  const to = mode === 'test' ? '+15005550006' : service.config.carriers.live.fromNumber;
+  const key = mode === 'test' ? customer.testKey : customer.liveKey;
+  return service.place(key, { to_phone_number: to, agent_id: agentId });
+}
+
+const FOUND: [number, string, RegExp] = [400, 'MISSING_PARAMS', /the number the call comes from/];
+
+describe('a test key never changes a live agent', () => {
+  it('by an update or by archiving it, and the refusal names the remedy', async () => {
+    const id = await newAgent(customer.liveKey, { webhook_url: 'https://example.com/hook' });
+    const before = await storedAgent(id);
+    for (const answer of [
+      await ask.patch(`/agents/${id}`, customer.testKey, { webhook_url: 'https://attacker.example/hook' }),
+      await ask.patch(`/agents/${id}`, customer.testKey, { nonsense: 1 }),
+      await ask.delete(`/agents/${id}`, customer.testKey),
+    ]) {
+      expectError(answer, 403, 'FORBIDDEN', /live agent.*live key.*test agent/);
+    }
+    expect(await storedAgent(id)).toEqual(before);
+    expect((await ask.patch(`/agents/${id}`, customer.liveKey, { name: 'B' })).json).toMatchObject({ mode: 'live' });
+  });
+
+  it('also one from before agents had modes', async () => {
+    const { _id } = customer.agent;
+    await service.database.agents.updateOne({ _id }, { $unset: { mode: '' } });
+    expectError(await ask.patch(`/agents/${_id}`, customer.testKey, { name: 'B' }), 403, 'FORBIDDEN');
+    expectError(await ask.delete(`/agents/${_id}`, customer.testKey), 403, 'FORBIDDEN');
+    expect((await ask.get(`/agents/${_id}`, customer.liveKey)).json).toMatchObject({ mode: 'live' });
+    expect(idsIn(await ask.get('/agents', customer.liveKey))).toContain(_id);
+    expectError(await callWith('live', _id), ...FOUND);
+  });
+
+  it('but reads, lists and calls it, and changes the test agents that it makes', async () => {
+    const live = customer.agent._id;
+    const test = await newAgent(customer.testKey);
+    expect((await ask.get(`/agents/${live}`, customer.testKey)).json).toMatchObject({ mode: 'live' });
+    expect((await ask.get(`/agents/${test}`, customer.testKey)).json).toMatchObject({ mode: 'test' });
+    const { data } = listOf(await ask.get('/agents', customer.testKey));
+    expect(data.map(({ agent_id: id, mode }) => [id, mode])).toEqual([
+      [test, 'test'],
+      [live, 'live'],
+    ]);
+    for (const id of [live, test]) expectError(await callWith('test', id), ...FOUND);
+    expect((await ask.patch(`/agents/${test}`, customer.testKey, { name: 'B' })).json).toMatchObject({ name: 'B' });
+    expect((await ask.delete(`/agents/${test}`, customer.testKey)).json).toHaveProperty('archived_at');
+  });
+});
+
+describe('a live call never meets a test agent', () => {
+  it('that is named by its request', async () => {
+    const id = await newAgent(customer.testKey);
+    const missing = await callWith('live', UNKNOWN);
+    expectError(missing, 404, 'AGENT_NOT_FOUND');
+    expect((await callWith('live', id)).json).toEqual(missing.json);
+    expectError(
+      await ask.post('/calls', customer.liveKey, { to_phone_number: '+12025550100', agent_id: id }),
+      404,
+      'AGENT_NOT_FOUND',
+    );
+    const query = new URLSearchParams({ to_phone_number: '+12025550100', agent_id: id }).toString();
+    expectError(await service.request(`/outbound_call?${query}`, { key: customer.liveKey }), 404, 'AGENT_NOT_FOUND');
+  });
+
+  it('that an inbound call names, by key or by the carrier’s signature', async () => {
+    const id = await newAgent(customer.testKey);
+    const form = {
+      CallSid: `CA${randomBytes(16).toString('hex')}`,
+      From: '+12025550143',
+      To: '+12025550199',
+      agent_id: id,
+    };
+    const byKey = await service.request('/inbound_call', {
+      method: 'POST',
+      key: customer.liveKey,
+      body: new URLSearchParams(form),
+    });
+    expectError(byKey, 404, 'AGENT_NOT_FOUND');
+    expectError(await service.carrierPost('/inbound_call', form, 'live'), 404, 'AGENT_NOT_FOUND');
+    expect(await service.callsAskedFor()).toBe(0);
+  });
+
+  it('by a number or as the account’s inbound agent, whoever names it', async () => {
+    const number = '+12025550142';
+    const test = await newAgent(customer.testKey);
+    const patchNumber = (agent: string) => ask.patch(`/phone_numbers/${number}`, customer.liveKey, { agent_id: agent });
+    await ask.post('/phone_numbers', customer.liveKey, { phone_number: number });
+    for (const answer of [
+      await patchNumber(test),
+      await ask.patch('/account', customer.liveKey, { inbound_agent_id: test }),
+      await ask.post('/phone_numbers', customer.liveKey, { phone_number: '+12025550147', agent_id: test }),
+    ]) {
+      expectError(answer, 404, 'AGENT_NOT_FOUND');
+    }
+    await expect(service.phoneNumbers.setAgent(number, test)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
+    // Not even one that stands there for whatever reason.
+    await service.database.phoneNumbers.updateOne({ _id: number }, { $set: { agentId: test } });
+    await service.database.accounts.updateOne({ _id: customer.account._id }, { $set: { inboundAgentId: test } });
+    const form = { CallSid: `CA${randomBytes(16).toString('hex')}`, From: '+12025550143', To: number };
+    const answer = await service.carrierPost('/inbound_call', { ...form, ForwardedFrom: number }, 'live');
+    expectError(answer, 400, 'MISSING_PARAMS', /No agent is resolved/);
+    await service.phoneNumbers.setAgent(number, null);
+    await service.phoneNumbers.remove(customer.account._id, number);
+  });
+
+  it('and in live mode a test agent is neither read, listed, changed nor archived', async () => {
+    const id = await newAgent(customer.testKey);
+    const before = await storedAgent(id);
+    const asked = async (agentId: string) => [
+      await ask.get(`/agents/${agentId}`, customer.liveKey),
+      await ask.patch(`/agents/${agentId}`, customer.liveKey, { name: 'Mine' }),
+      await ask.delete(`/agents/${agentId}`, customer.liveKey),
+    ];
+    const missing = await asked(UNKNOWN);
+    for (const [index, answer] of (await asked(id)).entries()) {
+      expectError(answer, 404, 'AGENT_NOT_FOUND');
+      expect(answer.json).toEqual(missing[index]?.json);
+    }
+    expect(await storedAgent(id)).toEqual(before);
+    await ask.delete(`/agents/${id}`, customer.testKey);
+    for (const query of ['', '?archived=true']) {
+      expect(idsIn(await ask.get(`/agents${query}`, customer.liveKey))).not.toContain(id);
+    }
+    expect(idsIn(await ask.get('/agents?archived=true', customer.testKey))).toEqual([id]);
+  });
+});
+
+describe('a member', () => {
+  let browser: Browser;
+  beforeEach(async () => {
+    browser = createBrowser(service);
+    await browser.signUp();
+    await service.database.rateLimits.deleteMany({});
+  });
+
+  it('makes an agent of the mode that is looked at, and may change a live one in either', async () => {
+    const made = async (query: string) => (await browser.post(`/agents${query}`, NEW_AGENT)).json;
+    const test = await made('');
+    const live = await made('?mode=live');
+    expect([test['mode'], live['mode']]).toEqual(['test', 'live']);
+    const path = `/agents/${String(live['agent_id'])}`;
+    expect((await browser.patch(path, { name: 'B' })).json).toMatchObject({ name: 'B', mode: 'live' });
+    expectError(await browser.get(`/agents/${String(test['agent_id'])}?mode=live`), 404, 'AGENT_NOT_FOUND');
+    expect(idsIn(await browser.get('/agents?mode=live'))).toEqual([live['agent_id']]);
+    expect(idsIn(await browser.get('/agents'))).toEqual([live['agent_id'], test['agent_id']]);
+    expectError(
+      await browser.patch('/account', { inbound_agent_id: test['agent_id'] }),
+      404,
+      'AGENT_NOT_FOUND',
+      /live agent/,
+    );
+  });
+});
+
+describe('a test key never changes what belongs to the whole account', () => {
+  const accountWide = Object.entries(routes).filter(
+    ([, route]: [string, Route]) => route.auth === 'keyOrSession' && route.changes === 'account',
+  );
+
+  it('and there is such a thing', () => {
+    expect(accountWide.map(([id]) => id)).toEqual(
+      expect.arrayContaining(['updateAccount', 'addPhoneNumber', 'updatePhoneNumber', 'rotateWebhookSigning']),
+    );
+  });
+
+  it.each(accountWide)('%s is 403 and names the remedy', async (_id, { method, path }) => {
+    const at = path.replace(/\{\w+\}/, 'x');
+    const answer = await service.request(at, { method: method.toUpperCase(), key: customer.testKey });
+    expectError(answer, 403, 'FORBIDDEN', /live key/);
+  });
+
+  it('nor keys of the other mode', async () => {
+    const live = await ask.post('/api_keys', customer.liveKey, { name: 'live' });
+    const path = `/api_keys/${String(live.json['key_id'])}`;
+    for (const answer of [
+      await ask.patch(path, customer.testKey, { name: 'x' }),
+      await ask.delete(path, customer.testKey),
+    ]) {
+      expectError(answer, 404, 'NOT_FOUND');
+    }
+    const made = await ask.post('/api_keys', customer.testKey, { name: 'mine' });
+    expect(made.json).toMatchObject({ mode: 'test', secret: expect.stringMatching(/^sk_test_/) });
+    expectError(await ask.post('/api_keys?mode=live', customer.testKey, { name: 'x' }), 403, 'FORBIDDEN');
+  });
+
+  it('nor by a test agent whose number the account could then not give up', async () => {
+    const number = '+12025550148';
+    await ask.post('/phone_numbers', customer.liveKey, { phone_number: number });
+    await newAgent(customer.testKey, { phone_number: number });
+    expect((await ask.delete(`/phone_numbers/${number}`, customer.liveKey)).status).toBe(200);
+  });
+});
