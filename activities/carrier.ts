@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import type { DialGate } from '../src/calls/dial-gate.js';
 import type { Carriers, DialOutcome } from '../src/carrier/port.js';
 import type { Config } from '../src/config.js';
 import type { Mode } from '../src/domain/ids.js';
@@ -10,6 +11,7 @@ import type { DialPacing } from '../src/store/dial-pacing.js';
 interface Deps {
   config: Config;
   carriers: Carriers;
+  dialGate: DialGate;
   pacing: DialPacing;
   requests: CallRequests;
   bindings: CarrierBindings;
@@ -25,7 +27,7 @@ interface CarrierCallRef {
 
 /** Orders and questions to the carrier. Numbers are read from the request here, so that no history holds one. */
 export function createCarrierActivities(deps: Deps) {
-  const { config, carriers, pacing, requests, bindings } = deps;
+  const { config, carriers, dialGate, pacing, requests, bindings } = deps;
 
   async function requestOf(callId: string) {
     const request = await requests.find(callId);
@@ -54,6 +56,8 @@ export function createCarrierActivities(deps: Deps) {
       let request;
       try {
         request = await requestOf(callId);
+        // Every request was checked; what slipped through one time must not reach an emergency service.
+        if (await dialGate.isServiceNumber(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
         if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
       } catch {
         // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.

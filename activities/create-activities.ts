@@ -1,3 +1,4 @@
+import { createDialGate, type DialGate } from '../src/calls/dial-gate.js';
 import type { Carriers } from '../src/carrier/port.js';
 import type { Config } from '../src/config.js';
 import { createAccounts } from '../src/store/accounts.js';
@@ -37,10 +38,12 @@ export function createActivities(deps: {
   database: Database;
   carriers: Carriers;
   logger: Logger;
+  /** Loaded, so that the first dial waits for nothing; by default one that loads then. */
+  dialGate?: DialGate;
   /** The clock of dial slots, the database server's by default; another is for tests that move time. */
   clock?: ServerClock;
 }) {
-  const { config, database, logger, clock } = deps;
+  const { config, database, logger, clock, dialGate = createDialGate({ config }) } = deps;
   const carriers = { live: withoutVainRetries(deps.carriers.live), test: withoutVainRetries(deps.carriers.test) };
   const stores = {
     accounts: createAccounts(database),
@@ -57,7 +60,7 @@ export function createActivities(deps: {
     ...createMoneyActivities(stores),
     ...createExtensionActivities({ ...stores, carriers }),
     ...createPacingActivities({ ...stores, config }),
-    ...createCarrierActivities({ ...stores, config, carriers }),
+    ...createCarrierActivities({ ...stores, config, carriers, dialGate }),
     ...createConversationActivities(stores),
     ...createErasureActivities({
       ...stores,

@@ -1,6 +1,7 @@
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.js';
+import { createDialGate } from '../src/calls/dial-gate.js';
 import { createCarriers } from '../src/carrier/carriers.js';
 import type { Config } from '../src/config.js';
 import type { Database } from '../src/store/database.js';
@@ -30,6 +31,8 @@ export interface WorkerDeps {
 export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop } = deps;
   installRuntime(config, logger);
+  const dialGate = createDialGate({ config });
+  await dialGate.warm();
   const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
   const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
   try {
@@ -38,7 +41,7 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
       namespace,
       taskQueue,
       workflowBundle: { codePath: deps.bundlePath ?? WORKFLOW_BUNDLE },
-      activities: createActivities({ config, database, carriers: createCarriers({ config }), logger }),
+      activities: createActivities({ config, database, carriers: createCarriers({ config }), logger, dialGate }),
       maxCachedWorkflows: config.worker.maxCachedCalls,
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
+import { createDialGate } from '../calls/dial-gate.js';
 import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../config.js';
 import { machineDetectionFor } from '../domain/voicemail.js';
@@ -92,7 +93,8 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
   const clock = createFrameClock();
-  const tools = { config, accounts: createAccounts(database), egress: createEgressClient({ config }), logger };
+  const dialGate = createDialGate({ config });
+  const tools = { dialGate, accounts: createAccounts(database), egress: createEgressClient({ config }), logger };
 
   const server = createServer(
     {
@@ -207,7 +209,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
   return {
     async listen() {
-      await engines.warm();
+      await Promise.all([engines.warm(), dialGate.warm()]);
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(config.media.port, config.media.host, () => {

@@ -1,5 +1,4 @@
 import { HIGH_RISK_PREFIXES } from './high-risk-prefixes.js';
-import { isEmergencyNumber } from './phone-number.js';
 
 /** What an account may do with numbers that begin so. The prefix is E.164, with its plus. */
 export interface DestinationCap {
@@ -34,16 +33,32 @@ export function isBlockedDestination(to: string, caps: readonly DestinationCap[]
   return rule?.blocked === true;
 }
 
+/** A number that reaches a service of its country and no ordinary line. */
+export type ServiceNumber = 'emergency' | 'short';
+
+/** What national numbering plans say. */
+export interface NumberingPlans {
+  /** What kind of service number an E.164 number is; undefined when it may be an ordinary line. */
+  serviceNumber(number: string): ServiceNumber | undefined;
+}
+
 /** What decides where an account may call. */
 export interface DestinationRules {
   caps: readonly DestinationCap[];
   /** Lists of E.164 prefixes, with or without the plus; a number must be on each list that says anything at all. */
   prefixLists: readonly (readonly string[])[];
+  plans: NumberingPlans;
 }
 
+const SERVICE_NUMBER_FAULTS: Readonly<Record<ServiceNumber, string>> = {
+  emergency: 'Emergency numbers are never called.',
+  short: 'Short numbers of national services are never called. Use a full number in E.164, like +12025550123.',
+};
+
 /** Why a number may not be called, in a sentence for the client; undefined when it may. */
-export function destinationFault(to: string, { caps, prefixLists }: DestinationRules): string | undefined {
-  if (isEmergencyNumber(to)) return 'Emergency numbers are never called.';
+export function destinationFault(to: string, { caps, prefixLists, plans }: DestinationRules): string | undefined {
+  const service = plans.serviceNumber(to);
+  if (service !== undefined) return SERVICE_NUMBER_FAULTS[service];
   const allowed = prefixLists.every(
     (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
   );

@@ -1,4 +1,5 @@
 import Koa from 'koa';
+import type { DialGate } from '../calls/dial-gate.js';
 import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../config.js';
 import { createAccounts } from '../store/accounts.js';
@@ -42,6 +43,7 @@ export interface AppDeps {
   config: Config;
   database: Database;
   gateway: CallGateway;
+  dialGate: DialGate;
   logger: Logger;
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createDialGate } from '../calls/dial-gate.js';
 import { ERRORS, errorObject } from '../contract/errors.js';
 import type { ErrorCode } from '../domain/errors.js';
 import { createApp, type AppDeps } from './app.js';
@@ -25,13 +26,14 @@ const MAX_REQUESTS_PER_SOCKET = 1_000;
 const CLOSE_WITHIN_MS = 5_000;
 
 /** The HTTP server of the API role. */
-export function createApiServer(deps: AppDeps): {
+export function createApiServer(deps: Omit<AppDeps, 'dialGate'>): {
   /** @returns the port, also when the configured one was 0 */
   listen(): Promise<{ port: number }>;
   /** Takes no more requests and lets those under way finish, 5 s at most. */
   close(): Promise<void>;
 } {
-  const handle = createApp(deps).callback();
+  const dialGate = createDialGate(deps);
+  const handle = createApp({ ...deps, dialGate }).callback();
   const server = createServer(LIMITS, answer);
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
@@ -51,6 +53,7 @@ export function createApiServer(deps: AppDeps): {
   return {
     async listen() {
       const { host, port } = deps.config.api;
+      await dialGate.warm();
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
         server.listen(port, host, () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../domain/errors.js';
 import { ENGINE_NAMES } from '../domain/engines.js';
-import { E164_PATTERN, isEmergencyNumber } from '../domain/phone-number.js';
+import { E164_PATTERN } from '../domain/phone-number.js';
 import { characterCount } from '../domain/text.js';
 import { toolSchemaFault } from '../domain/tool-schema.js';
 import { VOICEMAIL_ACTIONS } from '../domain/voicemail.js';
@@ -54,12 +54,7 @@ const agentFields = z.object({
   voicemailAction: z.enum(VOICEMAIL_ACTIONS, `must be one of ${VOICEMAIL_ACTIONS.join(', ')}`).exactOptional(),
   voicemailMessage: text(1_000).exactOptional(),
   transferNumbers: z
-    .array(
-      z
-        .string()
-        .regex(E164_PATTERN, 'must hold numbers in E.164, like +12025550123')
-        .refine((number) => !isEmergencyNumber(number), 'must hold no emergency number'),
-    )
+    .array(z.string().regex(E164_PATTERN, 'must hold numbers in E.164, like +12025550123'))
     .max(20, 'must have at most 20 numbers')
     .exactOptional(),
   tools: z

@@ -1,5 +1,6 @@
 import { configuredVoices, offeredEngineNames, type Config } from '../config.js';
 import { urlFault } from '../egress/guard.js';
+import type { NumberingPlans } from '../domain/destinations.js';
 import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
 import { ServiceError } from '../domain/errors.js';
 import { voiceFault } from '../domain/voices.js';
@@ -46,6 +47,16 @@ export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPo
     const own = urlFault('url', url, policy) ?? fault;
     throw new ServiceError('MISSING_PARAMS', fault, { fields: { tools: fault, [`tools.${index}.url`]: own } });
   }
+}
+
+/** @throws ServiceError MISSING_PARAMS when a call may not be transferred to one of these numbers */
+export function refuseServiceNumbers(transferNumbers: readonly string[], plans: NumberingPlans): void {
+  const at = transferNumbers.findIndex((number) => plans.serviceNumber(number) !== undefined);
+  if (at === -1) return;
+  const fault = 'must hold no emergency or short number';
+  throw new ServiceError('MISSING_PARAMS', `transfer_numbers: ${fault}`, {
+    fields: { transfer_numbers: `transfer_numbers ${fault}.`, [`transfer_numbers.${at}`]: `${fault}.` },
+  });
 }
 
 function enginesFor({ engine }: Spoken, policy: AgentPolicy | undefined): readonly EngineName[] {

@@ -1,10 +1,11 @@
 import { ulid } from 'ulid';
 import { ServiceError } from '../domain/errors.js';
 import { AGENT_ID_PATTERN, type Mode } from '../domain/ids.js';
+import { createPlansLoader } from '../numbering/national-plans.js';
 import { updateOf } from './accounts.js';
 import { checkAgentFields, type AgentFields } from './agent-fields.js';
 import { agentsOf } from './agent-mode.js';
-import { refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
+import { refuseServiceNumbers, refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
 import type { Database } from './database.js';
 import type { AgentDocument, ConversationSettings } from './models/agent.js';
 import { readPage, type Page, type PagePosition } from './pages.js';
@@ -32,6 +33,7 @@ export type Agents = ReturnType<typeof createAgents>;
  */
 export function createAgents(database: Database, policy?: AgentPolicy) {
   const { agents } = database;
+  const loadPlans = createPlansLoader();
 
   async function findOne(filter: { _id: string } & Record<string, unknown>): Promise<AgentDocument | null> {
     if (typeof filter._id !== 'string' || !AGENT_ID_PATTERN.test(filter._id)) return null;
@@ -54,6 +56,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
       });
       refuseUnspeakable(fields, policy);
       if (policy !== undefined) refuseUnsafeTools(fields.tools, policy);
+      if (fields.transferNumbers) refuseServiceNumbers(fields.transferNumbers, await loadPlans());
       if (!(await database.accounts.exists({ _id: accountId }))) {
         throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       }
@@ -132,6 +135,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
         refuseUnspeakable({ ...checked, engine: given['engine'] === null ? undefined : checked.engine }, policy);
       }
       if (policy !== undefined && changes.tools) refuseUnsafeTools(checked.tools, policy);
+      if (changes.transferNumbers) refuseServiceNumbers(changes.transferNumbers, await loadPlans());
       await checkNumber(present.accountId, changes.phoneNumber);
       const update = Object.fromEntries(
         Object.entries(given).map(([name, value]) => [

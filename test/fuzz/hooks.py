@@ -129,7 +129,7 @@ BEYOND_SCHEMA = [
     r"No agent is resolved: [^;]*",
     r"tools: must have names of their own",
     r"tools: name must be none of [^;]*",
-    r"transfer_numbers: must hold no emergency number",
+    r"transfer_numbers: must hold no emergency or short number",
     r"expires_at must be a time in the future\.",
     r"current_password is not right\.",
     r"(new_)?password (is too common|must not be made of [^.]*)\. Choose [^.]*\.",

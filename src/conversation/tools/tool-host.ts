@@ -1,6 +1,5 @@
 import { DTMF_PATTERN, dtmfTones } from '../../audio/dtmf.js';
-import type { Config } from '../../config.js';
-import { destinationFault } from '../../domain/destinations.js';
+import type { DialGate } from '../../calls/dial-gate.js';
 import type { EgressClient } from '../../egress/client.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
@@ -27,8 +26,8 @@ export interface ToolLine {
 }
 
 export interface ToolHostDeps {
-  config: Config;
   accounts: Accounts;
+  dialGate: DialGate;
   egress: EgressClient;
   logger: Logger;
 }
@@ -74,11 +73,8 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
     // The schema offers no other number; a check that decides over a call stands here all the same.
     if (agent.transferNumbers?.includes(number) !== true) return { ok: false, error: 'this number is not allowed' };
     const account = await deps.accounts.find(request.accountId);
-    const fault = destinationFault(number, {
-      caps: account?.destinationCaps ?? [],
-      prefixLists: [account?.allowedCountryPrefixes ?? [], deps.config.calls.allowedCountryPrefixes],
-    });
-    if (account === null || fault !== undefined) return { ok: false, error: 'this number may not be called' };
+    const fault = account === null ? 'no account' : await deps.dialGate.fault(number, account);
+    if (fault !== undefined) return { ok: false, error: 'this number may not be called' };
     return line.transfer(number)
       ? { ok: true, result: 'The far end is put through now. Say nothing more.' }
       : { ok: false, error: 'the call is ending' };

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
+import type { DialGate } from '../../calls/dial-gate.js';
 import type { OutboundCallRequest } from '../../contract/calls.js';
 import { TEST_FROM_NUMBER, type Config } from '../../config.js';
-import { destinationFault } from '../../domain/destinations.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { Agents } from '../../store/agents.js';
 import type { AgentDocument } from '../../store/models/agent.js';
@@ -19,6 +19,7 @@ export interface OutboundDeps {
   config: Config;
   agents: Agents;
   phoneNumbers: PhoneNumbers;
+  dialGate: DialGate;
 }
 
 /** @throws ServiceError MISSING_PARAMS */
@@ -47,10 +48,7 @@ export async function outboundCallOf(
   // Test mode has an engine of its own, whatever the agent names.
   if (mode === 'live') refuseEngine(agent?.engine, config);
   const to = request.to_phone_number;
-  const fault = destinationFault(to, {
-    caps: account.destinationCaps ?? [],
-    prefixLists: [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes],
-  });
+  const fault = await deps.dialGate.fault(to, account);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
   const from =
     mode === 'test' ? TEST_FROM_NUMBER : (agent?.phoneNumber ?? numbers[0]?._id ?? config.carriers[mode].fromNumber);

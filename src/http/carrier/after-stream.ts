@@ -1,3 +1,4 @@
+import type { DialGate } from '../../calls/dial-gate.js';
 import type { CallGateway } from '../../calls/gateway.js';
 import type { Config } from '../../config.js';
 import { MAX_RESUMPTIONS } from '../../domain/resumption.js';
@@ -17,6 +18,7 @@ export interface AfterStreamDeps {
   requests: CallRequests;
   bindings: CarrierBindings;
   results: ConversationResults;
+  dialGate: DialGate;
   logger: Logger;
 }
 
@@ -26,7 +28,7 @@ export interface AfterStreamDeps {
  * another one follows. A repeated request gets the same answer.
  */
 export function createContinueAfterStream(deps: AfterStreamDeps) {
-  const { config, gateway, requests, bindings, results, logger } = deps;
+  const { config, gateway, requests, bindings, results, dialGate, logger } = deps;
 
   async function nextTwiml(callId: string, callback: Callback, after: number, deadline: number): Promise<string> {
     const { mode, carrierSid } = callback;
@@ -36,6 +38,10 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
     // A media server that says goodbye has stored the end, or told the workflow of it, before it closes the socket.
     const result = await results.find(callId);
     if (result?.endedAt !== undefined) {
+      if (result.transferTo !== undefined && (await dialGate.isServiceNumber(result.transferTo))) {
+        logger.error({ callId }, 'a transfer to a service number was not dialed');
+        return hangUpTwiml();
+      }
       return transferTwiml(config, request, result, callback.form, Date.now()) ?? hangUpTwiml();
     }
     const answer = await gateway.reconnect(

@@ -1,0 +1,139 @@
+import { createCallGateway } from '../../../src/calls/gateway.js';
+import { createSimulator } from '../../../src/carrier/simulator/server.js';
+import { parseConfig } from '../../../src/config.js';
+import { createEngines } from '../../../src/conversation/engines.js';
+import { createMediaServer } from '../../../src/conversation/media-server.js';
+import type { ToolAnswer } from '../../../src/conversation/port.js';
+import { createPorts } from '../../../src/launch/free-port.js';
+import type { AgentDocument } from '../../../src/store/models/agent.js';
+import type { CallDocument } from '../../../src/store/models/call.js';
+import { createLogger } from '../../../src/telemetry/logger.js';
+import { eventually, startService, type Customer } from '../../http/harness.js';
+import { createScriptedEngine, type ScriptedCall } from '../../media/support/scripted-engine';
+
+const SID = 'AC00000000000000000000000000000001';
+const TOKEN = '11111111111111111111111111111111';
+
+/** One call in the carrier's books. */
+export interface CarrierCall {
+  sid: string;
+  to: string;
+  status: string;
+  dials: { to: string; status: string; seconds: number }[];
+  twiml: string[];
+}
+
+export type TelephoneStack = Awaited<ReturnType<typeof startTelephoneStack>>;
+
+/**
+ * The API, a worker, a media server and the simulated carrier, with an engine that does what the test says.
+ * @param options.carrier `twilio`: the service takes the simulated carrier, which speaks the same interface, for a real one
+ */
+export async function startTelephoneStack(
+  options: { carrier?: 'twilio' | 'simulator'; env?: Record<string, string> } = {},
+) {
+  const ports = createPorts(process.env);
+  const [apiPort, mediaPort, carrierPort] = [await ports.take(), await ports.take(), await ports.take()];
+  const carrierUrl = `http://127.0.0.1:${carrierPort}`;
+  const addresses = {
+    API_PORT: String(apiPort),
+    PUBLIC_BASE_URL: `http://127.0.0.1:${apiPort}`,
+    MEDIA_PORT: String(mediaPort),
+    STREAM_URL: `ws://127.0.0.1:${mediaPort}/stream`,
+    SIMULATOR_PORT: String(carrierPort),
+    SIMULATOR_URL: carrierUrl,
+    SIMULATOR_ACCOUNT_SID: SID,
+    SIMULATOR_AUTH_TOKEN: TOKEN,
+    SIMULATOR_TIME_SCALE: '0.2',
+  };
+  const logger = createLogger({ role: 'test', level: 'silent' });
+  const simulator = createSimulator({ config: parseConfig({ NODE_ENV: 'test', ...addresses }), logger });
+  await simulator.listen();
+  const service = await startService({
+    env: {
+      ...addresses,
+      ...(options.carrier === 'twilio'
+        ? {
+            CARRIER: 'twilio',
+            CARRIER_BASE_URL: carrierUrl,
+            CARRIER_FROM_NUMBER: '+12025550199',
+            CARRIER_CALLS_PER_SECOND: 'unlimited',
+            TWILIO_ACCOUNT_SID: SID,
+            TWILIO_AUTH_TOKEN: TOKEN,
+            ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: 'true',
+          }
+        : {}),
+      ...options.env,
+    },
+  });
+  const { config, database } = service;
+  const gateway = await createCallGateway({ config });
+  const engine = createScriptedEngine();
+  const engines = createEngines({ byDefault: engine.factory, forTests: engine.factory });
+  const media = createMediaServer({ config, database, gateway, engines, logger });
+  await media.listen();
+
+  async function books<T>(path: string): Promise<T> {
+    return (await (await fetch(`${carrierUrl}/simulator${path}`)).json()) as T;
+  }
+
+  return {
+    service,
+
+    /** Places a call of the customer's agent, which may do these things; resolves when its engine may speak. */
+    async talk(customer: Customer, to: string, abilities: Partial<AgentDocument> = {}) {
+      const { _id: agentId } = customer.agent;
+      await database.agents.updateOne({ _id: agentId }, abilities);
+      const answer = await service.place(customer.liveKey, { to_phone_number: to, agent_id: agentId });
+      if (answer.status !== 200) throw new Error(`The call was refused: ${answer.text}`);
+      const callId = String(answer.json['call_id']);
+      return { callId, ...(await this.engineOf(callId)) };
+    },
+
+    async engineOf(callId: string) {
+      const scripted: ScriptedCall = await eventually(async () => engine.calls.get(callId));
+      const use = (name: string, given: Record<string, unknown>): Promise<ToolAnswer> =>
+        scripted.sink.tool({ name, arguments: given });
+      return { scripted, use, transfer: (number: string) => use('transfer_call', { number }) };
+    },
+
+    /** A call rings at the customer's number; resolves when its engine may speak. */
+    async arrive(customer: Customer): Promise<string> {
+      await fetch(`${carrierUrl}/simulator/inbound`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ to: '+12025550199', from: '+12025550100', agent_id: customer.agent._id, script: '07' }),
+      });
+      const call = await eventually(() =>
+        database.calls.findOne({ accountId: customer.account._id, direction: 'inbound' }).lean<CallDocument>(),
+      );
+      return call._id;
+    },
+
+    ended(callId: string): Promise<CallDocument> {
+      return eventually(async () => {
+        const call = await database.calls.findById(callId).lean<CallDocument>();
+        return call?.endTime !== undefined && call;
+      });
+    },
+
+    /** Every call that the carrier was asked for. */
+    async carried(): Promise<CarrierCall[]> {
+      const { calls } = await books<{ calls: { sid: string }[] }>('/calls');
+      return Promise.all(calls.map(({ sid }) => books<CarrierCall>(`/calls/${sid}`)));
+    },
+
+    async carrierCall(callId: string): Promise<CarrierCall> {
+      const binding = await database.carrierBindings.findById(callId).lean();
+      return books(`/calls/${binding?.carrierSid}`);
+    },
+
+    async close(): Promise<void> {
+      await media.close();
+      await gateway.close();
+      await service.close();
+      await simulator.close();
+      await ports.release();
+    },
+  };
+}
