@@ -2,6 +2,7 @@ import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
 import { environment, listOf, type Environment } from './config/environment.js';
 import { productionFaults } from './config/production.js';
+import { simulatedAccount, type SimulatedAccount } from './config/simulated-accounts.js';
 import type { CarrierKind } from './domain/carrier-identifiers.js';
 import { withoutTrailing } from './domain/text.js';
 
@@ -12,10 +13,8 @@ export type { OpenAiRealtimeSettings, PipelineSettings } from './config/engines.
 const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 
 /** The credentials by which one mode's carrier account signs its requests and takes ours. */
-export interface CarrierAccount {
+export interface CarrierAccount extends SimulatedAccount {
   kind: CarrierKind;
-  accountSid: string;
-  authToken: string;
   /** Base of the REST interface. */
   baseUrl: string;
   fromNumber: string;
@@ -133,8 +132,7 @@ function liveCarrier(values: Environment): CarrierAccount {
   if (values.CARRIER !== 'twilio') {
     return {
       kind: 'simulator',
-      accountSid: values.SIMULATOR_ACCOUNT_SID,
-      authToken: values.SIMULATOR_AUTH_TOKEN,
+      ...simulatedAccount('live', values),
       baseUrl: values.SIMULATOR_URL,
       fromNumber: values.CARRIER_FROM_NUMBER ?? '+12025550199',
       ...pace(values.CARRIER_CALLS_PER_SECOND),
@@ -158,8 +156,7 @@ function liveCarrier(values: Environment): CarrierAccount {
 function testCarrier(values: Environment): CarrierAccount {
   return {
     kind: 'simulator',
-    accountSid: values.SIMULATOR_TEST_ACCOUNT_SID,
-    authToken: values.SIMULATOR_TEST_AUTH_TOKEN,
+    ...simulatedAccount('test', values),
     baseUrl: values.SIMULATOR_URL,
     fromNumber: TEST_FROM_NUMBER,
     ...pace(values.SIMULATOR_TEST_CALLS_PER_SECOND),

@@ -72,8 +72,8 @@ function exitLater(logger: Logger): void {
 
 async function startApi(deps: RoleDeps): Promise<RunningRole> {
   const { createApiServer } = await import('./http/server.js');
-  const { database, gateway } = await openServices(deps);
-  const server = createApiServer({ config: deps.config, database, gateway, logger: deps.logger });
+  const { config, database, gateway } = await openServices(deps);
+  const server = createApiServer({ config, database, gateway, logger: deps.logger });
   await server.listen();
   return { close: () => closeAll(server, gateway, database) };
 }
@@ -81,20 +81,20 @@ async function startApi(deps: RoleDeps): Promise<RunningRole> {
 async function startMedia(deps: RoleDeps): Promise<RunningRole> {
   const { createMediaServer } = await import('./conversation/media-server.js');
   const { createConfiguredEngines } = await import('./conversation/engines/configured.js');
-  const { database, gateway } = await openServices(deps);
-  const server = createMediaServer({ ...deps, database, gateway, engines: createConfiguredEngines(deps) });
+  const { config, database, gateway } = await openServices(deps);
+  const server = createMediaServer({ ...deps, config, database, gateway, engines: createConfiguredEngines(deps) });
   await server.listen();
   return { close: () => closeAll(server, gateway, database) };
 }
 
 async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   const { runWorker } = await import('../workers/worker.js');
-  const { database, gateway } = await openServices(deps);
+  const { config, database, gateway } = await openServices(deps);
   await until('Temporal', deps, () => gateway.checkHealth());
   await gateway.close();
   let ended: Promise<void> = Promise.resolve();
   const ready = new Promise<void>((resolve) => {
-    ended = runWorker({ ...deps, database, onReady: resolve });
+    ended = runWorker({ ...deps, config, database, onReady: resolve });
   });
   await Promise.race([ready, ended]);
   return {
@@ -106,20 +106,38 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   };
 }
 
-async function startSimulator({ config, logger }: RoleDeps): Promise<RunningRole> {
+async function startSimulator(deps: RoleDeps): Promise<RunningRole> {
   const { createSimulator } = await import('./carrier/simulator/server.js');
+  const { logger } = deps;
+  const config = await simulatorConfig(deps);
   const server = createSimulator({ config, logger });
   await server.listen();
   return { close: () => server.close() };
 }
 
+/** The simulator needs the database only for tokens that are not configured. */
+async function simulatorConfig(deps: RoleDeps): Promise<Config> {
+  const { live, test } = deps.config.carriers;
+  if (live.unsettled !== true && test.unsettled !== true) return deps.config;
+  const { database, config } = await openSettled(deps);
+  await database.close();
+  return config;
+}
+
 async function openServices(deps: RoleDeps) {
-  const { openDatabase } = await import('./store/database.js');
   const { createCallGateway } = await import('./calls/gateway.js');
-  const database = await until('MongoDB', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
+  const { database, config } = await openSettled(deps);
   // Connects when it is first used: with Temporal away, the process starts and says so to who asks.
-  const gateway = await createCallGateway({ config: deps.config });
-  return { database, gateway };
+  const gateway = await createCallGateway({ config });
+  return { config, database, gateway };
+}
+
+/** The database, and the configuration with the deployment's own tokens. */
+async function openSettled(deps: RoleDeps) {
+  const { openDatabase } = await import('./store/database.js');
+  const { withDeploymentTokens } = await import('./store/deployment-tokens.js');
+  const database = await until('MongoDB', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
+  return { database, config: await withDeploymentTokens(deps.config, database) };
 }
 
 /** Repeats until it succeeds, because servers and roles start in any order. */

@@ -1,5 +1,6 @@
 import { encryptionKeysFault } from './encryption.js';
 import type { Environment } from './environment.js';
+import { accountSidFault, tokenFault } from './simulated-accounts.js';
 
 interface Check {
   /** The variable at fault. */
@@ -28,6 +29,10 @@ const CHECKS: readonly Check[] = [
         ? 'CARRIER must be named in production: twilio, or simulator if no real call shall ever be placed.'
         : undefined,
   },
+  { variable: 'SIMULATOR_AUTH_TOKEN', fault: (values) => tokenFault('live', values) },
+  { variable: 'SIMULATOR_TEST_AUTH_TOKEN', fault: (values) => tokenFault('test', values) },
+  { variable: 'SIMULATOR_ACCOUNT_SID', fault: (values) => accountSidFault('live', values) },
+  { variable: 'SIMULATOR_TEST_ACCOUNT_SID', fault: (values) => accountSidFault('test', values) },
   {
     variable: 'SIGN_UP',
     fault: ({ SIGN_UP, SMTP_URL }) =>

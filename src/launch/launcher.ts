@@ -1,6 +1,7 @@
 import { scheduleReconciliation } from '../calls/reconciler.js';
 import { parseConfig, type Config } from '../config.js';
 import { createIndexes, openDatabase, type Database } from '../store/database.js';
+import { withDeploymentTokens } from '../store/deployment-tokens.js';
 import { lockDataFolder } from './data-folder.js';
 import { prepareDemoAccount, type DemoAccess } from './demo-account.js';
 import { createPorts } from './free-port.js';
@@ -113,11 +114,11 @@ async function compose(
     TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || temporal.uiUrl,
     STREAM_URL: env.STREAM_URL || `ws://127.0.0.1:${streamPort}/stream`,
   };
-  const config = parseConfig(roleEnv);
 
   const database = await openDatabase(mongodb, { waitMs: DATABASE_WAIT_MS });
   undo.push(() => database.close());
   await createIndexes(database);
+  const config = await withDeploymentTokens(parseConfig(roleEnv), database);
   const demo = await prepareDemoAccount({ database, config, dataFolder, webhookUrl: inbox.url });
   await scheduleReconciliation(config);
 

@@ -9,6 +9,7 @@ import { callSchema } from './models/call.js';
 import { carrierBindingSchema } from './models/carrier-binding.js';
 import { carrierEventSchema } from './models/carrier-event.js';
 import { conversationResultSchema } from './models/conversation-result.js';
+import { deploymentSecretSchema } from './models/deployment-secret.js';
 import { destinationCountSchema } from './models/destination-count.js';
 import { dialPacingSchema } from './models/dial-pacing.js';
 import { idempotencyKeySchema } from './models/idempotency-key.js';
@@ -84,6 +85,7 @@ function modelsOn(connection: Connection) {
     conversationResults: connection.model('ConversationResult', conversationResultSchema),
     webhookDeliveries: connection.model('WebhookDelivery', webhookDeliverySchema),
     webhookAttempts: connection.model('WebhookAttempt', webhookAttemptSchema),
+    deploymentSecrets: connection.model('DeploymentSecret', deploymentSecretSchema),
     destinationCounts: connection.model('DestinationCount', destinationCountSchema),
     dialPacing: connection.model('DialPacing', dialPacingSchema),
     idempotencyKeys: connection.model('IdempotencyKey', idempotencyKeySchema),

@@ -13,6 +13,7 @@ import { createIndexes, openDatabase } from '../../src/store/database.js';
 import { createLedger } from '../../src/store/ledger.js';
 import type { AccountDocument } from '../../src/store/models/account.js';
 import type { AgentDocument } from '../../src/store/models/agent.js';
+import { withDeploymentTokens } from '../../src/store/deployment-tokens.js';
 import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { runWorker } from '../../workers/worker.js';
@@ -46,7 +47,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  */
 export async function startService(options: { env?: Record<string, string>; worker?: boolean } = {}) {
   const id = randomUUID();
-  const config = parseConfig({
+  const parsed = parseConfig({
     NODE_ENV: 'test',
     LOG_LEVEL: 'silent',
     PUBLIC_BASE_URL,
@@ -60,9 +61,10 @@ export async function startService(options: { env?: Record<string, string>; work
     ANSWER_WITHIN_MS: '1700',
     ...options.env,
   });
-  const logger = createLogger({ role: 'test', level: config.logLevel });
-  const database = await openDatabase(config.mongodbUri);
+  const logger = createLogger({ role: 'test', level: parsed.logLevel });
+  const database = await openDatabase(parsed.mongodbUri);
   await createIndexes(database);
+  const config = await withDeploymentTokens(parsed, database);
   const gateway = await createCallGateway({ config });
   const server = createApiServer({ config, database, gateway, logger });
   const { port } = await server.listen();
