@@ -185,6 +185,7 @@ export const moneyRoutes = {
       'IDEMPOTENCY_CONFLICT',
       'PAYLOAD_TOO_LARGE',
       'UNSUPPORTED_MEDIA_TYPE',
+      'RATE_LIMIT_EXCEEDED',
       'SERVICE_UNAVAILABLE',
     ],
   },

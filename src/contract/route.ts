@@ -76,7 +76,15 @@ const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
     'INTERNAL_ERROR',
     'SERVICE_UNAVAILABLE',
   ],
-  carrier: ['MISSING_PARAMS', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  carrier: [
+    'MISSING_PARAMS',
+    'FORBIDDEN',
+    'PAYLOAD_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'RATE_LIMIT_EXCEEDED',
+    'INTERNAL_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ],
 };
 
 /** Every error code a route may answer with. */

@@ -156,6 +156,7 @@ export const routes = {
       'SPEND_LIMIT_EXCEEDED',
       'AGENT_NOT_FOUND',
       'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
       'CONCURRENCY_LIMIT_EXCEEDED',
     ],
   },

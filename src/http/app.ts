@@ -33,6 +33,7 @@ import { createAuthenticator, type Authenticator } from './middleware/authentica
 import { errors } from './middleware/errors.js';
 import { createFailureLimiter, createRateLimiter, type RateLimiter } from './middleware/rate-limit.js';
 import { requestId } from './middleware/request-id.js';
+import { createSignedRequests, type SignedRequests } from './middleware/signed-requests.js';
 import { securityHeaders } from './middleware/security.js';
 import { createPaymentWebhook } from './payments/webhook.js';
 import { createPortal } from './portal/create-portal.js';
@@ -52,16 +53,18 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const { config, database, logger } = deps;
   const rateLimiter = createRateLimiter(database);
   const failureLimiter = createFailureLimiter(config);
-  const authenticator = createAuthenticator({ config, database, rateLimiter, failureLimiter });
+  const signedRequests = createSignedRequests({ failureLimiter });
+  const authenticator = createAuthenticator({ config, database, rateLimiter, failureLimiter, signedRequests });
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });
-  const handlers = createHandlers({ ...deps, authenticator, rateLimiter, auditLog, auditor });
+  const handlers = createHandlers({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
   app.use(requestId(logger));
   app.use(errors(logger));
   app.use(securityHeaders(config));
+  app.use(signedRequests.middleware);
   for (const router of createRouters({ config, authenticator, handlers, auditor })) app.use(router.routes());
   app.use(createPortalPages());
   app.use(unmatched({ config, authenticator }));
@@ -71,6 +74,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
 interface HandlerDeps extends AppDeps {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
+  signedRequests: SignedRequests;
   auditLog: AuditLog;
   auditor: Auditor;
 }

@@ -11,6 +11,10 @@ export interface RequestState {
   arrivedAt: number;
   /** The route's path with parameters in braces; never the real path, which may hold what logs must not. */
   route?: string;
+  /** The sender is known by a key or a session, so that more of its work is done, such as decompressing a body. */
+  isAuthenticated?: true;
+  /** Counted among the signed requests in flight. */
+  isAdmitted?: true;
   /** What a change was done to, for the audit log, where the path does not name it. */
   target?: string;
 }

@@ -37,6 +37,20 @@ export function blankCharsetRequest(blanks?: number): HostileRequest {
   };
 }
 
+/** A form of as many different names as 64 KiB hold, which costs a parser the square of that when it looks up each. */
+export function formOfNames(count = 13_000): string {
+  return Array.from({ length: count }, (_, i) => i.toString(36)).join('&');
+}
+
+/** A status callback of that form with a signature that fits nothing. */
+export function formOfNamesRequest(): HostileRequest {
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Twilio-Signature': 'AAAA' };
+  return {
+    name: 'a form of thousands of fields',
+    bytes: rawRequest({ method: 'POST', path: '/carrier/status', headers, body: formOfNames() }),
+  };
+}
+
 /**
  * Sends bytes on a connection of their own and waits until the server has answered and closed it, or until `forMs` have
  * passed.

@@ -8,12 +8,14 @@ import type { ConversationResults } from '../../store/conversation-results.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { ApiContext } from '../context.js';
 import { within } from '../deadline.js';
+import type { SignedRequests } from '../middleware/signed-requests.js';
 import { apologyTwiml, hangUpTwiml, sendTwiml, streamTwiml } from '../twiml.js';
 import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
 import { transferTwiml } from './transfer.js';
 
 export interface AfterStreamDeps {
   config: Config;
+  signedRequests: SignedRequests;
   gateway: CallGateway;
   requests: CallRequests;
   bindings: CarrierBindings;
@@ -61,7 +63,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
   }
 
   return async function continueAfterStream(ctx: ApiContext, callId: string): Promise<void> {
-    const callback = await verifiedCallback(ctx, config);
+    const callback = await verifiedCallback(ctx, deps);
     const deadline = ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS;
     let twiml: string;
     try {

@@ -8,6 +8,7 @@ import { CALL_ID_PATTERN, type Mode } from '../../domain/ids.js';
 import type { ApiContext } from '../context.js';
 import { signingMode } from '../middleware/authentication.js';
 import { readForm, type FormFields } from '../middleware/form.js';
+import type { SignedRequests } from '../middleware/signed-requests.js';
 import { validated } from '../middleware/validation.js';
 
 /** The carrier waits longer for us than clients do, and a call in its hands is worth a second try of the database. */
@@ -23,16 +24,28 @@ export interface Callback {
 
 /**
  * Reads and verifies a request of the carrier.
- * @throws ServiceError FORBIDDEN when no configured carrier account signed it, MISSING_PARAMS when its CallSid is none of
- *   that carrier's, PAYLOAD_TOO_LARGE
+ * @throws ServiceError FORBIDDEN when no configured carrier account signed it, RATE_LIMIT_EXCEEDED when that happened too
+ *   often, SERVICE_UNAVAILABLE when too many callbacks are in flight, MISSING_PARAMS when its CallSid is none of that
+ *   carrier's, or what reading the form throws
  */
-export async function verifiedCallback(ctx: ApiContext, config: Config): Promise<Callback> {
+export async function verifiedCallback(
+  ctx: ApiContext,
+  deps: { config: Config; signedRequests: SignedRequests },
+): Promise<Callback> {
+  const { mode, form } = await deps.signedRequests.admit(ctx, () => readSignedForm(ctx, deps.config));
+  const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
+  if (carrierSid !== '') requireCallSidOf(deps.config, mode, carrierSid);
+  return { mode, form, carrierSid };
+}
+
+async function readSignedForm(ctx: ApiContext, config: Config): Promise<Pick<Callback, 'mode' | 'form'>> {
+  const forged = new ServiceError('FORBIDDEN', 'The carrier’s signature is missing or wrong.');
+  // Without a signature the body is not worth reading.
+  if (ctx.get('X-Twilio-Signature') === '') throw forged;
   const form = await readForm(ctx.req);
   const mode = signingMode(ctx, form, config);
-  if (mode === undefined) throw new ServiceError('FORBIDDEN', 'The carrier’s signature is missing or wrong.');
-  const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
-  if (carrierSid !== '') requireCallSidOf(config, mode, carrierSid);
-  return { mode, form, carrierSid };
+  if (mode === undefined) throw forged;
+  return { mode, form };
 }
 
 /**

@@ -9,10 +9,12 @@ import type { Logger } from '../../telemetry/logger.js';
 import type { ApiContext } from '../context.js';
 import { within } from '../deadline.js';
 import { single, type FormFields } from '../middleware/form.js';
+import type { SignedRequests } from '../middleware/signed-requests.js';
 import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
 
 export interface StatusDeps {
   config: Config;
+  signedRequests: SignedRequests;
   gateway: CallGateway;
   requests: CallRequests;
   bindings: CarrierBindings;
@@ -25,7 +27,7 @@ export interface StatusDeps {
  * status in between) is answered 200 and ignored; only when we cannot tell is it 503, so that the carrier asks again.
  */
 export function createCarrierStatus(deps: StatusDeps) {
-  const { config, gateway, requests, bindings, carrierEvents, logger } = deps;
+  const { gateway, requests, bindings, carrierEvents, logger } = deps;
 
   async function signal(callId: string, callback: Callback): Promise<void> {
     const noted = remember(callId, callback);
@@ -67,7 +69,7 @@ export function createCarrierStatus(deps: StatusDeps) {
   }
 
   async function answer(ctx: ApiContext, work: (callback: Callback) => Promise<void>): Promise<void> {
-    const callback = await verifiedCallback(ctx, config);
+    const callback = await verifiedCallback(ctx, deps);
     await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, work(callback));
     ctx.status = 200;
     ctx.type = 'text/plain';

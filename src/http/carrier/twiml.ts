@@ -5,11 +5,13 @@ import type { CarrierBindings } from '../../store/carrier-bindings.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { ApiContext } from '../context.js';
 import { within } from '../deadline.js';
+import type { SignedRequests } from '../middleware/signed-requests.js';
 import { apologyTwiml, hangUpTwiml, sendTwiml, streamTwiml } from '../twiml.js';
 import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
 
 export interface TwimlDeps {
   config: Config;
+  signedRequests: SignedRequests;
   requests: CallRequests;
   queries: CallQueries;
   bindings: CarrierBindings;
@@ -30,7 +32,7 @@ export function createAnswerOutboundCall(deps: TwimlDeps) {
   }
 
   return async function answer(ctx: ApiContext, callId: string): Promise<void> {
-    const callback = await verifiedCallback(ctx, deps.config);
+    const callback = await verifiedCallback(ctx, deps);
     let twiml: string;
     try {
       const wanted = await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, isWanted(callId, callback));

@@ -16,6 +16,7 @@ import { deadlineOf, within } from '../deadline.js';
 import type { FormFields } from './form.js';
 import type { FailureLimiter, RateLimiter } from './rate-limit.js';
 import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
+import type { SignedRequests } from './signed-requests.js';
 import { validated } from './validation.js';
 
 const BEARER_CHALLENGE = 'Bearer realm="callwright"';
@@ -32,8 +33,9 @@ export function createAuthenticator(deps: {
   database: Database;
   rateLimiter: RateLimiter;
   failureLimiter: FailureLimiter;
+  signedRequests: SignedRequests;
 }) {
-  const { config, rateLimiter, failureLimiter } = deps;
+  const { config, rateLimiter, failureLimiter, signedRequests } = deps;
   const accounts = createAccounts(deps.database);
   const sessions = createSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
@@ -45,6 +47,7 @@ export function createAuthenticator(deps: {
       await failureLimiter.count(ctx);
       throw unauthorized(ctx, challenges);
     }
+    ctx.state.isAuthenticated = true;
     const { key, account } = found;
     const { requestsPerMinute } = limitsOf(account, key.mode);
     await within(deadlineOf(ctx), rateLimiter.count(ctx, key.keyId, requestsPerMinute));
@@ -66,6 +69,7 @@ export function createAuthenticator(deps: {
       await failureLimiter.count(ctx);
       throw new ServiceError('UNAUTHORIZED', 'The session is over. Please log in.');
     }
+    ctx.state.isAuthenticated = true;
     const { session, user, expiresAt } = found;
     const counted = rateLimiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE);
     await within(deadlineOf(ctx), counted);
@@ -124,14 +128,18 @@ export function createAuthenticator(deps: {
 
     /**
      * The owner of the key, sent as Bearer or as the password of Basic, or the mode whose carrier signed the form.
-     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, or what reading the form throws
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what reading the form throws
      */
     async byKeyOrCarrier(ctx: ApiContext, readForm: () => Promise<FormFields>): Promise<Forwarder> {
       const secret = keyOf(ctx, true);
       const challenges = [BEARER_CHALLENGE, BASIC_CHALLENGE];
       if (secret === undefined && ctx.get('X-Twilio-Signature') !== '') {
-        const mode = signingMode(ctx, await readForm(), config);
-        if (mode !== undefined) return { mode };
+        const mode = await signedRequests.admit(ctx, async () => {
+          const signer = signingMode(ctx, await readForm(), config);
+          if (signer === undefined) throw unauthorized(ctx, challenges);
+          return signer;
+        });
+        return { mode };
       }
       return principalOf(ctx, secret, challenges);
     },

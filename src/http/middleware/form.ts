@@ -1,27 +1,38 @@
 import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../domain/errors.js';
 import { readBody } from './raw-body.js';
 
 const MAX_FORM_BYTES = 64 * 1_024;
+const MAX_FIELDS = 200;
 
 /** Fields of a form or a query: a string, or all values of a field that was given more than once. */
 export type FormFields = Record<string, string | string[]>;
 
 /**
  * Every field of a form body, unknown ones too: the carrier's signature covers them all. Parsed by URLSearchParams because
- * parsers that read brackets in names change what was signed.
- * @throws ServiceError PAYLOAD_TOO_LARGE
+ * parsers that read brackets in names change what was signed. Not decompressed: nobody is authenticated yet.
+ * @throws ServiceError PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, MISSING_PARAMS
  */
 export async function readForm(req: IncomingMessage): Promise<FormFields> {
-  const bytes = await readBody(req, MAX_FORM_BYTES);
+  const bytes = await readBody(req, { limit: MAX_FORM_BYTES, decompress: false });
   return fieldsOf(new URLSearchParams(bytes.toString('utf8')));
 }
 
+/**
+ * The fields of a form or a query, collected in one pass.
+ * @throws ServiceError MISSING_PARAMS when there are more than 200, repeated ones included
+ */
 export function fieldsOf(params: URLSearchParams): FormFields {
   // Without a prototype, so that a field of any name is only a field.
   const fields = Object.create(null) as FormFields;
-  for (const name of new Set(params.keys())) {
-    const values = params.getAll(name);
-    fields[name] = values.length === 1 && values[0] !== undefined ? values[0] : values;
+  if (params.size > MAX_FIELDS) {
+    throw new ServiceError('MISSING_PARAMS', `A form or query must have at most ${MAX_FIELDS} fields.`);
+  }
+  for (const [name, value] of params) {
+    const before = fields[name];
+    if (before === undefined) fields[name] = value;
+    else if (typeof before === 'string') fields[name] = [before, value];
+    else before.push(value);
   }
   return fields;
 }

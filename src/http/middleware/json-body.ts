@@ -5,6 +5,8 @@ import type { ApiContext } from '../context.js';
 import { contentTypeOf, readBody, utf8 } from './raw-body.js';
 
 const MAX_BODY_BYTES = 256 * 1_024;
+/** A log-in or a sign-up is small. */
+const MAX_UNAUTHENTICATED_BODY_BYTES = 16 * 1_024;
 
 export interface JsonBody {
   fields: Record<string, unknown>;
@@ -13,7 +15,7 @@ export interface JsonBody {
 }
 
 /**
- * The JSON object of a request body.
+ * The JSON object of a request body, which may be compressed once its sender is authenticated.
  * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS
  */
 export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
@@ -24,7 +26,9 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   if (charset !== 'utf-8' && charset !== 'us-ascii') {
     throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request body must be UTF-8.');
   }
-  return parseJsonObject(utf8(await readBody(ctx.req, MAX_BODY_BYTES)));
+  const isAuthenticated = ctx.state.isAuthenticated === true;
+  const limit = isAuthenticated ? MAX_BODY_BYTES : MAX_UNAUTHENTICATED_BODY_BYTES;
+  return parseJsonObject(utf8(await readBody(ctx.req, { limit, decompress: isAuthenticated })));
 }
 
 /**

@@ -8,8 +8,8 @@ import { clientAddress } from './security.js';
 const WINDOW_SECONDS = 60;
 
 /**
- * Wrong keys one address may try a minute. Guessing is hopeless anyway; this only keeps a broken client from filling
- * our logs and the database's time.
+ * Requests without a valid key, session or signature that one address may send a minute. Guessing is hopeless anyway;
+ * this only keeps a broken client from taking our time.
  */
 const FAILURES_PER_MINUTE = 3_000;
 
@@ -65,7 +65,7 @@ export function createRateLimiter(database: Database) {
 
 export type FailureLimiter = ReturnType<typeof createFailureLimiter>;
 
-/** Failed authentications per address, in memory: one process's view is enough to slow a guesser. */
+/** Failed authentications and signatures per client address, in memory: one process's view is enough to slow a guesser. */
 export function createFailureLimiter(config: Config) {
   const limiter = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
   return {
@@ -76,8 +76,13 @@ export function createFailureLimiter(config: Config) {
         throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
       }
     },
+    /**
+     * Counts a failure.
+     * @throws ServiceError RATE_LIMIT_EXCEEDED when there were too many before it
+     */
     async count(ctx: ApiContext): Promise<void> {
-      await consume(limiter, clientAddress(ctx, config));
+      const { allowed, state } = await consume(limiter, clientAddress(ctx, config));
+      if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import { gunzip, inflate } from 'node:zlib';
 import { ServiceError } from '../../domain/errors.js';
 
 type Inflate = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
@@ -9,20 +9,22 @@ const DECODERS: Readonly<Record<string, Inflate>> = {
   gzip: promisify(gunzip),
   'x-gzip': promisify(gunzip),
   deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
 };
 
 /**
- * The whole body of a request, decompressed.
- * @param limit bytes, of what was sent and of what it inflates to
+ * The whole body of a request.
+ * @param p.limit bytes, of what was sent and of what it inflates to
+ * @param p.decompress whether a compressed body is taken: only from a sender that is authenticated
  * @throws ServiceError PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, MISSING_PARAMS
  */
-export async function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
+export async function readBody(req: IncomingMessage, p: { limit: number; decompress: boolean }): Promise<Buffer> {
+  const { limit } = p;
   const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return readBytes(req, limit);
+  if (!p.decompress) throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'This request body must not be compressed.');
   const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
   if (decode === undefined) {
-    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate, br or none.');
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate or none.');
   }
   const bytes = await readBytes(req, limit);
   try {

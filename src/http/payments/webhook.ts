@@ -13,6 +13,7 @@ import { within } from '../deadline.js';
 import { parseJsonObject } from '../middleware/json-body.js';
 import { readBody, utf8 } from '../middleware/raw-body.js';
 import { requireHttps } from '../middleware/security.js';
+import type { SignedRequests } from '../middleware/signed-requests.js';
 import { validated } from '../middleware/validation.js';
 import { isPaymentSignature } from './signature.js';
 
@@ -25,6 +26,7 @@ const ANSWER_WITHIN_MS = 8_000;
 export interface PaymentWebhookDeps {
   config: Config;
   database: Database;
+  signedRequests: SignedRequests;
   accounts: Accounts;
   ledger: Ledger;
   logger: Logger;
@@ -54,10 +56,7 @@ export function createPaymentWebhook(deps: PaymentWebhookDeps) {
     const secret = config.payments.webhookSecret;
     if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
     requireHttps(ctx, config);
-    const body = await readBody(ctx.req, MAX_EVENT_BYTES);
-    if (!isPaymentSignature({ secret, header: ctx.get('Stripe-Signature'), body, now: Date.now() })) {
-      throw new ServiceError('FORBIDDEN', 'The payment provider’s signature is missing, wrong or too old.');
-    }
+    const body = await deps.signedRequests.admit(ctx, () => readSigned(ctx, secret));
     const { fields } = parseJsonObject(utf8(body));
     const { type, livemode, data } = validated(PaymentEvent, fields);
     const object = data?.object ?? {};
@@ -68,6 +67,16 @@ export function createPaymentWebhook(deps: PaymentWebhookDeps) {
     }
     ctx.body = { received: true, credited } satisfies PaymentAnswer;
   };
+}
+
+/** @throws ServiceError FORBIDDEN, or what reading the body throws */
+async function readSigned(ctx: ApiContext, secret: string): Promise<Buffer> {
+  const header = ctx.get('Stripe-Signature');
+  const forged = new ServiceError('FORBIDDEN', 'The payment provider’s signature is missing, wrong or too old.');
+  if (header === '') throw forged;
+  const body = await readBody(ctx.req, { limit: MAX_EVENT_BYTES, decompress: false });
+  if (!isPaymentSignature({ secret, header, body, now: Date.now() })) throw forged;
+  return body;
 }
 
 /**

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import { Agent, request as httpRequest } from 'node:http';
+import { sign } from '../../src/carrier/twilio/signature.js';
+import type { ApiContext } from '../../src/http/context.js';
+import { createSignedRequests } from '../../src/http/middleware/signed-requests.js';
+import { expectError, startService, type Service } from '../http/harness.js';
+import { formOfNames, formOfNamesRequest, sendBytes } from '../support/hostile-requests.js';
+import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+
+const CALLS = 500;
+/** Of each call: initiated, ringing, answered, completed, and what a carrier repeats of them. */
+const CALLBACKS_OF_A_CALL = 7;
+/** More than one address may fail a minute. */
+const FLOOD = 3_100;
+const AT_ONCE = 50;
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
+
+let service: Service;
+const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+
+beforeAll(async () => {
+  service = await startService({
+    worker: false,
+    env: { TRUST_PROXY: 'true', PAYMENT_WEBHOOK_SECRET: 'whsec_of-these-tests' },
+  });
+});
+afterAll(async () => {
+  agent.destroy();
+  await service.close();
+});
+
+/** The status of a POST; lighter than fetch, because there are thousands. */
+function post(path: string, headers: Record<string, string>, body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      { port: service.port, host: '127.0.0.1', path, method: 'POST', agent, headers: { ...FORM, ...headers } },
+      (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode ?? 0));
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+/** How often each status came of so many requests. */
+async function statusesOf(count: number, send: (index: number) => Promise<number>): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {};
+  let next = 0;
+  const sender = async () => {
+    while (next < count) {
+      const status = await send(next++);
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, sender));
+  return counts;
+}
+
+function signed(path: string, from: string, fields: Record<string, string>): Promise<number> {
+  const { accountSid, authToken } = service.config.carriers.live;
+  const params = { AccountSid: accountSid, ...fields };
+  const signature = sign({ authToken, url: `${service.config.publicBaseUrl}${path}`, params });
+  const headers = { 'X-Twilio-Signature': signature, 'X-Forwarded-For': from };
+  return post(path, headers, new URLSearchParams(params).toString());
+}
+
+const newSid = () => `CA${randomBytes(16).toString('hex')}`;
+const ringing = (from: string) => signed('/carrier/status', from, { CallSid: newSid(), CallStatus: 'ringing' });
+
+describe('callbacks from one address', () => {
+  it('are all admitted for 500 calls when the carrier signed them, and none of them counts', async () => {
+    const from = '192.0.2.10';
+    const sids = Array.from({ length: CALLS }, newSid);
+    const counts = await statusesOf(CALLS * CALLBACKS_OF_A_CALL, (i) =>
+      signed('/carrier/status', from, {
+        CallSid: sids[i % CALLS] ?? '',
+        CallStatus: 'ringing',
+        SequenceNumber: String(Math.floor(i / CALLS)),
+      }),
+    );
+    expect(counts).toEqual({ 200: CALLS * CALLBACKS_OF_A_CALL });
+    expect(await post('/carrier/status', { 'X-Forwarded-For': from }, 'CallSid=x')).toBe(403);
+  }, 240_000);
+
+  it.each([
+    ['the status callback', '/carrier/status', 403, {}, '198.51.100.1'],
+    [
+      'TwiML',
+      '/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/twiml',
+      403,
+      { 'X-Twilio-Signature': 'AA' },
+      '198.51.100.2',
+    ],
+    ['the inbound call', '/inbound_call', 401, { 'X-Twilio-Signature': 'AA' }, '198.51.100.3'],
+    ['payments', '/webhooks/payments', 403, { 'Stripe-Signature': 't=1,v1=00' }, '198.51.100.4'],
+  ])(
+    'that flood %s without a valid signature are 429, and hinder no signed one',
+    async (_name, path, status, headers: Record<string, string>, from) => {
+      const forged = () => post(path, { ...headers, 'X-Forwarded-For': from }, 'CallSid=CA1');
+      const counts = await statusesOf(FLOOD, forged);
+      expect(counts).toEqual({ [status]: 3_000, 429: FLOOD - 3_000 });
+      expect(await ringing(from)).toBe(200);
+      // Others are not hindered either.
+      expect(await post(path, { ...headers, 'X-Forwarded-For': `${from}9` }, 'CallSid=CA1')).toBe(status);
+    },
+    240_000,
+  );
+
+  it('of one IPv6 network count together, however the address is written', async () => {
+    const forms = (i: number) =>
+      [`2001:db8:7::${i.toString(16)}`, `[2001:db8:7:0::${i.toString(16)}]:443`, `2001:0DB8:0007:0000:1:2:3:4`][i % 3];
+    const counts = await statusesOf(FLOOD, (i) => post('/carrier/status', { 'X-Forwarded-For': forms(i) ?? '' }, ''));
+    expect(counts).toEqual({ 403: 3_000, 429: FLOOD - 3_000 });
+  }, 240_000);
+});
+
+describe('signed requests in flight', () => {
+  it('are bounded for all addresses together: 503 above, and admitted again when others are done', async () => {
+    const counted: unknown[] = [];
+    const failureLimiter = { check: async () => undefined, count: async (ctx: unknown) => void counted.push(ctx) };
+    const signedRequests = createSignedRequests({ failureLimiter, maxInFlight: 2 });
+    const start = () => {
+      const ctx = { state: {} } as ApiContext;
+      let finish = () => undefined as void;
+      const handled = new Promise<void>((resolve) => (finish = resolve));
+      const answered = signedRequests.middleware(ctx, async () => {
+        await signedRequests.admit(ctx, async () => 'verified');
+        await handled;
+      });
+      return { answered, finish };
+    };
+    const [first, second] = [start(), start()];
+    await expect(start().answered).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(start().answered).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    first.finish();
+    await first.answered;
+    const third = start();
+    await expect(start().answered).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    second.finish();
+    third.finish();
+    await Promise.all([second.answered, third.answered]);
+    expect(counted).toEqual([]);
+  });
+});
+
+describe('a form never costs more than its size', () => {
+  it('health answers while forms of thousands of fields come in', async () => {
+    const { bytes } = formOfNamesRequest();
+    const slowest = await slowestLiveAnswer(service.baseUrl, () =>
+      Promise.all(Array.from({ length: 4 }, () => sendBytes(service.port, bytes, { forMs: 6_000 }))),
+    );
+    expect(slowest).toBeLessThan(LIVE_WITHIN_MS);
+  }, 120_000);
+
+  it('of more than 200 fields is 400, before its signature is looked at', async () => {
+    const headers = { ...FORM, 'X-Twilio-Signature': 'AAAA' };
+    for (const path of ['/carrier/status', '/inbound_call']) {
+      for (const body of [formOfNames(201), 'a=1&'.repeat(201)]) {
+        const answer = await service.request(path, { method: 'POST', headers, body });
+        expectError(answer, 400, 'MISSING_PARAMS', /at most 200 fields/);
+      }
+      const answer = await service.request(path, { method: 'POST', headers, body: formOfNames(200) });
+      expect([401, 403]).toContain(answer.status);
+    }
+  });
+
+  it('of 200 fields, repeated ones too, is admitted when it is signed', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 197 }, (_, i) => [`Extra${i}`, String(i)]));
+    const sent = await signed('/carrier/status', '192.0.2.20', { ...fields, CallSid: newSid(), CallStatus: 'ringing' });
+    expect(sent).toBe(200);
+  });
+
+  it('nor does a query', async () => {
+    const { liveKey } = await service.customer();
+    const answer = await service.request(`/calls?${formOfNames(201)}`, { key: liveKey });
+    expectError(answer, 400, 'MISSING_PARAMS', /at most 200 fields/);
+  });
+});

@@ -1,0 +1,73 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { sign } from '../../src/carrier/twilio/signature.js';
+import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+
+let service: Service;
+let customer: Customer;
+beforeAll(async () => {
+  service = await startService({ worker: false, env: { PAYMENT_WEBHOOK_SECRET: 'whsec_of-these-tests' } });
+  customer = await service.customer();
+});
+afterAll(() => service.close());
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+const FORM_TYPE = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const OWN_PAGE = { ...JSON_TYPE, 'Sec-Fetch-Site': 'same-origin' };
+const ENCODED = [
+  ['gzip', gzipSync],
+  ['x-gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+] as const;
+
+describe.each(ENCODED)('a body compressed with %s is never decompressed for a stranger', (encoding, compress) => {
+  const encoded = { 'Content-Encoding': encoding };
+  const post = (path: string, headers: Record<string, string>, body: string, key?: string) =>
+    service.request(path, {
+      method: 'POST',
+      headers: { ...headers, ...encoded },
+      body: compress(Buffer.from(body)),
+      ...(key === undefined ? {} : { key }),
+    });
+
+  it.each(['/portal/log-in', '/portal/sign-up', '/portal/accept-invitation'])('on %s', async (path) => {
+    expectError(await post(path, OWN_PAGE, '{}'), 415, 'UNSUPPORTED_MEDIA_TYPE', /must not be compressed/);
+  });
+
+  it('by the payment webhook', async () => {
+    const headers = { ...JSON_TYPE, 'Stripe-Signature': 't=1,v1=00' };
+    expectError(await post('/webhooks/payments', headers, '{}'), 415, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('in a form of the carrier, also when it is signed', async () => {
+    const { accountSid, authToken } = service.config.carriers.live;
+    const params = { AccountSid: accountSid, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'ringing' };
+    for (const path of ['/carrier/status', '/inbound_call']) {
+      const signature = sign({ authToken, url: `${service.config.publicBaseUrl}${path}`, params });
+      const headers = { ...FORM_TYPE, 'X-Twilio-Signature': signature };
+      const answer = await post(path, headers, new URLSearchParams(params).toString());
+      expectError(answer, 415, 'UNSUPPORTED_MEDIA_TYPE');
+    }
+  });
+
+  it('nor in a form forwarded with a key', async () => {
+    const answer = await post('/inbound_call', FORM_TYPE, 'CallSid=x', customer.liveKey);
+    expectError(answer, 415, 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  it('nor before the key is known', async () => {
+    expectError(await post('/outbound_call', JSON_TYPE, '{}'), 401, 'UNAUTHORIZED');
+  });
+
+  it('with a key it is, but for br', async () => {
+    const answer = await post('/outbound_call', JSON_TYPE, '{}', customer.liveKey);
+    if (encoding === 'br') expectError(answer, 415, 'UNSUPPORTED_MEDIA_TYPE', /gzip, deflate or none/);
+    else expectError(answer, 400, 'MISSING_PARAMS', /to_phone_number/);
+  });
+});
+
+it('a stranger may send 16 KiB and no more', async () => {
+  const body = JSON.stringify({ email: 'a@example.com', password: 'x'.repeat(17_000) });
+  const answer = await service.request('/portal/log-in', { method: 'POST', headers: OWN_PAGE, body });
+  expectError(answer, 413, 'PAYLOAD_TOO_LARGE', /16 KiB/);
+});
