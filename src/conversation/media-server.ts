@@ -16,6 +16,7 @@ import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import { createRecordings } from '../store/recordings.js';
+import { createWebhookSecrets } from '../store/webhook-secrets.js';
 import type { Logger } from '../telemetry/logger.js';
 import { callIdOfPath, createAdmission } from './admission.js';
 import type { Admission } from './admission.js';
@@ -94,7 +95,13 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
   const clock = createFrameClock();
   const dialGate = createDialGate({ config });
-  const tools = { dialGate, accounts: createAccounts(database), egress: createEgressClient({ config }), logger };
+  const tools = {
+    dialGate,
+    accounts: createAccounts(database),
+    webhookSecrets: createWebhookSecrets({ database, pepper: config.apiKeyPepper }),
+    egress: createEgressClient({ config }),
+    logger,
+  };
 
   const server = createServer(
     {

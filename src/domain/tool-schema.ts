@@ -46,6 +46,36 @@ export function toolSchemaFault(text: string): Fault {
   return schemaFault(schema, 1);
 }
 
+/**
+ * The schema with every object in it closed: a property that it does not declare fits only where `additionalProperties`
+ * is set. Alternatives (anyOf, oneOf) declare properties for the object that they stand in.
+ */
+export function closedToolSchema(schema: Record<string, unknown>): Record<string, unknown> {
+  return closed(schema, true) as Record<string, unknown>;
+}
+
+function closed(schema: unknown, isWhole: boolean): unknown {
+  if (!isObject(schema)) return schema;
+  const { properties, items, additionalProperties, anyOf, oneOf } = schema;
+  const part = (name: string, value: unknown) => (value === undefined ? {} : { [name]: value });
+  const whole = (value: unknown) => closed(value, true);
+  const alternatives = (list: unknown) =>
+    Array.isArray(list) ? list.map((each: unknown) => closed(each, false)) : undefined;
+  const declared = isObject(properties)
+    ? Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, whole(each)]))
+    : undefined;
+  return {
+    ...schema,
+    ...part('properties', declared),
+    ...part('items', whole(items)),
+    ...part('additionalProperties', whole(additionalProperties)),
+    ...part('anyOf', alternatives(anyOf)),
+    ...part('oneOf', alternatives(oneOf)),
+    // Whole values are declared with all that is in them.
+    ...(isWhole && !('const' in schema) && !('enum' in schema) ? { unevaluatedProperties: false } : {}),
+  };
+}
+
 function schemaFault(schema: unknown, depth: number): Fault {
   if (typeof schema === 'boolean') return undefined;
   if (!isObject(schema)) return 'holds a schema that is no object';

@@ -14,7 +14,7 @@ import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
 import { createPlaces, type Receiver } from './places.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
-import { signatureHeader } from './signature.js';
+import { signatureHeader } from '../egress/signature.js';
 
 export type WebhookAttemptResult =
   | { result: 'delivered' }

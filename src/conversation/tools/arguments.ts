@@ -1,4 +1,5 @@
 import { Validator } from '@cfworker/json-schema';
+import { closedToolSchema } from '../../domain/tool-schema.js';
 import type { ToolDefinition } from '../port.js';
 
 const MAX_ARGUMENT_CHARACTERS = 16_384;
@@ -6,13 +7,15 @@ const MOST_FAULTS = 3;
 const MAX_FAULT_CHARACTERS = 200;
 
 /**
- * What is wrong with a tool's arguments, in words for the model that gave them, or undefined. The validator interprets
+ * What is wrong with a tool's arguments, in words for the model that gave them, or undefined. Arguments that the schema
+ * does not declare are refused unless it sets `additionalProperties`. The validator interprets
  * the schema: a customer's text is never made into code.
  */
 export function argumentFault(definition: ToolDefinition, given: Record<string, unknown>): string | undefined {
   const json = JSON.stringify(given);
   if (json === undefined || json.length > MAX_ARGUMENT_CHARACTERS) return 'the arguments are too long';
-  const { valid, errors } = new Validator(definition.parameters, '2020-12', false).validate(JSON.parse(json));
+  const schema = closedToolSchema(definition.parameters);
+  const { valid, errors } = new Validator(schema, '2020-12', false).validate(JSON.parse(json));
   if (valid) return undefined;
   // The first of them only repeat that something deeper is wrong.
   const faults = errors.slice(-MOST_FAULTS).map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);

@@ -1,5 +1,8 @@
 import { withoutTrailing } from '../../domain/text.js';
+import { createHash } from 'node:crypto';
+import { ulid } from 'ulid';
 import type { EgressAnswer, EgressClient } from '../../egress/client.js';
+import { signatureHeader } from '../../egress/signature.js';
 import { USER_AGENT } from '../../egress/user-agent.js';
 import type { HttpTool } from '../../store/models/agent.js';
 import type { ToolAnswer } from '../port.js';
@@ -9,33 +12,58 @@ const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 8_192;
 const MAX_URL_CHARACTERS = 2_048;
 
+/** Which call asks, and by which keys its account signs (newest first; none: not signed). */
+export interface ToolCaller {
+  callId: string;
+  accountId: string;
+  keys: readonly Buffer[];
+}
+
 /**
- * Asks a customer's server during a call: GET with the arguments in the query, POST with them as a JSON body. Guarded
- * and bounded as webhooks are; of a refusal the model learns the status and nothing else. Never throws.
+ * Asks a customer's server during a call: GET with the arguments in the query, POST with them as a JSON body. Guarded,
+ * bounded and signed as webhooks are; of a refusal the model learns the status and nothing else. Never throws.
  */
 export async function askServer(
   client: EgressClient,
   tool: HttpTool,
   given: Record<string, unknown>,
-  { callId, accountId }: { callId: string; accountId: string },
+  caller: ToolCaller,
 ): Promise<ToolAnswer> {
   const url = tool.method === 'GET' ? withQuery(tool.url, given) : tool.url;
   if (url.length > MAX_URL_CHARACTERS) return { ok: false, error: 'the arguments are too long' };
+  const body = tool.method === 'POST' ? JSON.stringify(given) : undefined;
   const answer = await client.send({
-    accountId,
+    accountId: caller.accountId,
     method: tool.method,
     url,
     headers: {
       accept: 'application/json, text/plain',
       'user-agent': USER_AGENT,
-      'x-callwright-call-id': callId,
-      ...(tool.method === 'POST' ? { 'content-type': 'application/json' } : {}),
+      'x-callwright-call-id': caller.callId,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...signatureHeaders(caller, url, body),
     },
-    ...(tool.method === 'POST' ? { body: JSON.stringify(given) } : {}),
+    ...(body === undefined ? {} : { body }),
     timeoutMs: TIMEOUT_MS,
     keepBytes: MAX_ANSWER_BYTES + 1,
   });
   return answer.succeeded ? { ok: true, result: readable(answer.body ?? '') } : { ok: false, error: faultOf(answer) };
+}
+
+/**
+ * The headers of Standard Webhooks. The id names the call; that of a GET, which has no body, ends in the SHA-256 of its
+ * URL, so that the signature covers the arguments there too.
+ */
+function signatureHeaders({ callId, keys }: ToolCaller, url: string, body?: string): Record<string, string> {
+  const digest = body === undefined ? [createHash('sha256').update(url).digest('base64url')] : [];
+  const id = ['tool', callId, ulid(), ...digest].join('_');
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signature = signatureHeader({ keys, id, timestamp, body: body ?? '' });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    ...(signature === '' ? {} : { 'webhook-signature': signature }),
+  };
 }
 
 function withQuery(url: string, given: Record<string, unknown>): string {
@@ -49,6 +77,8 @@ function withQuery(url: string, given: Record<string, unknown>): string {
   }
   // Once: each change of the URL's own parameters writes the whole URL anew.
   parsed.search = query.toString();
+  // As it is sent, and as the receiver sees it.
+  parsed.hash = '';
   return parsed.toString();
 }
 

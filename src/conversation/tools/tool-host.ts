@@ -3,6 +3,7 @@ import type { DialGate } from '../../calls/dial-gate.js';
 import type { EgressClient } from '../../egress/client.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
+import type { WebhookSecrets } from '../../store/webhook-secrets.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { ToolAnswer, ToolCall, ToolDefinition } from '../port.js';
 import { within } from '../within.js';
@@ -28,6 +29,7 @@ export interface ToolLine {
 export interface ToolHostDeps {
   accounts: Accounts;
   dialGate: DialGate;
+  webhookSecrets: Pick<WebhookSecrets, 'keys'>;
   egress: EgressClient;
   logger: Logger;
 }
@@ -85,7 +87,10 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
     if (tool === undefined) return unknown(name);
     requests += 1;
     if (requests > MAX_REQUESTS) return { ok: false, error: 'no more requests can be made in this call' };
-    return askServer(deps.egress, tool, given, { callId, accountId: request.accountId });
+    const { accountId } = request;
+    // Read each time: a secret may be replaced during a call.
+    const keys = await deps.webhookSecrets.keys(accountId);
+    return askServer(deps.egress, tool, given, { callId, accountId, keys });
   }
 
   return {

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
+import { parseConfig } from '../../src/config.js';
+import { createAccounts } from '../../src/store/accounts.js';
+import { createWebhookSecrets } from '../../src/store/webhook-secrets.js';
+import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
+import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
+import { startReceiver, type Receiver } from '../webhooks/support/receiver';
+
+const engine = createScriptedEngine();
+let media: MediaFixture;
+let receiver: Receiver;
+let base = '';
+
+beforeAll(async () => {
+  media = await openMediaFixture({ engine: engine.factory });
+  receiver = await startReceiver((response) => response.end('{}'));
+  base = new URL(receiver.url).origin;
+});
+afterAll(async () => {
+  await receiver.close();
+  await media.close();
+});
+
+/** What the customer's server gets when a call of the account uses a tool. */
+async function requestOf(accountId: string, method: 'GET' | 'POST', given: Record<string, unknown>) {
+  const tool = {
+    name: 'look_up',
+    description: 'Looks up an order.',
+    method,
+    url: `${base}/orders?shop=7#part`,
+    parameters: '{"type":"object","properties":{"order":{"type":"string"}}}',
+  };
+  const placed = await media.placeCall({ accountId, agent: { tools: [tool] } });
+  const line = await media.openLine(placed);
+  await eventually(() => engine.calls.has(placed.callId));
+  const { sink } = engine.calls.get(placed.callId) as ScriptedCall;
+  expect(await sink.tool({ name: 'look_up', arguments: given })).toMatchObject({ ok: true });
+  line.hangUp();
+  await line.closed;
+  const request = receiver.received.at(-1);
+  if (request === undefined) throw new Error('Nothing was received.');
+  return { callId: placed.callId, ...request, headers: request.headers as Record<string, string> };
+}
+
+const newAccount = async () => (await createAccounts(media.database).create({ name: 'Acme' }))._id;
+const secretOf = async (accountId: string) => {
+  const secrets = createWebhookSecrets({ database: media.database, pepper: parseConfig({}).apiKeyPepper });
+  return new Webhook((await secrets.rotate(accountId, 0)).secret);
+};
+
+describe('a request of a tool', () => {
+  it('is signed with its body, as webhooks are', async () => {
+    const accountId = await newAccount();
+    const webhook = await secretOf(accountId);
+    const { body, headers, callId } = await requestOf(accountId, 'POST', { order: 'A-7' });
+    expect(webhook.verify(body, headers)).toEqual({ order: 'A-7' });
+    expect(headers['webhook-id']).toMatch(new RegExp(`^tool_${callId}_[0-9A-Z]{26}$`));
+    expect(() => webhook.verify('{"order":"A-8"}', headers)).toThrow(WebhookVerificationError);
+  });
+
+  it('is signed with its URL where it has no body', async () => {
+    const accountId = await newAccount();
+    const webhook = await secretOf(accountId);
+    const { body, headers, path, callId } = await requestOf(accountId, 'GET', { order: 'A/7' });
+    expect(body).toBe('');
+    webhook.verify(body, headers);
+    const digest = createHash('sha256').update(`${base}${path}`).digest('base64url');
+    expect(headers['webhook-id']).toMatch(new RegExp(`^tool_${callId}_[0-9A-Z]{26}_${digest}$`));
+    expect(() => webhook.verify(body, { ...headers, 'webhook-id': 'tool_other' })).toThrow(WebhookVerificationError);
+  });
+
+  it('has no signature while the account has signing off', async () => {
+    const { headers } = await requestOf(await newAccount(), 'POST', { order: 'A-7' });
+    expect(headers).not.toHaveProperty('webhook-signature');
+  });
+});
