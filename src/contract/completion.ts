@@ -29,6 +29,12 @@ export const CompletionPayload = z
       .optional()
       .describe('Why the call ended, e.g. callee_hangup, busy, no_answer, max_duration.'),
     answered_by: z.enum(['human', 'voicemail', 'unknown']).optional(),
+    mode: z
+      .enum(['live', 'test'])
+      .optional()
+      .describe(
+        'Of the call: a test call reached nobody and cost no money. Absent in events from before it was added.',
+      ),
   })
   .meta({ id: 'CompletionPayload' });
 
@@ -56,4 +62,5 @@ export const COMPLETION_EXAMPLE: CompletionPayload = {
   cost: 0.1175,
   end_reason: 'callee_hangup',
   answered_by: 'human',
+  mode: 'live',
 };

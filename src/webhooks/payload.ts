@@ -38,5 +38,6 @@ export function completionPayload(call: CallDocument, publicBaseUrl: string): Co
     cost: usdFromMicros(call.costMicros ?? 0),
     end_reason: endReason,
     ...(call.answeredBy ? { answered_by: call.answeredBy } : {}),
+    mode: call.mode,
   };
 }

@@ -158,7 +158,7 @@ function receiverOf({ accountId, url }: WebhookDeliveryDocument): Receiver {
   return { accountId, host: URL.canParse(url) ? new URL(url).host : '' };
 }
 
-function headersOf(p: { callId: string; body: string; keys: readonly Buffer[] }): Record<string, string> {
+function headersOf(p: Pick<WebhookDeliveryDocument, 'callId' | 'body' | 'mode'> & { keys: readonly Buffer[] }) {
   const id = completionEventId(p.callId);
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const signature = signatureHeader({ ...p, id, timestamp });
@@ -167,6 +167,7 @@ function headersOf(p: { callId: string; body: string; keys: readonly Buffer[] })
     'user-agent': USER_AGENT,
     'webhook-id': id,
     'webhook-timestamp': timestamp,
+    ...(p.mode === undefined ? {} : { 'webhook-mode': p.mode }),
     ...(signature === '' ? {} : { 'webhook-signature': signature }),
   };
 }

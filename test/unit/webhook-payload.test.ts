@@ -106,6 +106,7 @@ describe('completion payload', () => {
       cost: 0.1075,
       end_reason: 'callee_hangup',
       answered_by: 'human',
+      mode: 'live',
     });
   });
 
