@@ -1,0 +1,317 @@
+import { createHmac, randomBytes, randomInt } from 'node:crypto';
+import { ulid } from 'ulid';
+import { z } from 'zod';
+import { sign } from '../../src/carrier/twilio/signature.js';
+import { routes } from '../../src/contract/routes.js';
+import type { Route } from '../../src/contract/route.js';
+import { ROLES, type Role } from '../../src/domain/access.js';
+import type { Mode } from '../../src/domain/ids.js';
+import { createMembers } from '../../src/store/members.js';
+import { createSessions } from '../../src/store/sessions.js';
+import { startService, type Customer, type Service } from '../http/harness.js';
+import { managementOf } from '../http/management-support.js';
+import { verdictOf, type Actor, type Target } from './support/route-rules.js';
+
+jest.setTimeout(240_000);
+
+const PAYMENT_SECRET = 'whsec_of-these-tests';
+const MODES: readonly Mode[] = ['live', 'test'];
+const TABLE: [string, Route][] = Object.entries(routes);
+
+const ACTORS: readonly Actor[] = [
+  { name: 'nobody', kind: 'nobody' },
+  { name: 'a page of our own', kind: 'nobody', ownOrigin: true },
+  { name: 'a garbage key', kind: 'badKey' },
+  { name: 'an unknown key', kind: 'badKey' },
+  { name: 'a revoked key', kind: 'badKey' },
+  ...MODES.flatMap((mode): Actor[] => [
+    { name: `${mode} key`, kind: 'key', mode },
+    { name: `another account’s ${mode} key`, kind: 'key', mode, stranger: true },
+    ...ROLES.flatMap((role): Actor[] => [
+      { name: `${role} in ${mode} mode`, kind: 'member', mode, role, ownOrigin: true },
+      { name: `${role} in ${mode} mode from elsewhere`, kind: 'member', mode, role },
+    ]),
+    {
+      name: `another account’s owner in ${mode} mode`,
+      kind: 'member',
+      mode,
+      role: 'owner',
+      ownOrigin: true,
+      stranger: true,
+    },
+    { name: `the ${mode} carrier`, kind: 'carrier', mode },
+  ]),
+  { name: 'a session that is over', kind: 'endedSession', ownOrigin: true },
+  { name: 'the payment provider', kind: 'payment' },
+];
+
+/** What each parameter of a path names, by kind; `{call_id}` of a delivery's path names the delivery. */
+const KINDS: Readonly<Record<string, Target['kind'] | 'file'>> = {
+  call_id: 'call',
+  agent_id: 'agent',
+  phone_number: 'number',
+  key_id: 'key',
+  user_id: 'member',
+  invitation_id: 'invitation',
+  file: 'file',
+};
+const MISSING: Readonly<Record<Target['kind'], string>> = {
+  call: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  delivery: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  agent: 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  number: '+12025559999',
+  key: 'key_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  member: 'user_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  invitation: 'invite_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+};
+
+/** Where a body other than the contract's first example is needed: one that can be sent again, or that starts nothing. */
+const BODIES: Readonly<Record<string, () => Record<string, unknown>>> = {
+  // Refused as they are incomplete, once it is clear that they may be asked.
+  placeCall: () => ({}),
+  createCall: () => ({}),
+  receiveCall: () => ({ From: '+12025550143' }),
+  signUp: () => ({}),
+  logIn: () => ({}),
+  acceptInvitation: () => ({}),
+  changePassword: () => ({}),
+  updateAccount: () => ({ name: 'Acme' }),
+  addPhoneNumber: () => ({ phone_number: newNumber() }),
+  updatePhoneNumber: () => ({ agent_id: null }),
+  inviteMember: () => ({ email: `${ulid().toLowerCase()}@example.com`, role: 'viewer' }),
+};
+
+/** Fields of bodies that name something of the account; `REFERENCES` asks for others' things by each. */
+const NO_REFERENCES = ['external_call_id'];
+
+const newNumber = () => `+1202555${randomInt(1_000, 10_000)}${randomInt(100, 1_000)}`.slice(0, 13);
+
+let service: Service;
+let make: ReturnType<typeof managementOf>;
+let own: Customer;
+let other: Customer;
+let revoked: string;
+const users = new Map<string, string>();
+
+beforeAll(async () => {
+  service = await startService({ worker: false, env: { PAYMENT_WEBHOOK_SECRET: PAYMENT_SECRET } });
+  make = managementOf(service);
+  [own, other] = [await service.customer(), await service.customer()];
+  for (const { account } of [own, other]) {
+    await service.accounts.setLimits(account._id, { requestsPerMinute: 1_000_000 });
+    for (const role of ROLES) users.set(`${account._id} ${role}`, await newUser(account._id, role));
+  }
+  const { secret, key } = await service.apiKeys.create({ accountId: own.account._id, mode: 'live', name: 'revoked' });
+  await service.apiKeys.revoke(key.keyId);
+  revoked = secret;
+});
+afterAll(() => service.close());
+
+async function newUser(accountId: string, role: Role): Promise<string> {
+  const _id = `user_${ulid()}`;
+  const person = { email: `${_id.toLowerCase()}@example.com`, name: 'Ada', passwordHash: 'none' };
+  await service.database.users.create([{ _id, ...person, accountId, role, createdAt: new Date() }]);
+  return _id;
+}
+
+/** A new thing of the own account. */
+const MAKE: Readonly<Record<Target['kind'], (mode: Mode) => Promise<string>>> = {
+  // Erased, so that erasing it again needs no worker.
+  call: async (mode) => {
+    const id = await make.endedCall(own, { mode });
+    await service.database.calls.updateOne({ _id: id }, { $set: { erasedAt: new Date() } });
+    return id;
+  },
+  delivery: async (mode) => {
+    const callId = await make.endedCall(own, { mode });
+    const url = 'http://127.0.0.1:9/hook';
+    const delivery = { _id: callId, callId, accountId: own.account._id, mode, url, body: '{}', createdAt: new Date() };
+    await service.database.webhookDeliveries.create([delivery]);
+    return callId;
+  },
+  agent: async (mode) => {
+    const agent = { name: 'A', instruction: 'B', voice: 'amber', language: 'en-US' };
+    return (await service.agents.create({ accountId: own.account._id, mode, ...agent }))._id;
+  },
+  number: async () => (await service.phoneNumbers.add({ number: newNumber(), accountId: own.account._id }))._id,
+  key: async (mode) => (await service.apiKeys.create({ accountId: own.account._id, mode, name: 'k' })).key.keyId,
+  member: () => newUser(own.account._id, 'viewer'),
+  invitation: async () => {
+    const invited = {
+      accountId: own.account._id,
+      email: `${ulid().toLowerCase()}@example.com`,
+      role: 'viewer' as const,
+    };
+    return (await createMembers(service.database).invite(invited)).invitation.invitationId;
+  },
+};
+
+/** What the path of a route names. @throws Error for a parameter that this table does not know */
+function targetKindOf(id: string, { path }: Route): Target['kind'] | undefined {
+  const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+  if (name === undefined) return undefined;
+  const kind = KINDS[name];
+  if (kind === undefined) throw new Error(`${id}: nothing is known of {${name}}; add it to KINDS, MISSING and MAKE.`);
+  if (kind === 'file') return undefined;
+  return path.startsWith('/webhook_deliveries/') ? 'delivery' : kind;
+}
+
+interface Told {
+  status: number;
+  text: string;
+  code: unknown;
+}
+
+async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promise<Told> {
+  const { account, liveKey, testKey } = actor.stranger ? other : own;
+  const path = route.path.replace('{file}', 'swagger-ui.css').replace(/\{\w+\}/, encodeURIComponent(targetId));
+  const asked = actor.kind === 'member' && route.auth === 'keyOrSession' ? `${path}?mode=${actor.mode}` : path;
+  const headers = new Headers();
+  const type = route.body?.contentType ?? 'application/json';
+  if (route.method !== 'get') headers.set('Content-Type', type);
+  if (actor.ownOrigin) headers.set('Sec-Fetch-Site', 'same-origin');
+  if (actor.kind === 'key') headers.set('Authorization', `Bearer ${actor.mode === 'live' ? liveKey : testKey}`);
+  if (actor.kind === 'badKey') headers.set('Authorization', `Bearer ${badKey(actor.name)}`);
+  if (actor.kind === 'member' || actor.kind === 'endedSession') {
+    const sessions = createSessions(service.database);
+    const { token } = await sessions.begin(users.get(`${account._id} ${actor.role ?? 'owner'}`) ?? '');
+    const begun = await sessions.find(token);
+    if (actor.kind === 'endedSession' && begun) await sessions.end(begun.session._id);
+    headers.set('Cookie', `__Host-sid=${token}`);
+  }
+  const fields =
+    BODIES[id]?.() ?? (Object.values(route.body?.examples ?? {})[0] as Record<string, string> | undefined) ?? {};
+  let body = type.endsWith('json')
+    ? JSON.stringify(fields)
+    : new URLSearchParams(fields as Record<string, string>).toString();
+  if (actor.kind === 'carrier' && actor.mode !== undefined) {
+    const { accountSid, authToken } = service.config.carriers[actor.mode];
+    const params = type.endsWith('json') ? {} : { ...(fields as Record<string, string>), AccountSid: accountSid };
+    if (!type.endsWith('json')) body = new URLSearchParams(params).toString();
+    headers.set('X-Twilio-Signature', sign({ authToken, url: `${service.config.publicBaseUrl}${asked}`, params }));
+  }
+  if (actor.kind === 'payment') {
+    const now = Math.floor(Date.now() / 1_000);
+    const signature = createHmac('sha256', PAYMENT_SECRET).update(`${now}.${body}`).digest('hex');
+    headers.set('Stripe-Signature', `t=${now},v1=${signature}`);
+  }
+  const response = await fetch(`${service.baseUrl}${asked}`, {
+    method: route.method.toUpperCase(),
+    headers,
+    ...(route.method === 'get' ? {} : { body }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  // A stream of events goes on for seconds.
+  if (response.headers.get('content-type') === 'text/event-stream') {
+    await response.body?.cancel();
+    return { status: response.status, text: '', code: undefined };
+  }
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
+  return {
+    status: response.status,
+    text,
+    code: isJson ? (JSON.parse(text) as Record<string, unknown>)['error_code'] : undefined,
+  };
+}
+
+function badKey(name: string): string {
+  if (name === 'a revoked key') return revoked;
+  return name === 'an unknown key' ? `sk_live_${'a'.repeat(38)}` : 'garbage';
+}
+
+/** How an answer is read: 404 only when it is what a missing thing is answered with. */
+function readAs({ status, text, code }: Told, missing: Told | undefined): unknown {
+  if (status === 401 && code === 'UNAUTHORIZED') return 401;
+  if (status === 403 && code === 'FORBIDDEN') return 403;
+  if (status === 404 && missing?.status === 404 && missing.text === text) return 404;
+  return status < 500 && status !== 401 && status !== 403 ? 'admitted' : `${status} ${text}`;
+}
+
+describe('every route, asked by everyone in each mode, admits whom its contract names and nobody else', () => {
+  it.each(TABLE)('%s', async (id, route) => {
+    const kind = targetKindOf(id, route);
+    const modes: (Mode | undefined)[] = kind === undefined ? [undefined] : [...MODES];
+    const wrong: object[] = [];
+    for (const mode of modes) {
+      let targetId = '';
+      for (const actor of ACTORS) {
+        const target = kind !== undefined && mode !== undefined ? { kind, mode } : undefined;
+        const expected = verdictOf(id, route, actor, target);
+        if (target && targetId === '') targetId = await MAKE[target.kind](target.mode);
+        const missing = expected === 404 || expected === 'admitted' ? kind && MISSING[kind] : undefined;
+        const unknown = missing === undefined ? undefined : await ask(id, route, actor, missing);
+        const told = readAs(await ask(id, route, actor, targetId), unknown);
+        if (told !== expected) wrong.push({ route: id, actor: actor.name, target, expected, told });
+        // What was admitted may have used it up.
+        if (told === 'admitted' && route.method !== 'get') targetId = '';
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('the table', () => {
+  it('knows what each route changes that is not a plain read', () => {
+    const silent = TABLE.filter(([, route]) => route.method !== 'get' && route.changes === undefined);
+    expect(silent.map(([id]) => id)).toEqual([]);
+  });
+
+  it('knows every field of a body by which a request names something of an account', () => {
+    const known = new Set(REFERENCES.map(([id, field]) => `${id} ${field}`));
+    const fields = TABLE.flatMap(([id, route]) => namesIn(route.body?.schema).map((name) => [id, name] as const));
+    const unknown = fields.filter(([id, name]) => !NO_REFERENCES.includes(name) && !known.has(`${id} ${name}`));
+    expect(unknown).toEqual([]);
+  });
+});
+
+/** Routes whose body names something of the account: the field and a body that is valid but for what it names. */
+const REFERENCES: readonly [string, string, (id: string) => Record<string, unknown>][] = [
+  ['placeCall', 'agent_id', (id) => ({ to_phone_number: '+12025550100', agent_id: id })],
+  ['placeCall', 'call_id', (id) => ({ call_id: id })],
+  ['createCall', 'agent_id', (id) => ({ to_phone_number: '+12025550100', agent_id: id })],
+  [
+    'receiveCall',
+    'agent_id',
+    (id) => ({
+      CallSid: `CA${randomBytes(16).toString('hex')}`,
+      From: '+12025550143',
+      To: '+12025550199',
+      agent_id: id,
+    }),
+  ],
+  ['addPhoneNumber', 'agent_id', (id) => ({ phone_number: newNumber(), agent_id: id })],
+  ['updatePhoneNumber', 'agent_id', (id) => ({ agent_id: id })],
+  ['updateAccount', 'inbound_agent_id', (id) => ({ inbound_agent_id: id })],
+];
+
+function namesIn(schema: z.ZodType | undefined): string[] {
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => namesIn(option as z.ZodType));
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape).filter((name) => name.endsWith('_id')) : [];
+}
+
+describe('another account’s thing, and one of the other mode, named in a body, is answered as a missing one', () => {
+  it.each(REFERENCES)('%s %s', async (id, field, bodyWith) => {
+    const route: Route = routes[id as keyof typeof routes];
+    const kind = field === 'call_id' ? 'call' : 'agent';
+    const foreign = kind === 'call' ? await make.endedCall(other) : other.agent._id;
+    const ofOtherMode = await MAKE[kind]('test');
+    const number = await MAKE.number('live');
+    const answers = [];
+    for (const named of [MISSING[kind], foreign, ofOtherMode]) {
+      const fields = bodyWith(named);
+      const isForm = route.body?.contentType.endsWith('urlencoded') === true;
+      const answer = await service.request(route.path.replace(/\{\w+\}/, encodeURIComponent(number)), {
+        method: route.method.toUpperCase(),
+        key: own.liveKey,
+        ...(isForm
+          ? { body: new URLSearchParams(fields as Record<string, string>) }
+          : { body: JSON.stringify(fields), headers: { 'Content-Type': 'application/json' } }),
+      });
+      answers.push({ status: answer.status, text: answer.text.replace(named, '<id>') });
+    }
+    expect(answers[0]).toMatchObject({ status: 404 });
+    expect(answers[1]).toEqual(answers[0]);
+    expect(answers[2]).toEqual(answers[0]);
+  });
+});
