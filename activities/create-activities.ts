@@ -57,8 +57,8 @@ export function createActivities(deps: {
     recordings: createRecordings(database),
   };
   return {
-    ...createMoneyActivities(stores),
-    ...createExtensionActivities({ ...stores, carriers }),
+    ...createMoneyActivities({ ...stores, config }),
+    ...createExtensionActivities({ ...stores, config, carriers }),
     ...createPacingActivities({ ...stores, config }),
     ...createCarrierActivities({ ...stores, config, carriers, dialGate }),
     ...createConversationActivities(stores),

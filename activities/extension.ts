@@ -1,5 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
+import type { Config } from '../src/config.js';
 import type { Carriers } from '../src/carrier/port.js';
 import { carrierTimeLimit, forecastEnd } from '../src/domain/hold-windows.js';
 import { ledgerAccountId } from '../src/domain/ids.js';
@@ -10,6 +11,7 @@ import type { CallProjection, ProjectedChange } from '../src/store/projection.js
 import type { CallOfAccount } from './money.js';
 
 interface Deps {
+  config: Config;
   accounts: Accounts;
   ledger: Ledger;
   carriers: Carriers;
@@ -31,10 +33,10 @@ interface Extension extends CallOfAccount {
 }
 
 /** Paying for more of a call that goes on. */
-export function createExtensionActivities({ accounts, ledger, carriers, projection }: Deps) {
+export function createExtensionActivities({ config, accounts, ledger, carriers, projection }: Deps) {
   async function dailySpendCapOf({ accountId, mode }: Extension): Promise<Micros | undefined> {
     const account = await accounts.find(accountId);
-    return account ? limitsOf(account, mode).dailySpendCapMicros : undefined;
+    return account ? limitsOf(account, mode, config.calls.liveLimits).dailySpendCapMicros : undefined;
   }
 
   /** Shows the end that balance or day's limit will force, if they stay as they are: the agent is to wrap up in time. */

@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import type { Config } from '../src/config.js';
 import { windowRequest } from '../src/domain/hold-windows.js';
 import { ledgerAccountId, type Mode } from '../src/domain/ids.js';
 import type { ReservationAnswer } from '../src/domain/signals.js';
@@ -13,6 +14,7 @@ import type { Recordings } from '../src/store/recordings.js';
 import { collectedFields } from './conversation.js';
 
 interface Deps {
+  config: Config;
   accounts: Accounts;
   requests: CallRequests;
   ledger: Ledger;
@@ -30,7 +32,7 @@ export interface CallOfAccount {
 
 /** Steps that move money or places, each together with the read model's write that tells of it. */
 export function createMoneyActivities(deps: Deps) {
-  const { accounts, requests, ledger, leases, projection, results, recordings } = deps;
+  const { config, accounts, requests, ledger, leases, projection, results, recordings } = deps;
   return {
     /**
      * Takes a place and the first hold, then shows the call as RINGING.
@@ -47,7 +49,7 @@ export function createMoneyActivities(deps: Deps) {
       if (!account || !request) {
         throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
       }
-      const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode);
+      const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
       const lease = await leases.acquire({ accountId, mode, callId, limit });
       if (!lease.granted) {
         // Clients are told of the day's limit first: waiting for a place would not help them.

@@ -1,6 +1,7 @@
 import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
 import { environment, listOf, type Environment } from './config/environment.js';
+import { liveLimitsOf } from './config/live-limits.js';
 import { productionFaults } from './config/production.js';
 import { simulatedAccount, type SimulatedAccount } from './config/simulated-accounts.js';
 import type { CarrierKind } from './domain/carrier-identifiers.js';
@@ -89,7 +90,9 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       holdWindows: values.HOLD_WINDOWS,
       defaultVoice: values.DEFAULT_VOICE,
       defaultLanguage: values.DEFAULT_LANGUAGE,
-      allowedCountryPrefixes: listOf(values.ALLOWED_COUNTRY_PREFIXES),
+      allowedCountryPrefixes: listOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
+      /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
+      liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
     },
     engines: engineSettings(values),
     webhooks: {

@@ -30,9 +30,14 @@ export function usd(text: string): Micros {
   return micros;
 }
 
-/** USD, or `none` for no limit. */
-export function usdOrNone(text: string): Micros | 'none' {
-  return text === 'none' ? text : usd(text);
+/** USD, `none` for no limit, or `default` for what the service says. */
+export function usdOrNone(text: string): Micros | 'none' | 'default' {
+  return text === 'none' || text === 'default' ? text : usd(text);
+}
+
+/** A whole number, `none` for no limit, or `default` for what the service says. */
+export function wholeNumberOrNone(text: string): number | 'none' | 'default' {
+  return text === 'none' ? text : wholeNumberOrDefault(text);
 }
 
 /** A moment (`2027-01-31`, `2027-01-31T12:00:00Z`) or a time from now (`30d`, `12h`, `90m`). */

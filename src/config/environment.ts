@@ -4,6 +4,7 @@ import { MAX_CALL_SECONDS } from '../domain/hold-windows.js';
 import { nameserverList, portList } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines.js';
+import { liveLimitVariables } from './live-limits.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -93,7 +94,7 @@ export const environment = z.object({
       'must be an address like Callwright <no-reply@example.com>',
     )
     .optional(),
-  ALLOWED_COUNTRY_PREFIXES: z.string().default(''),
+  ...liveLimitVariables,
   ...engineVariables,
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),

@@ -1,5 +1,5 @@
 import { encryptionKeysFault } from './encryption.js';
-import type { Environment } from './environment.js';
+import { listOf, type Environment } from './environment.js';
 import { accountSidFault, tokenFault } from './simulated-accounts.js';
 
 interface Check {
@@ -33,6 +33,13 @@ const CHECKS: readonly Check[] = [
   { variable: 'SIMULATOR_TEST_AUTH_TOKEN', fault: (values) => tokenFault('test', values) },
   { variable: 'SIMULATOR_ACCOUNT_SID', fault: (values) => accountSidFault('live', values) },
   { variable: 'SIMULATOR_TEST_ACCOUNT_SID', fault: (values) => accountSidFault('test', values) },
+  {
+    variable: 'ALLOWED_COUNTRY_PREFIXES',
+    fault: ({ ALLOWED_COUNTRY_PREFIXES }) =>
+      listOf(ALLOWED_COUNTRY_PREFIXES).length === 0
+        ? 'ALLOWED_COUNTRY_PREFIXES must be set in production: the countries that may be called, like +1,+44, or all.'
+        : undefined,
+  },
   {
     variable: 'SIGN_UP',
     fault: ({ SIGN_UP, SMTP_URL }) =>

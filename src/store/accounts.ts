@@ -1,4 +1,5 @@
 import { ulid } from 'ulid';
+import { MAX_UNANSWERED_ATTEMPTS, type LiveLimits } from '../config/live-limits.js';
 import type { DestinationCap } from '../domain/destinations.js';
 import { ServiceError } from '../domain/errors.js';
 import { ledgerAccountId, type Mode } from '../domain/ids.js';
@@ -7,7 +8,7 @@ import { characterCount } from '../domain/text.js';
 import { LIVE_AGENTS } from './agent-mode.js';
 import { isDuplicateKey, type Database } from './database.js';
 import { createLedger } from './ledger.js';
-import { PLANS, type AccountDocument, type Plan } from './models/account.js';
+import { LIFTABLE_LIMITS, PLANS, type AccountDocument, type Plan } from './models/account.js';
 
 export interface Limits {
   /** Per API key. */
@@ -16,6 +17,8 @@ export interface Limits {
   concurrentCalls: number;
   /** Per account and mode, per UTC day; absent: no limit. */
   dailySpendCapMicros?: Micros;
+  /** Per number that is called, per UTC hour; absent: no limit. */
+  unansweredAttemptsPerHour?: number;
 }
 
 const LIMITS_OF_PLAN: Record<Plan, Limits> = {
@@ -36,23 +39,37 @@ const MAX_DESTINATION_CAPS = 100;
 /** The counted calls of a period stand in one document, by their ids. */
 const MAX_DESTINATION_CALLS = 10_000;
 
-/** What applies to an account in a mode: an operator's override of the account, else the plan's (or test mode's). */
-export function limitsOf(account: AccountDocument, mode: Mode): Limits {
+/**
+ * What applies to an account in a mode: an operator's override of the account, else the plan's (or test mode's), and for
+ * live calls on a real carrier the service's.
+ * @param defaults absent where live calls go to the simulated carrier, which nobody answers or pays for
+ */
+export function limitsOf(account: AccountDocument, mode: Mode, defaults: LiveLimits | undefined): Limits {
   const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
   return {
     requestsPerMinute: account.requestsPerMinute ?? standard.requestsPerMinute,
     concurrentCalls: account.concurrentCalls ?? standard.concurrentCalls,
     ...(account.dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros: account.dailySpendCapMicros }),
+    ...(mode === 'live' && defaults !== undefined ? liveLimitsFor(account, defaults) : {}),
   };
 }
 
-/** Changes of an account's limits; null returns to what the plan says, an absent field stays as it is. */
+function liveLimitsFor(account: AccountDocument, defaults: LiveLimits): LiveLimits {
+  const limits = LIFTABLE_LIMITS.map((name) => [
+    name,
+    account[name] ?? (account.liftedLimits?.includes(name) === true ? undefined : defaults[name]),
+  ]);
+  return Object.fromEntries(limits.filter(([, limit]) => limit !== undefined)) as LiveLimits;
+}
+
+/** Changes of an account's limits; null returns to the default, `none` lifts a default, an absent field stays as it is. */
 export interface LimitChanges {
   plan?: Plan;
   requestsPerMinute?: number | null;
   concurrentCalls?: number | null;
-  /** Micro-USD; null: no limit. */
-  dailySpendCapMicros?: Micros | null;
+  /** Micro-USD. */
+  dailySpendCapMicros?: Micros | 'none' | null;
+  unansweredAttemptsPerHour?: number | 'none' | null;
   /** E.164 prefixes that may be called; null: all. */
   allowedCountryPrefixes?: readonly string[] | null;
   /** All of the account's rules for destinations, in place of those it has; null: none. */
@@ -71,6 +88,17 @@ export function createAccounts(database: Database) {
       .lean<AccountDocument>();
     if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
     return account;
+  }
+
+  /** The changes of limits that can be lifted, as they are stored. */
+  async function liftings(accountId: string, changes: LimitChanges): Promise<Record<string, unknown>> {
+    const given = LIFTABLE_LIMITS.filter((name) => changes[name] !== undefined);
+    if (given.length === 0) return {};
+    const account = await database.accounts.findById(accountId).lean<AccountDocument>();
+    const kept = (account?.liftedLimits ?? []).filter((name) => !given.includes(name));
+    const lifted = [...kept, ...given.filter((name) => changes[name] === 'none')];
+    const values = given.map((name) => [name, changes[name] === 'none' ? null : changes[name]]);
+    return { ...Object.fromEntries(values), liftedLimits: lifted.length === 0 ? null : lifted };
   }
 
   return {
@@ -112,9 +140,10 @@ export function createAccounts(database: Database) {
       checkLimit('requestsPerMinute', changes.requestsPerMinute);
       checkLimit('concurrentCalls', changes.concurrentCalls);
       checkSpendCap(changes.dailySpendCapMicros);
+      checkAttempts(changes.unansweredAttemptsPerHour);
       for (const prefix of changes.allowedCountryPrefixes ?? []) checkPrefix(prefix);
       checkDestinationCaps(changes.destinationCaps ?? []);
-      return change(accountId, { ...changes });
+      return change(accountId, { ...changes, ...(await liftings(accountId, changes)) });
     },
 
     rename(accountId: string, name: string): Promise<AccountDocument> {
@@ -185,7 +214,13 @@ function checkLimit(name: string, limit: number | null | undefined): void {
   throw new ServiceError('MISSING_PARAMS', `${name} must be a whole number from 0 to 1,000,000.`);
 }
 
-function checkSpendCap(cap: Micros | null | undefined): void {
-  if (cap === null || cap === undefined || (Number.isSafeInteger(cap) && cap >= 0)) return;
+function checkSpendCap(cap: Micros | 'none' | null | undefined): void {
+  if (cap === null || cap === undefined || cap === 'none' || (Number.isSafeInteger(cap) && cap >= 0)) return;
   throw new ServiceError('MISSING_PARAMS', 'dailySpendCapMicros must be a whole number of micro-USD, at least 0.');
+}
+
+function checkAttempts(limit: number | 'none' | null | undefined): void {
+  if (limit === null || limit === undefined || limit === 'none') return;
+  if (Number.isInteger(limit) && limit >= 0 && limit <= MAX_UNANSWERED_ATTEMPTS) return;
+  throw new ServiceError('MISSING_PARAMS', 'unansweredAttemptsPerHour must be a whole number from 0 to 10,000.');
 }

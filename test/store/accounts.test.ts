@@ -60,19 +60,19 @@ describe('accounts, agents and numbers', () => {
       ['scale', 3_000, 500],
     ] as const)('of the plan %s has its limits', async (plan, requestsPerMinute, concurrentCalls) => {
       const account = await accounts.create({ name: 'Limits', plan });
-      expect(limitsOf(account, 'live')).toEqual({ requestsPerMinute, concurrentCalls });
-      expect(limitsOf(account, 'test')).toEqual({ requestsPerMinute: 600, concurrentCalls: 100 });
+      expect(limitsOf(account, 'live', undefined)).toEqual({ requestsPerMinute, concurrentCalls });
+      expect(limitsOf(account, 'test', undefined)).toEqual({ requestsPerMinute: 600, concurrentCalls: 100 });
     });
 
     it('can have limits of its own, and go back to those of its plan', async () => {
       const { _id } = await accounts.create({ name: 'Limits' });
       const own = await accounts.setLimits(_id, { requestsPerMinute: 5, concurrentCalls: 0 });
-      expect(limitsOf(own, 'live')).toEqual({ requestsPerMinute: 5, concurrentCalls: 0 });
+      expect(limitsOf(own, 'live', undefined)).toEqual({ requestsPerMinute: 5, concurrentCalls: 0 });
       const capped = await accounts.setLimits(_id, { dailySpendCapMicros: 150_000 });
-      expect(limitsOf(capped, 'test').dailySpendCapMicros).toBe(150_000);
+      expect(limitsOf(capped, 'test', undefined).dailySpendCapMicros).toBe(150_000);
       await accounts.setLimits(_id, { dailySpendCapMicros: null });
       const back = await accounts.setLimits(_id, { requestsPerMinute: null, concurrentCalls: null, plan: 'growth' });
-      expect(limitsOf(back, 'live')).toEqual({ requestsPerMinute: 1_200, concurrentCalls: 50 });
+      expect(limitsOf(back, 'live', undefined)).toEqual({ requestsPerMinute: 1_200, concurrentCalls: 50 });
     });
 
     it('refuses limits, prefixes, names and plans that are none', async () => {

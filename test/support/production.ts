@@ -4,4 +4,5 @@ export const PRODUCTION = {
   API_KEY_PEPPER: 'p'.repeat(32),
   ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 'test').toString('base64')}`,
   CARRIER: 'simulator',
+  ALLOWED_COUNTRY_PREFIXES: '+1',
 };

@@ -27,7 +27,7 @@ const ours = Object.entries(services).filter(([, { image }]) => image.startsWith
 
 /** Names in the environment schema, as its own source has them. */
 const SETTINGS = new Set(
-  `${read('src/config/environment.ts')}\n${read('src/config/engines.ts')}`
+  `${read('src/config/environment.ts')}\n${read('src/config/engines.ts')}\n${read('src/config/live-limits.ts')}`
     .match(/^ {2}[A-Z][A-Z0-9_]+(?=: )/gm)
     ?.map((name) => name.trim()),
 );

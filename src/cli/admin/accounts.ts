@@ -42,20 +42,21 @@ export interface LimitOptions {
   plan?: Plan;
   requestsPerMinute?: number | 'default';
   concurrentCalls?: number | 'default';
-  dailySpendCap?: Micros | 'none';
+  dailySpendCap?: Micros | 'none' | 'default';
+  unansweredAttempts?: number | 'none' | 'default';
   allowedCountryPrefixes?: string[] | 'all';
   destinationCaps?: DestinationCap[] | 'none';
 }
 
 export async function setLimits(on: Connection, out: Output, accountId: string, options: LimitOptions) {
   if (Object.keys(options).length === 0) return showAccount(on, out, accountId);
-  const lifted = (value: unknown) => value === 'default' || value === 'all' || value === 'none';
-  const { dailySpendCap: dailySpendCapMicros, ...others } = options;
-  const changes = Object.fromEntries(
-    Object.entries({ ...others, ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }) }).map(
-      ([name, value]) => [name, lifted(value) ? null : value],
-    ),
-  );
+  const standard = (value: unknown) => value === 'default' || value === 'all' || value === 'none';
+  const { dailySpendCap, unansweredAttempts, ...others } = options;
+  const liftable = { dailySpendCapMicros: dailySpendCap, unansweredAttemptsPerHour: unansweredAttempts };
+  const changes = Object.fromEntries([
+    ...Object.entries(others).map(([name, value]) => [name, standard(value) ? null : value]),
+    ...Object.entries(liftable).map(([name, value]) => [name, value === 'default' ? null : value]),
+  ]);
   await out.record('Limits set.', accountView(await createAccounts(on.database).setLimits(accountId, changes)));
 }
 

@@ -1,7 +1,15 @@
 import { Option, type Command } from 'commander';
 import type { Plan } from '../../store/models/account.js';
 import { clearOption, withAgentFields } from '../agent-options.js';
-import { destinationCaps, expiry, idOrNone, prefixes, usdOrNone, wholeNumberOrDefault } from '../arguments.js';
+import {
+  destinationCaps,
+  expiry,
+  idOrNone,
+  prefixes,
+  usdOrNone,
+  wholeNumberOrDefault,
+  wholeNumberOrNone,
+} from '../arguments.js';
 import type { CliProcess } from '../run.js';
 import type { Run } from './connect.js';
 import { addMoneyCommands, addReconciliationCommands } from './money-commands.js';
@@ -58,7 +66,16 @@ function addAccountCommands(admin: Command, run: Run): void {
     .addOption(new Option('--plan <plan>', 'move to another plan').choices(PLANS))
     .option('--requests-per-minute <n>', 'per API key; "default" for what the plan says', wholeNumberOrDefault)
     .option('--concurrent-calls <n>', 'at one time; "default" for what the plan says', wholeNumberOrDefault)
-    .option('--daily-spend-cap <usd>', 'per UTC day and mode; "none" for no limit', usdOrNone)
+    .option(
+      '--daily-spend-cap <usd>',
+      'per UTC day and mode; "default" for what the service says, "none" for no limit',
+      usdOrNone,
+    )
+    .option(
+      '--unanswered-attempts <n>',
+      'that a number may get per UTC hour on a real carrier; "default" for what the service says, "none" for no limit',
+      wholeNumberOrNone,
+    )
     .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', prefixes)
     .option(
       '--destination-caps <list>',

@@ -11,15 +11,23 @@ import type { FindingDocument } from '../../store/models/reconciliation.js';
 
 /** What commands show of each thing: snake_case names, absent where there is nothing. */
 export function accountView(account: AccountDocument) {
-  const limits = limitsOf(account, 'live');
+  // The service's own defaults are not known here.
+  const limits = limitsOf(account, 'live', undefined);
+  const lifted = account.liftedLimits ?? [];
   return present({
     account_id: account._id,
     name: account.name,
     plan: account.plan,
     requests_per_minute: limits.requestsPerMinute,
     concurrent_calls: limits.concurrentCalls,
-    daily_spend_cap_usd:
-      limits.dailySpendCapMicros === undefined ? undefined : usdFromMicros(limits.dailySpendCapMicros),
+    daily_spend_cap_usd: lifted.includes('dailySpendCapMicros')
+      ? 'none'
+      : limits.dailySpendCapMicros === undefined
+        ? undefined
+        : usdFromMicros(limits.dailySpendCapMicros),
+    unanswered_attempts_per_hour: lifted.includes('unansweredAttemptsPerHour')
+      ? 'none'
+      : account.unansweredAttemptsPerHour,
     allowed_country_prefixes: account.allowedCountryPrefixes,
     destination_caps: account.destinationCaps?.map(ruleOf),
     inbound_agent_id: account.inboundAgentId,

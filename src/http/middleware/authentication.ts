@@ -49,7 +49,7 @@ export function createAuthenticator(deps: {
     }
     ctx.state.isAuthenticated = true;
     const { key, account } = found;
-    const { requestsPerMinute } = limitsOf(account, key.mode);
+    const { requestsPerMinute } = limitsOf(account, key.mode, config.calls.liveLimits);
     await within(deadlineOf(ctx), rateLimiter.count(ctx, key.keyId, requestsPerMinute));
     return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }

@@ -25,7 +25,7 @@ export function sessionView(p: {
   const { uiUrl, namespace } = p.config.temporal;
   return {
     member: memberView(p.user),
-    account: accountView(p.account, p.mode),
+    account: accountView(p.account, p.mode, p.config),
     expires_at: p.expiresAt.toISOString(),
     // Where our internals are is nothing that customers need to know.
     ...(uiUrl === undefined || p.user.operator !== true

@@ -4,6 +4,10 @@ import type { DestinationCap } from '../../domain/destinations.js';
 export const PLANS = ['trial', 'standard', 'growth', 'scale'] as const;
 export type Plan = (typeof PLANS)[number];
 
+/** Limits that have a default on a real carrier. */
+export const LIFTABLE_LIMITS = ['dailySpendCapMicros', 'unansweredAttemptsPerHour'] as const;
+export type LiftableLimit = (typeof LIFTABLE_LIMITS)[number];
+
 /** A customer. Balances live in `ledger_accounts`, one per mode. */
 export interface AccountDocument {
   _id: string;
@@ -12,8 +16,12 @@ export interface AccountDocument {
   /** Overrides of the plan's limits, set by operators. */
   requestsPerMinute?: number;
   concurrentCalls?: number;
-  /** Per mode: the most that may be billed and held in a UTC day, in micro-USD; absent: no limit. */
+  /** Per mode: the most that may be billed and held in a UTC day, in micro-USD; absent: the service's default, if any. */
   dailySpendCapMicros?: number;
+  /** Attempts without an answer that a number may get in an hour before this account may not try it again. */
+  unansweredAttemptsPerHour?: number;
+  /** Defaults of the service that an operator lifted for this account: no limit in their place. */
+  liftedLimits?: LiftableLimit[];
   /** Conducts calls to a number of this account that names no agent of its own. */
   inboundAgentId?: string;
   /** E.164 prefixes that may be called; absent means all. */
@@ -57,6 +65,8 @@ export const accountSchema = new Schema<AccountDocument>(
     requestsPerMinute: Number,
     concurrentCalls: Number,
     dailySpendCapMicros: Number,
+    unansweredAttemptsPerHour: Number,
+    liftedLimits: { type: [String], default: undefined },
     inboundAgentId: String,
     allowedCountryPrefixes: { type: [String], default: undefined },
     destinationCaps: { type: [destinationCapSchema], default: undefined },

@@ -10,9 +10,7 @@ import type { CallDocument } from '../../../src/store/models/call.js';
 import { createLogger } from '../../../src/telemetry/logger.js';
 import { eventually, startService, type Customer } from '../../http/harness.js';
 import { createScriptedEngine, type ScriptedCall } from '../../media/support/scripted-engine';
-
-const SID = 'AC00000000000000000000000000000001';
-const TOKEN = '11111111111111111111111111111111';
+import { CARRIER_SID, CARRIER_TOKEN, REAL_CARRIER } from './real-carrier';
 
 /** One call in the carrier's books. */
 export interface CarrierCall {
@@ -42,8 +40,8 @@ export async function startTelephoneStack(
     STREAM_URL: `ws://127.0.0.1:${mediaPort}/stream`,
     SIMULATOR_PORT: String(carrierPort),
     SIMULATOR_URL: carrierUrl,
-    SIMULATOR_ACCOUNT_SID: SID,
-    SIMULATOR_AUTH_TOKEN: TOKEN,
+    SIMULATOR_ACCOUNT_SID: CARRIER_SID,
+    SIMULATOR_AUTH_TOKEN: CARRIER_TOKEN,
     SIMULATOR_TIME_SCALE: '0.2',
   };
   const logger = createLogger({ role: 'test', level: 'silent' });
@@ -52,17 +50,7 @@ export async function startTelephoneStack(
   const service = await startService({
     env: {
       ...addresses,
-      ...(options.carrier === 'twilio'
-        ? {
-            CARRIER: 'twilio',
-            CARRIER_BASE_URL: carrierUrl,
-            CARRIER_FROM_NUMBER: '+12025550199',
-            CARRIER_CALLS_PER_SECOND: 'unlimited',
-            TWILIO_ACCOUNT_SID: SID,
-            TWILIO_AUTH_TOKEN: TOKEN,
-            ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: 'true',
-          }
-        : {}),
+      ...(options.carrier === 'twilio' ? { ...REAL_CARRIER, CARRIER_BASE_URL: carrierUrl } : {}),
       ...options.env,
     },
   });

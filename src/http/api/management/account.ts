@@ -1,6 +1,7 @@
 import { AccountChangesBody, AuditQuery, type Account, type AuditEntry } from '../../../contract/management/account.js';
 import type { Mode } from '../../../domain/ids.js';
 import { usdFromMicros } from '../../../domain/money.js';
+import type { Config } from '../../../config.js';
 import { limitsOf, type Accounts } from '../../../store/accounts.js';
 import type { AuditLog } from '../../../store/audit-log.js';
 import type { AccountDocument } from '../../../store/models/account.js';
@@ -12,15 +13,16 @@ import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from './lists.js
 
 export interface AccountRoutesDeps {
   accounts: Accounts;
+  config: Config;
   auditLog: AuditLog;
   cursors: Cursors;
 }
 
 /** The account that asks, and what was changed of it. */
-export function createAccountRoutes({ accounts, auditLog, cursors }: AccountRoutesDeps) {
+export function createAccountRoutes({ config, accounts, auditLog, cursors }: AccountRoutesDeps) {
   return {
     async read(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
-      ctx.body = accountView(account, mode);
+      ctx.body = accountView(account, mode, config);
     },
 
     async update(ctx: ApiContext, principal: Principal): Promise<void> {
@@ -31,7 +33,7 @@ export function createAccountRoutes({ accounts, auditLog, cursors }: AccountRout
         account = await within(deadlineOf(ctx), accounts.setInboundAgent(account._id, agentId));
       }
       if (name !== undefined) account = await within(deadlineOf(ctx), accounts.rename(account._id, name));
-      ctx.body = accountView(account, principal.mode);
+      ctx.body = accountView(account, principal.mode, config);
     },
 
     async audit(ctx: ApiContext, { account }: Principal): Promise<void> {
@@ -43,8 +45,8 @@ export function createAccountRoutes({ accounts, auditLog, cursors }: AccountRout
   };
 }
 
-export function accountView(account: AccountDocument, mode: Mode): Account {
-  const { requestsPerMinute, concurrentCalls, dailySpendCapMicros } = limitsOf(account, mode);
+export function accountView(account: AccountDocument, mode: Mode, config: Config): Account {
+  const { requestsPerMinute, concurrentCalls, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
   return {
     account_id: account._id,
     name: account.name,

@@ -1,0 +1,101 @@
+import { parseConfig } from '../../src/config.js';
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { createLedger } from '../../src/store/ledger.js';
+import { newCallId } from '../store/support/test-database.js';
+import { PRODUCTION } from '../support/production.js';
+import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { REAL_CARRIER } from './support/real-carrier.js';
+
+describe('production', () => {
+  it('does not start without a list of countries that may be called', () => {
+    expect(() => parseConfig({ ...PRODUCTION, ALLOWED_COUNTRY_PREFIXES: '' })).toThrow(
+      /ALLOWED_COUNTRY_PREFIXES must .* in production/,
+    );
+    const callsOf = (list: string) => parseConfig({ ...PRODUCTION, ALLOWED_COUNTRY_PREFIXES: list }).calls;
+    expect(callsOf('+1, +44,353').allowedCountryPrefixes).toEqual(['+1', '+44', '353']);
+    expect(callsOf('all').allowedCountryPrefixes).toEqual([]);
+  });
+
+  it.each(['+', '0044', '+0', '++1', '+1 202', '+1;+44', 'US', '+1,all', 'ALL', '+1234567890123456'])(
+    'does not start with the malformed list %s, nor does development',
+    (list) => {
+      for (const env of [PRODUCTION, {}]) {
+        expect(() => parseConfig({ ...env, ALLOWED_COUNTRY_PREFIXES: list })).toThrow(/ALLOWED_COUNTRY_PREFIXES: must/);
+      }
+    },
+  );
+});
+
+describe('the default daily spending limit of live calls', () => {
+  let real: Service;
+  let simulated: Service;
+  beforeAll(async () => {
+    real = await startService({ env: REAL_CARRIER });
+    simulated = await startService();
+  }, 120_000);
+  afterAll(async () => {
+    await real.close();
+    await simulated.close();
+  });
+
+  const order = { to_phone_number: '+12025550123', instruction: 'Hello.' };
+
+  /** As a call that was talked and billed today. */
+  async function spend({ database }: Service, { account }: Customer, micros: number, mode: 'live' | 'test' = 'live') {
+    const ledger = createLedger(database);
+    const ledgerAccount = ledgerAccountId(account._id, mode);
+    for (let left = micros; left > 0; left -= 36_000_000) {
+      const seconds = Math.min(left, 36_000_000) / 2_500;
+      const callId = newCallId();
+      await ledger.hold({
+        ledgerAccountId: ledgerAccount,
+        callId,
+        window: 0,
+        maxDurationSeconds: seconds,
+        windows: [seconds],
+      });
+      await ledger.settle({ ledgerAccountId: ledgerAccount, callId, billedSeconds: seconds });
+    }
+  }
+
+  it('stops an account that has spent 50 USD on a real carrier, until an operator lifts it', async () => {
+    const customer = await real.customer(100_000_000);
+    await spend(real, customer, 50_000_000);
+    expectError(await real.place(customer.liveKey, order), 403, 'SPEND_LIMIT_EXCEEDED');
+    const { json } = await real.request('/account', { key: customer.liveKey });
+    expect(json).toMatchObject({ daily_spend_cap: 50 });
+    await real.accounts.setLimits(customer.account._id, { dailySpendCapMicros: 'none' });
+    await expectPlaced(real, customer.liveKey);
+    await real.accounts.setLimits(customer.account._id, { dailySpendCapMicros: null });
+    expectError(await real.place(customer.liveKey, order), 403, 'SPEND_LIMIT_EXCEEDED');
+    await real.accounts.setLimits(customer.account._id, { dailySpendCapMicros: 80_000_000 });
+    await expectPlaced(real, customer.liveKey);
+  });
+
+  it('leaves test calls and the simulated carrier alone', async () => {
+    const customer = await real.customer(1);
+    await spend(real, customer, 50_000_000, 'test');
+    await expectPlaced(real, customer.testKey);
+    const other = await simulated.customer(100_000_000);
+    await spend(simulated, other, 50_000_000);
+    await expectPlaced(simulated, other.liveKey);
+  });
+
+  async function expectPlaced(service: Service, key: string): Promise<void> {
+    const answer = await service.place(key, order);
+    expect([answer.status, answer.json['error_code']]).toEqual([200, undefined]);
+  }
+
+  it('is what the environment says', () => {
+    expect(parseConfig(REAL_CARRIER).calls.liveLimits).toEqual({
+      dailySpendCapMicros: 50_000_000,
+      unansweredAttemptsPerHour: 5,
+    });
+    const env = { ...REAL_CARRIER, DAILY_SPEND_CAP_USD: '12.5', UNANSWERED_ATTEMPTS_PER_HOUR: 'none' };
+    expect(parseConfig(env).calls.liveLimits).toEqual({ dailySpendCapMicros: 12_500_000 });
+    expect(parseConfig({}).calls.liveLimits).toBeUndefined();
+    for (const wrong of [{ DAILY_SPEND_CAP_USD: '-1' }, { UNANSWERED_ATTEMPTS_PER_HOUR: '2.5' }]) {
+      expect(() => parseConfig(wrong)).toThrow(new RegExp(String(Object.keys(wrong)[0])));
+    }
+  });
+});
