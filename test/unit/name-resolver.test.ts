@@ -23,7 +23,7 @@ function resolverOf(nameservers: readonly string[], hosts = '') {
   const resolve = createNameResolver({ nameservers, hostsFile });
   return {
     hostsFile,
-    async ask(name: string, signal = new AbortController().signal) {
+    ask: async (name: string, signal = new AbortController().signal) => {
       const startedAt = performance.now();
       const addresses = await resolve(name, { accountId: 'acct_1', signal }).then(
         (found) => found.map(({ address }) => address),

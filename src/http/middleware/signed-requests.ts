@@ -18,7 +18,7 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
 
   return {
     /** Ends the admission of a request when it has been handled. */
-    async middleware(ctx: ApiContext, next: () => Promise<unknown>): Promise<void> {
+    middleware: async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
       try {
         await next();
       } finally {
