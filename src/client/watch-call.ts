@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../contract/management/calls.js';
+import { ERRORS } from '../contract/errors.js';
 import { isFinalStatus } from '../domain/call-state.js';
-import { ApiError } from './api-error.js';
+import type { ErrorCode } from '../domain/errors.js';
+import { ApiError, refusalOf } from './api-error.js';
 import type { Client } from './client.js';
 
 const FIRST_WAIT_MS = 500;
@@ -24,6 +26,7 @@ export async function* watchCall(client: Client, callId: string, signal?: AbortS
       for await (const { event, data, id } of client.events('/calls/{call_id}/events', from)) {
         failures = 0;
         lastEventId = id;
+        if (event === 'end') throw endOf(data);
         if (event !== 'call') continue;
         last = callOf(data);
         yield last;
@@ -46,6 +49,18 @@ function callOf(data: string): Call {
   } catch {
     throw new ApiError(0, 'UNREACHABLE', 'The stream of events broke off.');
   }
+}
+
+/** Why the service does not let us watch any longer. */
+function endOf(data: string): ApiError {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(data);
+  } catch {
+    answer = undefined;
+  }
+  const code = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'error_code') : undefined;
+  return refusalOf(Object.hasOwn(ERRORS, String(code)) ? ERRORS[code as ErrorCode].status : 0, answer);
 }
 
 /** Whether asking again a little later may help. */

@@ -113,14 +113,17 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Watch a call',
     description:
-      'Server-sent events named call, each with the call as GET /calls/{call_id} tells it: one at once, then one at each change. Ends after the final one, or after 5 minutes.',
+      'Server-sent events named call, each with the call as GET /calls/{call_id} tells it: one at once, then one at each change. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
       description: 'A stream of events.',
       contentType: 'text/event-stream',
       schema: z
-        .object({ event: z.literal('call'), data: z.string().describe('The call, as JSON.') })
+        .object({
+          event: z.enum(['call', 'end']),
+          data: z.string().describe('The call, as JSON; of end, the error object.'),
+        })
         .meta({ id: 'CallEvent', description: 'One event of the stream.' }),
       examples: { event: { event: 'call', data: '{"call_id":"call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN",…}' } },
       headers,

@@ -32,6 +32,7 @@ import { createAuditor, type Auditor } from './middleware/audit.js';
 import { createAuthenticator, type Authenticator } from './middleware/authentication.js';
 import { errors } from './middleware/errors.js';
 import { createFailureLimiter, createRateLimiter, type RateLimiter } from './middleware/rate-limit.js';
+import { createPrincipalWatch } from './middleware/principal-watch.js';
 import { requestId } from './middleware/request-id.js';
 import { createSignedRequests, type SignedRequests } from './middleware/signed-requests.js';
 import { securityHeaders } from './middleware/security.js';
@@ -58,6 +59,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });
   const handlers = createHandlers({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
+  const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
@@ -65,7 +67,8 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(errors(logger));
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
-  for (const router of createRouters({ config, authenticator, handlers, auditor })) app.use(router.routes());
+  for (const router of createRouters({ config, authenticator, handlers, auditor, principalWatch }))
+    app.use(router.routes());
   app.use(createPortalPages());
   app.use(unmatched({ config, authenticator }));
   return app;

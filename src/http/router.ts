@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Route, RouteAuth } from '../contract/route.js';
 import { routes, type OperationId } from '../contract/routes.js';
@@ -6,6 +7,7 @@ import type { Config } from '../config.js';
 import type { ApiContext, MemberPrincipal, Principal, RequestState } from './context.js';
 import type { Auditor } from './middleware/audit.js';
 import type { Authenticator } from './middleware/authentication.js';
+import type { PrincipalWatch } from './middleware/principal-watch.js';
 import { requireHttps } from './middleware/security.js';
 import { requireOwnOrigin } from './middleware/session-cookie.js';
 
@@ -45,8 +47,9 @@ export function createRouters(deps: {
   authenticator: Authenticator;
   handlers: Handlers;
   auditor: Auditor;
+  principalWatch: PrincipalWatch;
 }): ApiRouter[] {
-  const { config, authenticator, handlers, auditor } = deps;
+  const { config, authenticator, handlers, auditor, principalWatch } = deps;
 
   async function audit(ctx: ApiContext, principal: Principal, id: OperationId, params: Params): Promise<void> {
     const route: Route = routes[id];
@@ -64,8 +67,10 @@ export function createRouters(deps: {
     return Object.entries(operations).map(([id, handler]) =>
       mounted(id, async (ctx, params) => {
         requireHttps(ctx, config);
-        const principal = await authenticate(ctx, routes[id as OperationId]);
+        const route: Route = routes[id as OperationId];
+        const principal = await authenticate(ctx, route);
         await handler(ctx, principal, params);
+        if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
         await audit(ctx, principal, id as OperationId, params);
       }),
     );

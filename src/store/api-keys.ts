@@ -72,6 +72,13 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
       return { key, account };
     },
 
+    /** Whether a key that was good once still is, and its account is there. It does not count as a use. */
+    async isInForce(keyId: string): Promise<boolean> {
+      const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
+      if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return false;
+      return (await accounts.exists({ _id: key.accountId })) !== null;
+    },
+
     list(accountId: string): Promise<ApiKeyDocument[]> {
       return apiKeys.find({ accountId }).sort({ createdAt: 1, keyId: 1 }).lean<ApiKeyDocument[]>().exec();
     },

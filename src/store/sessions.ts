@@ -52,6 +52,13 @@ export function createSessions(database: Database) {
       return { session, user, expiresAt: new Date(session.createdAt.getTime() + LONGEST_MS) };
     },
 
+    /** Whose a session is; null when it is not in force any more. It does not count as a use. */
+    async userOf(sessionId: string): Promise<UserDocument | null> {
+      const session = await sessions.findOne({ _id: sessionId }).lean<SessionDocument>();
+      if (!session || !isInForce(session, Date.now())) return null;
+      return users.findOne({ _id: session.userId }).lean<UserDocument>();
+    },
+
     async end(sessionId: string): Promise<void> {
       await sessions.deleteOne({ _id: sessionId });
     },

@@ -221,6 +221,17 @@ describe('the client', () => {
       expect(await watch()).toEqual(['RINGING', 'CANCELLED']);
     });
 
+    it('ends with the reason when the service lets it watch no longer, and asks again when that passes', async () => {
+      const end = (code: string) =>
+        `event: end\ndata: ${JSON.stringify({ success: false, message: 'No.', error_code: code })}\n\n`;
+      peer.will(
+        events(call({ status: 'RINGING' }), end('SERVICE_UNAVAILABLE')),
+        events(call({ status: 'IN_PROGRESS' }), end('UNAUTHORIZED')),
+      );
+      expect(await failureOf(watch())).toMatchObject({ status: 401, code: 'UNAUTHORIZED', message: 'No.' });
+      expect(peer.requests).toHaveLength(2);
+    });
+
     it('gives up at once on a call that is not there', async () => {
       peer.will(json(404, refusal('CALL_NOT_FOUND')));
       expect(await failureOf(watch())).toMatchObject({ code: 'CALL_NOT_FOUND' });

@@ -14,6 +14,7 @@ import { createSessions } from '../../store/sessions.js';
 import type { ApiContext, Forwarder, MemberPrincipal, Principal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
 import type { FormFields } from './form.js';
+import type { Standing } from './principal-watch.js';
 import type { FailureLimiter, RateLimiter } from './rate-limit.js';
 import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
 import type { SignedRequests } from './signed-requests.js';
@@ -93,6 +94,13 @@ export function createAuthenticator(deps: {
   }
 
   return {
+    /** What the principal of an earlier request is now. It counts neither as a request nor as a use. */
+    async standingOf({ actor, account }: Principal): Promise<Standing> {
+      if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
+      const user = await sessions.userOf(actor.sessionId);
+      return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
+    },
+
     /**
      * The owner of the Bearer key, which must allow the operation.
      * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN

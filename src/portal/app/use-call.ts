@@ -38,9 +38,20 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
       if (!isSettled(call) && settleReads++ < SETTLE_READS) settling = setTimeout(read, SETTLE_EVERY_MS);
     }
 
-    function watch(): void {
+    function open(): EventSource {
       // An event source sends no headers, so the mode goes with the address.
-      events ??= new EventSource(`/calls/${callId}/events?mode=${mode}`);
+      const opened = new EventSource(`/calls/${callId}/events?mode=${mode}`);
+      // The service says that this session may not watch any longer; reading once more shows why.
+      opened.addEventListener('end', () => {
+        opened.close();
+        events = undefined;
+        settling = setTimeout(read, SETTLE_EVERY_MS);
+      });
+      return opened;
+    }
+
+    function watch(): void {
+      events ??= open();
       events.addEventListener('call', (event: MessageEvent<string>) => show(JSON.parse(event.data) as Call), {
         once: true,
       });

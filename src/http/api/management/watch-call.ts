@@ -7,6 +7,7 @@ import type { CallQueries } from '../../../store/call-queries.js';
 import type { Logger } from '../../../telemetry/logger.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
+import { endEvents } from '../../middleware/principal-watch.js';
 import { findCall } from '../call-status.js';
 import { callView } from './call-views.js';
 import type { CallReader } from './calls.js';
@@ -50,7 +51,9 @@ export function createWatchCall(deps: { config: Config; queries: CallQueries; re
     ctx.body = stream;
     tell(principal, callId, stream, closed.signal).catch((error: unknown) => {
       // Who watches asks again and is told then.
-      if (!closed.signal.aborted) logger.warn({ callId, err: error }, 'a call could not be watched any longer');
+      if (closed.signal.aborted) return;
+      if (error instanceof ServiceError) return endEvents(stream, error);
+      logger.warn({ callId, err: error }, 'a call could not be watched any longer');
       stream.destroy();
     });
   };
@@ -63,6 +66,8 @@ export function createWatchCall(deps: { config: Config; queries: CallQueries; re
     while (!closed.aborted && Date.now() < Math.min(endAt, leaveAt)) {
       const call = await findCall(queries, principal, callId);
       const view = JSON.stringify(callView(await readCall(call), config.publicBaseUrl));
+      // The right to watch may have ended meanwhile.
+      if (stream.writableEnded) return;
       if (view !== told) {
         stream.write(`event: call\ndata: ${view}\n\n`);
         told = view;
@@ -71,6 +76,8 @@ export function createWatchCall(deps: { config: Config; queries: CallQueries; re
         stream.write(': still here\n\n');
         wroteAt = Date.now();
       }
+      // Nothing will change any more.
+      if (call.erasedAt) break;
       if (isFinalStatus(call.status)) leaveAt = Math.min(leaveAt, Date.now() + AFTER_END_MS);
       await sleep(LOOK_EVERY_MS, undefined, { signal: closed }).catch(() => undefined);
     }

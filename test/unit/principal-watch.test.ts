@@ -1,0 +1,78 @@
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiContext, Principal } from '../../src/http/context.js';
+import type { Route } from '../../src/contract/route.js';
+import { createPrincipalWatch, type Standing } from '../../src/http/middleware/principal-watch.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+
+const EVERY_MS = 50;
+const logger = createLogger({ role: 'test', level: 'silent' });
+const key = { actor: { kind: 'key', keyId: 'key_1', name: 'k' } } as Principal;
+const read = { method: 'get' } as Route;
+const contextOf = (type: string) =>
+  ({ response: { is: (asked: string) => asked === type && asked } }) as unknown as ApiContext;
+const events = contextOf('text/event-stream');
+
+function stream() {
+  const body = new PassThrough();
+  let text = '';
+  body.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  body.on('error', () => undefined);
+  return { body, text: () => text };
+}
+
+function watchWith(standingOf: () => Promise<Standing>, uncheckedAtMostMs = 400) {
+  return createPrincipalWatch({ standingOf, logger, everyMs: EVERY_MS, uncheckedAtMostMs });
+}
+
+describe('the watch over principals', () => {
+  it('checks one principal once per interval, however many streams it has, and not after they closed', async () => {
+    let checks = 0;
+    const watch = watchWith(async () => (checks++, {}));
+    const streams = Array.from({ length: 20 }, stream);
+    for (const { body } of streams) watch.guard(events, key, read, body);
+    await sleep(EVERY_MS * 4);
+    expect(checks).toBeGreaterThanOrEqual(1);
+    expect(checks).toBeLessThanOrEqual(5);
+    expect(watch.size()).toBe(1);
+    for (const { body } of streams) body.destroy();
+    await sleep(EVERY_MS);
+    expect(watch.size()).toBe(0);
+    const before = checks;
+    await sleep(EVERY_MS * 3);
+    expect(checks).toBe(before);
+  });
+
+  it('ends nothing while the database is away for a moment, and all when it stays away', async () => {
+    const watch = watchWith(() => Promise.reject(new Error('away')));
+    const { body, text } = stream();
+    watch.guard(events, key, read, body);
+    await sleep(EVERY_MS * 3);
+    expect(body.writableEnded).toBe(false);
+    await sleep(1_000);
+    expect(text()).toMatch(/^event: end\ndata: .*SERVICE_UNAVAILABLE/);
+    expect(watch.size()).toBe(0);
+  });
+
+  it('gives up a check that never answers', async () => {
+    const watch = watchWith(() => new Promise(() => undefined));
+    const { body, text } = stream();
+    watch.guard(events, key, read, body);
+    await sleep(1_500);
+    expect(text()).toContain('SERVICE_UNAVAILABLE');
+  });
+
+  it('ends the stream of a role that may not read any longer, and cuts a file off', async () => {
+    const owners = { method: 'get', roles: ['owner'] } as unknown as Route;
+    const watch = watchWith(() => Promise.resolve({ role: 'viewer' }));
+    const [told, cut, stays] = [stream(), stream(), stream()];
+    watch.guard(events, key, owners, told.body);
+    watch.guard(contextOf('audio/wav'), key, owners, cut.body);
+    watch.guard(events, key, read, stays.body);
+    await sleep(EVERY_MS * 4);
+    expect(told.text()).toContain('FORBIDDEN');
+    expect(cut.body.destroyed).toBe(true);
+    expect(stays.body.destroyed).toBe(false);
+    stays.body.destroy();
+  });
+});
