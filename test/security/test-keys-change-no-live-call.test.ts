@@ -226,3 +226,39 @@ describe('a test key never changes what belongs to the whole account', () => {
     expect((await ask.delete(`/phone_numbers/${number}`, customer.liveKey)).status).toBe(200);
   });
 });
+
+describe('a test key never uses up what live mode may do', () => {
+  it('by watching calls', async () => {
+    const [test, live] = [await ask.endedCall(customer, { mode: 'test' }), await ask.endedCall(customer)];
+    // Streams of calls that have not ended stay open.
+    await service.database.calls.updateMany({ _id: { $in: [test, live] } }, { $set: { status: 'IN_PROGRESS' } });
+    const over = new AbortController();
+    const watch = async (callId: string, key: string) => {
+      const url = `${service.baseUrl}/calls/${callId}/events`;
+      return (await fetch(url, { headers: { Authorization: `Bearer ${key}` }, signal: over.signal })).status;
+    };
+    try {
+      for (let count = 0; count < 20; count++) expect(await watch(test, customer.testKey)).toBe(200);
+      expect(await watch(test, customer.testKey)).toBe(429);
+      expect(await watch(live, customer.liveKey)).toBe(200);
+    } finally {
+      over.abort();
+    }
+  });
+
+  it('by sending webhooks again', async () => {
+    const delivered = async (mode: Mode) => {
+      const callId = await ask.endedCall(customer, { mode });
+      const accountId = customer.account._id;
+      const row = { _id: callId, callId, accountId, mode, url: 'http://127.0.0.1:9/hook', body: '{}' };
+      await service.database.webhookDeliveries.create([{ ...row, createdAt: new Date(), state: 'delivered' }]);
+      const attempt = { _id: `${callId}:1`, callId, number: 1, startedAt: new Date(), finishedAt: new Date() };
+      await service.database.webhookAttempts.create([{ ...attempt, outcome: 'delivered' }]);
+      return `/webhook_deliveries/${callId}/redeliver`;
+    };
+    const [test, live] = [await delivered('test'), await delivered('live')];
+    for (let count = 0; count < 30; count++) expect((await ask.post(test, customer.testKey)).status).toBe(200);
+    expectError(await ask.post(test, customer.testKey), 429, 'RATE_LIMIT_EXCEEDED');
+    expect((await ask.post(live, customer.liveKey)).status).toBe(200);
+  });
+});
