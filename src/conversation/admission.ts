@@ -17,7 +17,7 @@ export type Admission =
       carrierSid: string;
       earlier: ConversationResultDocument | null;
     }
-  | { admitted: false; status: 403 | 404 | 409; why: string };
+  | { admitted: false; status: 403 | 404 | 409 | 503; why: string };
 
 /** The id of the call whose stream a request path names, under the path of the configured stream URL; else undefined. */
 export function callIdOfPath(streamUrl: string, path: string): string | undefined {
@@ -37,12 +37,20 @@ export function createAdmission(deps: { config: Config; database: Database }) {
   const calls = createCallQueries(database);
   const results = createConversationResults(database);
 
-  /** @throws the database's error when it is away */
-  return async function admit(callId: string, signature: string | undefined): Promise<Admission> {
+  /**
+   * @param isRoom called once the signature is known to be valid; false: no more streams are taken
+   * @throws the database's error when it is away
+   */
+  return async function admit(
+    callId: string,
+    signature: string | undefined,
+    isRoom: () => boolean = () => true,
+  ): Promise<Admission> {
     const url = `${config.streamUrl}/${callId}`;
     const isSignedBy = (authToken: string) => isValidSignature({ authToken, signature, url, params: {} });
     const { live, test } = config.carriers;
     if (!isSignedBy(live.authToken) && !isSignedBy(test.authToken)) return refusal(403, 'no valid carrier signature');
+    if (!isRoom()) return refusal(503, 'no more streams are taken');
 
     const [request, binding, isFinal, result] = await Promise.all([
       requests.find(callId),
@@ -59,6 +67,6 @@ export function createAdmission(deps: { config: Config; database: Database }) {
   };
 }
 
-function refusal(status: 403 | 404 | 409, why: string): Admission {
+function refusal(status: 403 | 404 | 409 | 503, why: string): Admission {
   return { admitted: false, status, why };
 }

@@ -9,6 +9,7 @@ import { createDialGate } from '../calls/dial-gate.js';
 import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../config.js';
 import { machineDetectionFor } from '../domain/voicemail.js';
+import { clientOf } from '../egress/client-address.js';
 import { createEgressClient } from '../egress/client.js';
 import { createAccounts } from '../store/accounts.js';
 import { createCallQueries } from '../store/call-queries.js';
@@ -22,6 +23,7 @@ import { callIdOfPath, createAdmission } from './admission.js';
 import type { Admission } from './admission.js';
 import { STREAM_TIMINGS } from './carrier-stream.js';
 import type { StreamTimings } from './carrier-stream.js';
+import { createConnectionGate } from './connection-gate.js';
 import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
 import type { Engines } from './engines.js';
@@ -63,7 +65,15 @@ export const SOCKET_LIMITS = {
   maxBufferedChunks: 1_024,
   closeTimeout: 2_000,
 };
-const MAX_CONNECTIONS = 4_000;
+/** Streams with a valid signature, of whatever address: a carrier's come from a few. */
+const MAX_STREAMS = 4_000;
+/**
+ * Connections without one. An address has room for all calls of a process at once, which come back together when another
+ * process dies.
+ */
+const MAX_STRANGERS = { perClient: 1_000, total: 2_000 };
+/** More than both: the oldest stranger is to make room, not the newest connection to be turned away. */
+const MAX_CONNECTIONS = MAX_STREAMS + MAX_STRANGERS.total + 100;
 /** Live calls may end by themselves this long after close was asked for. */
 const SHUTDOWN_GRACE_MS = 4_000;
 /** After the grace: the time to store how far the calls have come that are handed over. */
@@ -106,16 +116,18 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const server = createServer(
     {
       maxHeaderSize: 8_192,
-      headersTimeout: 10_000,
-      requestTimeout: 15_000,
+      headersTimeout: 2_000,
+      requestTimeout: 5_000,
       keepAliveTimeout: 5_000,
-      connectionsCheckingInterval: 1_000,
+      connectionsCheckingInterval: 500,
     },
     answer,
   );
   server.maxHeadersCount = 100;
   server.maxRequestsPerSocket = 1_000;
   server.maxConnections = MAX_CONNECTIONS;
+  const gate = createConnectionGate(MAX_STRANGERS);
+  const streams = new Set<Duplex>();
   const sockets = new WebSocketServer({
     noServer: true,
     // We speak no subprotocol; one that is offered is not agreed to.
@@ -124,6 +136,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   });
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
+    identify(request);
     const isHealth = request.url === '/health' && (request.method === 'GET' || request.method === 'HEAD');
     const status = isHealth ? (closing ? 503 : 200) : 404;
     const body = isHealth
@@ -138,6 +151,23 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     response.end(JSON.stringify(body));
   }
 
+  /** Until its headers are here, a proxy's connection is nobody's. */
+  function identify(request: IncomingMessage): void {
+    const { remoteAddress } = request.socket;
+    const forwardedFor = request.headers['x-forwarded-for'];
+    const { trustProxy } = config.api;
+    gate.identify(request.socket, clientOf({ forwardedFor: String(forwardedFor ?? ''), remoteAddress, trustProxy }));
+  }
+
+  /** The signature is valid. @returns whether there is room for another stream */
+  function welcome(socket: Duplex): boolean {
+    gate.leave(socket);
+    if (streams.size >= MAX_STREAMS) return false;
+    streams.add(socket);
+    socket.once('close', () => streams.delete(socket));
+    return true;
+  }
+
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const callId = callIdOfPath(config.streamUrl, request.url ?? '');
     if (callId === undefined) return refuse(socket, 404, 'no such stream');
@@ -146,7 +176,9 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     if (arriving.has(callId)) return refuse(socket, 409, 'the call has its stream');
     arriving.add(callId);
     try {
-      const admission = await admit(callId, typeof signature === 'string' ? signature : undefined);
+      const admission = await admit(callId, typeof signature === 'string' ? signature : undefined, () =>
+        welcome(socket),
+      );
       if (!admission.admitted) refuse(socket, admission.status, admission.why);
       else if (closing) refuse(socket, 503, 'shutting down');
       else {
@@ -209,7 +241,13 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     });
   }
 
+  server.on('connection', (socket) => {
+    const { remoteAddress } = socket;
+    const own = config.api.trustProxy ? undefined : clientOf({ forwardedFor: '', remoteAddress, trustProxy: false });
+    gate.enter(socket, own);
+  });
   server.on('upgrade', (request, socket, head) => {
+    identify(request);
     socket.on('error', (error) => logger.debug({ err: error }, 'an upgrade broke off'));
     void upgrade(request, socket, head);
   });

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { encodeCrockford } from '../../src/domain/ids.js';
+import { createConnectionGate } from '../../src/conversation/connection-gate.js';
+import { dialIn } from '../media/support/carrier-line.js';
+import { openMediaFixture } from '../media/support/media-fixture.js';
+import { newSid } from '../support/sids.js';
+
+const STREAMS = 500;
+/** More connections than a media server takes in all. */
+const FLOOD = 5_000;
+
+let media: Awaited<ReturnType<typeof openMediaFixture>>;
+beforeAll(async () => {
+  media = await openMediaFixture({ timings: { startWithinMs: 120_000 } });
+});
+afterAll(() => media.close());
+
+/** Calls that wait for their streams; nobody conducts them. */
+async function waitingCalls(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => `call_${encodeCrockford(randomBytes(16))}`);
+  const { callRequests, carrierBindings } = media.database;
+  const request = {
+    accountId: 'acct_1',
+    mode: 'live',
+    direction: 'outbound',
+    fromPhoneNumber: '+12025550199',
+    toPhoneNumber: '+12025550143',
+    agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
+    inputParameters: '{}',
+    externalCallId: '',
+    ringTimeoutSeconds: 30,
+    maxDurationSeconds: 600,
+    createdAt: new Date(),
+  };
+  await callRequests.collection.insertMany(ids.map((_id) => ({ ...request, _id: _id as never })));
+  await carrierBindings.collection.insertMany(
+    ids.map((_id) => ({ _id: _id as never, carrierSid: newSid('CA'), boundAt: new Date() })),
+  );
+  return ids;
+}
+
+const lineOf = (callId: string) => media.lineOptions({ callId, carrierSid: '', streamSid: '' });
+
+/** A connection that says nothing, or the beginning of a request. */
+function silent(localAddress: string, said = ''): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port: media.port, localAddress });
+    socket.on('error', () => undefined);
+    socket.once('connect', () => {
+      if (said !== '') socket.write(said);
+      resolve(socket);
+    });
+    socket.once('close', () => resolve(socket));
+    // The server's queue is full for a while; it need not have taken every one.
+    setTimeout(() => resolve(socket), 5_000).unref();
+  });
+}
+
+describe('strangers never take the media port from the carrier', () => {
+  it('a flood of silent connections from one address leaves room for another address', async () => {
+    const [callId = ''] = await waitingCalls(1);
+    const flood = await Promise.all(Array.from({ length: FLOOD }, () => silent('127.0.0.2')));
+    try {
+      const socket = await dialIn(lineOf(callId));
+      expect(socket.readyState).toBe(socket.OPEN);
+      socket.terminate();
+    } finally {
+      for (const socket of flood) socket.destroy();
+    }
+  }, 60_000);
+
+  it('a request whose headers do not end is cut off within a few seconds', async () => {
+    const begunAt = Date.now();
+    const socket = await silent('127.0.0.3', 'GET /stream HTTP/1.1\r\nHost: x\r\nX-Slow:');
+    await new Promise((resolve) => (socket.resume(), socket.once('close', resolve)));
+    expect(Date.now() - begunAt).toBeLessThan(7_000);
+  }, 30_000);
+
+  it(`${STREAMS} streams of one address are admitted together`, async () => {
+    const calls = await waitingCalls(STREAMS);
+    const sockets = await Promise.all(calls.map((callId) => dialIn(lineOf(callId))));
+    try {
+      expect(sockets.filter((socket) => socket.readyState === socket.OPEN)).toHaveLength(STREAMS);
+    } finally {
+      for (const socket of sockets) socket.terminate();
+    }
+  }, 120_000);
+});
+
+describe('connections that have not shown a signature', () => {
+  const limits = { perClient: 2, total: 4 };
+  const sockets = () => {
+    const closed: string[] = [];
+    const socket = (name: string) => ({ destroy: () => void closed.push(name), once: () => undefined });
+    return { closed, socket };
+  };
+
+  it('are closed, oldest first, when an address has too many', () => {
+    const { closed, socket } = sockets();
+    const gate = createConnectionGate(limits);
+    for (const name of ['a1', 'a2', 'b1', 'a3']) gate.enter(socket(name), name[0]);
+    expect(closed).toEqual(['a1']);
+  });
+
+  it('are closed, oldest first, when there are too many of all addresses', () => {
+    const { closed, socket } = sockets();
+    const gate = createConnectionGate(limits);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) gate.enter(socket(name), name);
+    expect(closed).toEqual(['a']);
+  });
+
+  it('count for the client that the trusted proxy names, once it has', () => {
+    const { closed, socket } = sockets();
+    const gate = createConnectionGate(limits);
+    const all = ['p1', 'p2', 'p3'].map((name) => socket(name));
+    for (const one of all) gate.enter(one);
+    expect(closed).toEqual([]);
+    for (const one of all) gate.identify(one, 'client');
+    expect(closed).toEqual(['p1']);
+  });
+
+  it('count no longer when they are admitted', () => {
+    const { closed, socket } = sockets();
+    const gate = createConnectionGate(limits);
+    for (let stream = 0; stream < 10; stream += 1) {
+      const one = socket(`s${stream}`);
+      gate.enter(one, 'a');
+      gate.leave(one);
+    }
+    expect(closed).toEqual([]);
+  });
+});
