@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConfig, type Config } from './config.js';
+import { watchEventLoop } from './telemetry/event-loop.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
 
 const ROLES = { api: startApi, worker: startWorker, media: startMedia, simulator: startSimulator };
@@ -15,6 +16,8 @@ interface RoleDeps {
 interface RunningRole {
   /** Settles when the role ends by itself; absent when it never does. */
   ended?: Promise<void>;
+  /** Counts a stall of the event loop where the role has metrics. */
+  onStall?: () => void;
   close(): Promise<void>;
 }
 
@@ -45,6 +48,8 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
     if (stopping.signal.aborted) process.exit(0);
     throw error;
   }
+  const { onStall } = running;
+  if (config.production) watchEventLoop({ logger, ...(onStall === undefined ? {} : { onStall }) });
   logger.info('ready');
   process.send?.({ ready: true });
   await Promise.race([stopped, ...(running.ended === undefined ? [] : [running.ended])]);
@@ -88,7 +93,7 @@ async function startMedia(deps: RoleDeps): Promise<RunningRole> {
 }
 
 async function startWorker(deps: RoleDeps): Promise<RunningRole> {
-  const { runWorker } = await import('../workers/worker.js');
+  const { countStall, runWorker } = await import('../workers/worker.js');
   const { config, database, gateway } = await openServices(deps);
   await until('Temporal', deps, () => gateway.checkHealth());
   await gateway.close();
@@ -99,6 +104,7 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   await Promise.race([ready, ended]);
   return {
     ended,
+    onStall: countStall,
     close: async () => {
       await ended;
       await database.close();

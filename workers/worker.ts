@@ -59,6 +59,12 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   }
 }
 
+/** Adds a stall of the event loop to the worker's metrics. */
+export function countStall(): void {
+  const { metricMeter } = Runtime.instance();
+  metricMeter.createCounter('callwright_event_loop_stalls', 'stall', 'Stalls of the event loop above 100 ms').add(1);
+}
+
 /** With a build id, a call ends on the code it began on: old workers stay until their calls are over. */
 function versioning({ worker }: Config) {
   if (worker.buildId === undefined) return {};
