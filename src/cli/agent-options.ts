@@ -38,13 +38,15 @@ export const CLEARABLE = {
 } as const;
 export type Clearable = keyof typeof CLEARABLE;
 
-/** A tool of an agent; `parameters` is a JSON Schema in a string. */
+/** A tool of an agent; `parameters` is a JSON Schema in a string, `headers` secret values by name. */
 export interface AgentTool {
   name: string;
   description: string;
   method: 'GET' | 'POST';
   url: string;
   parameters: string;
+  headers?: Record<string, string | null> | null;
+  header_names?: string[];
 }
 
 export function withAgentFields(command: Command): Command {

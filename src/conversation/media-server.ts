@@ -17,6 +17,7 @@ import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
 import { createRecordings } from '../store/recordings.js';
+import { createSecretBox } from '../store/secret-box.js';
 import { createWebhookSecrets } from '../store/webhook-secrets.js';
 import type { Logger } from '../telemetry/logger.js';
 import { callIdOfPath, createAdmission } from './admission.js';
@@ -109,6 +110,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     dialGate,
     accounts: createAccounts(database),
     webhookSecrets: createWebhookSecrets({ database, pepper: config.apiKeyPepper }),
+    secretBox: createSecretBox(config.encryptionKeys),
     egress: createEgressClient({ config }),
     logger,
   };

@@ -33,6 +33,7 @@ const httpTool = z.strictObject({
       const fault = toolSchemaFault(text);
       if (fault !== undefined) context.addIssue({ code: 'custom', message: `parameters ${fault}` });
     }),
+  headers: z.array(z.strictObject({ name: z.string(), sealed: z.string() })).exactOptional(),
 });
 
 const agentFields = z.object({

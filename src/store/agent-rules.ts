@@ -7,7 +7,7 @@ import { voiceFault } from '../domain/voices.js';
 import type { AgentDocument } from './models/agent.js';
 
 /** What of the configuration decides whether an agent can be used. */
-export type AgentPolicy = Pick<Config, 'engines' | 'carriers' | 'webhooks'>;
+export type AgentPolicy = Pick<Config, 'engines' | 'carriers' | 'webhooks' | 'encryptionKeys'>;
 
 type Spoken = Pick<AgentDocument, 'voice' | 'language'> & { engine?: string | undefined };
 

@@ -7,20 +7,24 @@ import { checkAgentFields, type AgentFields } from './agent-fields.js';
 import { agentsOf } from './agent-mode.js';
 import { refuseServiceNumbers, refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
 import type { Database } from './database.js';
-import type { AgentDocument, ConversationSettings } from './models/agent.js';
+import type { AgentDocument, ConversationSettings, HttpTool } from './models/agent.js';
 import { readPage, type Page, type PagePosition } from './pages.js';
+import { createSecretBox } from './secret-box.js';
+import { storedTools, type GivenTool } from './tool-headers.js';
 
 const DEFAULT_MAX_DURATION_SECONDS = 600;
 const DEFAULT_RING_TIMEOUT_SECONDS = 30;
 
 /** A new agent; its mode defaults to live, durations to 600 s of talk and 30 s of ringing. */
 export type NewAgent = Pick<AgentFields, 'name' | 'instruction' | 'voice' | 'language'> &
-  Partial<AgentFields> & { accountId: string; agentId?: string; mode?: Mode };
+  Partial<Omit<AgentFields, 'tools'>> & { tools?: GivenTool[]; accountId: string; agentId?: string; mode?: Mode };
 
 type Optional = 'outputParameters' | 'webhookUrl' | 'phoneNumber' | keyof ConversationSettings;
 
 /** Changes of an agent; null removes an optional field, an absent field stays as it is. */
-export type AgentChanges = Partial<Omit<AgentFields, Optional>> & { [name in Optional]?: AgentFields[name] | null };
+export type AgentChanges = Partial<Omit<AgentFields, Optional>> & {
+  [name in Exclude<Optional, 'tools'>]?: AgentFields[name] | null;
+} & { tools?: GivenTool[] | null };
 
 /** Together they must fit. */
 const SPOKEN = ['voice', 'language', 'engine'] as const;
@@ -34,6 +38,7 @@ export type Agents = ReturnType<typeof createAgents>;
 export function createAgents(database: Database, policy?: AgentPolicy) {
   const { agents } = database;
   const loadPlans = createPlansLoader();
+  const box = policy && createSecretBox(policy.encryptionKeys);
 
   async function findOne(filter: { _id: string } & Record<string, unknown>): Promise<AgentDocument | null> {
     if (typeof filter._id !== 'string' || !AGENT_ID_PATTERN.test(filter._id)) return null;
@@ -53,6 +58,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
         maxDurationSeconds: DEFAULT_MAX_DURATION_SECONDS,
         ringTimeoutSeconds: DEFAULT_RING_TIMEOUT_SECONDS,
         ...given,
+        ...withStoredTools(given.tools, { present: [], accountId, box }),
       });
       refuseUnspeakable(fields, policy);
       if (policy !== undefined) refuseUnsafeTools(fields.tools, policy);
@@ -128,6 +134,8 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
       const present = await this.find(agentId);
       if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
       const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+      const { accountId, tools = [] } = present;
+      Object.assign(given, withStoredTools(changes.tools, { present: tools, accountId, box }));
       const checked = checkAgentFields({ ...present, ...withoutNull(given) });
       // An agent from before a voice or an engine was withdrawn can still be changed in everything else.
       const wanted = { ...present, ...given };
@@ -149,6 +157,13 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
       return changed ?? present;
     },
   };
+}
+
+function withStoredTools(
+  tools: readonly GivenTool[] | null | undefined,
+  p: Omit<Parameters<typeof storedTools>[0], 'tools'>,
+): { tools?: HttpTool[] } {
+  return tools ? { tools: storedTools({ tools, ...p }) } : {};
 }
 
 function withoutNull(values: Record<string, unknown>): Partial<AgentFields> {

@@ -129,6 +129,7 @@ BEYOND_SCHEMA = [
     r"No agent is resolved: [^;]*",
     r"tools: must have names of their own",
     r"tools: name must be none of [^;]*",
+    r"tools: headers must not (set \S+, which the service sets itself|name one header twice)\.",
     r"transfer_numbers: must hold no emergency or short number",
     r"expires_at must be a time in the future\.",
     r"current_password is not right\.",

@@ -8,6 +8,7 @@ import type { AgentDocument } from '../../store/models/agent.js';
 import type { ApiKeyDocument } from '../../store/models/api-key.js';
 import type { PhoneNumberDocument } from '../../store/models/phone-number.js';
 import type { FindingDocument } from '../../store/models/reconciliation.js';
+import { toolView } from '../../store/tool-headers.js';
 
 /** What commands show of each thing: snake_case names, absent where there is nothing. */
 export function accountView(account: AccountDocument) {
@@ -85,7 +86,7 @@ export function agentView(agent: AgentDocument) {
     voicemail_action: agent.voicemailAction ?? 'hang_up',
     voicemail_message: agent.voicemailMessage,
     transfer_numbers: agent.transferNumbers,
-    tools: agent.tools,
+    tools: agent.tools?.map(toolView),
     created_at: agent.createdAt.toISOString(),
     updated_at: agent.updatedAt.toISOString(),
   });

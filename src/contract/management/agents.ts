@@ -11,33 +11,69 @@ const wholeNumber = (field: string, min: number, max: number) => {
   return z.int(fault).min(min, fault).max(max, fault);
 };
 
-const tool = z
+/** What a tool is, given and shown. */
+const toolFields = {
+  name: z
+    .string('tools: each needs a name.')
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'tools: name must be 1 to 64 small letters, digits or _.')
+    .meta({ description: 'Small letters, digits, _.', examples: ['find_slot'] }),
+  description: fullText('tools: description', 1_000).meta({ description: 'When to use it, for the model.' }),
+  method: z.enum(['GET', 'POST'], 'tools: method must be GET or POST.'),
+  url: ofLength(
+    z.string('tools: each needs a url.'),
+    { max: 2_048 },
+    'tools: url must have at most 2048 characters.',
+  ).meta({
+    format: 'uri',
+    pattern: HTTP_URL,
+    examples: ['https://example.com/slots'],
+  }),
+  parameters: ofLength(
+    z.string('tools: parameters must be a string holding a JSON Schema.'),
+    { max: 8_192 },
+    'tools: parameters must have at most 8192 characters.',
+  ).meta({
+    format: 'json-schema',
+    contentMediaType: 'application/schema+json',
+    description: 'JSON Schema of its arguments, of type object, in a string.',
+    examples: ['{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}'],
+  }),
+};
+
+const headerNames = z
+  .array(z.string('tools: header_names must be a list of names.'), 'tools: header_names must be a list of names.')
+  .max(10, 'tools: header_names must be at most 10.')
+  .optional();
+
+const givenTool = z
   .strictObject({
-    name: z
-      .string('tools: each needs a name.')
-      .regex(/^[a-z][a-z0-9_]{0,63}$/, 'tools: name must be 1 to 64 small letters, digits or _.')
-      .meta({ description: 'Small letters, digits, _.', examples: ['find_slot'] }),
-    description: fullText('tools: description', 1_000).meta({ description: 'When to use it, for the model.' }),
-    method: z.enum(['GET', 'POST'], 'tools: method must be GET or POST.'),
-    url: ofLength(
-      z.string('tools: each needs a url.'),
-      { max: 2_048 },
-      'tools: url must have at most 2048 characters.',
-    ).meta({
-      format: 'uri',
-      pattern: HTTP_URL,
-      examples: ['https://example.com/slots'],
-    }),
-    parameters: ofLength(
-      z.string('tools: parameters must be a string holding a JSON Schema.'),
-      { max: 8_192 },
-      'tools: parameters must have at most 8192 characters.',
-    ).meta({
-      format: 'json-schema',
-      contentMediaType: 'application/schema+json',
-      description: 'JSON Schema of its arguments, of type object, in a string.',
-      examples: ['{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}'],
-    }),
+    ...toolFields,
+    headers: z
+      .record(
+        z.string(),
+        z
+          .string('tools: headers must be an object of names and strings.')
+          .meta({ minLength: 1, maxLength: 2_048, pattern: '^[!-~]([ -~]*[!-~])?$' })
+          .nullable(),
+        'tools: headers must be an object of names and strings.',
+      )
+      .nullable()
+      .optional()
+      .meta({
+        writeOnly: true,
+        maxProperties: 10,
+        propertyNames: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' },
+        description:
+          'Secret headers of its requests, by name, shown to nobody. A tool that the agent has already keeps those that are not given, while its url keeps its origin; null takes one away, or all.',
+      }),
+    header_names: headerNames.meta({ description: 'As an answer has it; ignored.' }),
+  })
+  .meta({ id: 'AgentToolInput' });
+
+const shownTool = z
+  .object({
+    ...toolFields,
+    header_names: headerNames.meta({ readOnly: true, description: 'Its secret headers; their values are not shown.' }),
   })
   .meta({ id: 'AgentTool' });
 
@@ -90,7 +126,7 @@ const fields = {
     .max(20, 'transfer_numbers must have at most 20 numbers.')
     .meta({ description: 'The only numbers it may transfer a call to.', examples: [['+12025550142']] }),
   tools: z
-    .array(tool, 'tools must be a list.')
+    .array(givenTool, 'tools must be a list.')
     .max(16, 'tools must have at most 16 tools.')
     .meta({ description: 'Requests it may make during a call.' }),
 };
@@ -162,6 +198,7 @@ export const Agent = z
       .describe('The mode it was made in. Live calls know live agents only; test calls may use both.'),
     ...fields,
     ...z.object(fields).pick(PICKED).partial().shape,
+    tools: z.array(shownTool).optional().meta({ description: 'Requests it may make during a call.' }),
     created_at: timestamp('When it was made.'),
     updated_at: timestamp('When it was changed last.'),
     archived_at: timestamp('When it was archived; absent while it is in use.').optional(),

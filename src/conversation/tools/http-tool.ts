@@ -10,6 +10,8 @@ import type { ToolAnswer } from '../port.js';
 const TIMEOUT_MS = 10_000;
 /** What a model gets to read of an answer. */
 const MAX_ANSWER_BYTES = 8_192;
+/** A header's value that is shorter may stand in an answer for itself. */
+const SHORTEST_SECRET = 6;
 const MAX_URL_CHARACTERS = 2_048;
 
 /** Which call asks, and by which keys its account signs (newest first; none: not signed). */
@@ -17,6 +19,8 @@ export interface ToolCaller {
   callId: string;
   accountId: string;
   keys: readonly Buffer[];
+  /** The tool's secret headers, opened for its URL. */
+  headers: Readonly<Record<string, string>>;
 }
 
 /**
@@ -37,6 +41,7 @@ export async function askServer(
     method: tool.method,
     url,
     headers: {
+      ...caller.headers,
       accept: 'application/json, text/plain',
       'user-agent': USER_AGENT,
       'x-callwright-call-id': caller.callId,
@@ -47,7 +52,8 @@ export async function askServer(
     timeoutMs: TIMEOUT_MS,
     keepBytes: MAX_ANSWER_BYTES + 1,
   });
-  return answer.succeeded ? { ok: true, result: readable(answer.body ?? '') } : { ok: false, error: faultOf(answer) };
+  if (!answer.succeeded) return { ok: false, error: faultOf(answer) };
+  return { ok: true, result: readable(withoutSecrets(answer.body ?? '', Object.values(caller.headers))) };
 }
 
 /**
@@ -80,6 +86,15 @@ function withQuery(url: string, given: Record<string, unknown>): string {
   // As it is sent, and as the receiver sees it.
   parsed.hash = '';
   return parsed.toString();
+}
+
+/** Some servers tell a request back; the model must not read its secrets there. */
+function withoutSecrets(body: string, secrets: readonly string[]): string {
+  const tokens = secrets.flatMap((secret) => [secret, secret.slice(secret.lastIndexOf(' ') + 1)]);
+  const written = tokens.flatMap((token) => [token, JSON.stringify(token).slice(1, -1)]);
+  return written
+    .filter(({ length }) => length >= SHORTEST_SECRET)
+    .reduce((text, secret) => text.replaceAll(secret, () => '[redacted]'), body);
 }
 
 /** JSON as such, where all of it fits; else text without control characters, cut. */

@@ -3,6 +3,8 @@ import type { DialGate } from '../../calls/dial-gate.js';
 import type { EgressClient } from '../../egress/client.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
+import type { SecretBox } from '../../store/secret-box.js';
+import { openToolHeaders } from '../../store/tool-headers.js';
 import type { WebhookSecrets } from '../../store/webhook-secrets.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { ToolAnswer, ToolCall, ToolDefinition } from '../port.js';
@@ -30,6 +32,7 @@ export interface ToolHostDeps {
   accounts: Accounts;
   dialGate: DialGate;
   webhookSecrets: Pick<WebhookSecrets, 'keys'>;
+  secretBox: SecretBox;
   egress: EgressClient;
   logger: Logger;
 }
@@ -90,7 +93,8 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
     const { accountId } = request;
     // Read each time: a secret may be replaced during a call.
     const keys = await deps.webhookSecrets.keys(accountId);
-    return askServer(deps.egress, tool, given, { callId, accountId, keys });
+    const headers = openToolHeaders(tool, accountId, deps.secretBox);
+    return askServer(deps.egress, tool, given, { callId, accountId, keys, headers });
   }
 
   return {

@@ -2,6 +2,12 @@ import { Schema, type SchemaDefinition } from 'mongoose';
 import type { Mode } from '../../domain/ids.js';
 import type { VoicemailAction } from '../../domain/voicemail.js';
 
+/** A header with a secret value, sealed for the origin of its tool's URL. */
+export interface StoredHeader {
+  name: string;
+  sealed: string;
+}
+
 /** A request that an agent may make during a call, to a server of the customer's. */
 export interface HttpTool {
   name: string;
@@ -10,6 +16,7 @@ export interface HttpTool {
   url: string;
   /** JSON Schema of the arguments, an object's, in a string. */
   parameters: string;
+  headers?: StoredHeader[];
 }
 
 /**
@@ -49,7 +56,14 @@ export interface AgentDocument extends ConversationSettings {
 }
 
 const httpToolSchema = new Schema<HttpTool>(
-  { name: String, description: String, method: String, url: String, parameters: String },
+  {
+    name: String,
+    description: String,
+    method: String,
+    url: String,
+    parameters: String,
+    headers: { type: [new Schema<StoredHeader>({ name: String, sealed: String }, { _id: false })], default: undefined },
+  },
   { _id: false },
 );
 

@@ -10,6 +10,7 @@ import { ServiceError } from '../../../domain/errors.js';
 import type { AgentChanges, Agents, NewAgent } from '../../../store/agents.js';
 import { modeOfAgent } from '../../../store/agent-mode.js';
 import type { AgentDocument } from '../../../store/models/agent.js';
+import { toolView } from '../../../store/tool-headers.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
 import { bodyOf, queryOf } from '../../middleware/input.js';
@@ -104,7 +105,7 @@ function storedFields(fields: Partial<Record<keyof typeof AGENT_FIELD_NAMES, unk
 
 export function agentView(agent: AgentDocument): Agent {
   const fields = Object.entries(AGENT_FIELD_NAMES)
-    .map(([name, stored]) => [name, agent[stored]] as const)
+    .map(([name, stored]) => [name, stored === 'tools' ? agent.tools?.map(toolView) : agent[stored]] as const)
     .filter(([, value]) => value !== undefined);
   return {
     agent_id: agent._id,

@@ -2,12 +2,13 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Agent } from '../../../contract/management/agents.js';
 import { webhookEndpoint } from '../../../domain/webhook-endpoint.js';
 import { SelectField, TextArea, TextField } from './fields';
+import { ToolHeaders } from './tool-headers';
 import { ToolParameters } from './tool-parameters';
 
 export type Tool = NonNullable<Agent['tools']>[number];
 
 /** A tool in the form; the key tells it from the others while they come and go. */
-export type EditedTool = Tool & { key: string };
+export type EditedTool = Tool & { key: string; headers?: Record<string, string | null> };
 
 const MOST_TOOLS = 16;
 const METHODS = ['GET', 'POST'].map((value) => ({ value, label: value }));
@@ -66,7 +67,7 @@ function ToolFields(p: {
   tool: EditedTool;
   index: number;
   errors: Readonly<Record<string, string>>;
-  onChange: (part: Partial<Tool>) => void;
+  onChange: (part: Partial<EditedTool>) => void;
   onRemove: () => void;
 }) {
   const { tool, index, errors } = p;
@@ -78,7 +79,7 @@ function ToolFields(p: {
     if (isFaulty) setOpen(true);
   }, [errors]);
 
-  const field = <K extends keyof Tool>(name: K) => ({
+  const field = <K extends 'name' | 'description' | 'method' | 'url' | 'parameters'>(name: K) => ({
     name: `${place}.${name}`,
     value: tool[name],
     error: errors[`${place}.${name}`],
@@ -101,6 +102,12 @@ function ToolFields(p: {
       />
       <TextField label="URL" type="url" placeholder="https://example.com/slots" {...field('url')} />
       <ToolParameters {...field('parameters')} />
+      <ToolHeaders
+        names={tool.header_names ?? []}
+        changes={tool.headers ?? {}}
+        error={errors[`${place}.headers`]}
+        onChange={(headers) => p.onChange({ headers })}
+      />
       <button type="button" class="button button-small" onClick={p.onRemove}>
         Remove {title}
       </button>

@@ -101,7 +101,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         voicemail_message: orNone(values.voicemail_message, agent),
         phone_number: orNone(values.phone_number, agent),
         tools: orNone(
-          values.tools.map(({ key: _key, ...tool }) => tool),
+          values.tools.map(({ key: _key, header_names: _names, ...tool }) => tool),
           agent,
         ),
         transfer_numbers: values.transfer_numbers.split(/\s+/).filter(Boolean),

@@ -1,0 +1,58 @@
+import { parseConfig } from '../../src/config.js';
+import { createAccounts } from '../../src/store/accounts.js';
+import { createSecretBox } from '../../src/store/secret-box.js';
+import { storedTools } from '../../src/store/tool-headers.js';
+import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
+import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
+import { startReceiver, type Receiver } from '../webhooks/support/receiver';
+
+const SECRET = 'Bearer s3cret"of\\the-customer';
+const engine = createScriptedEngine();
+let media: MediaFixture;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  media = await openMediaFixture({ engine: engine.factory });
+  // As some servers do, it tells the request back.
+  receiver = await startReceiver((response, { headers }) => response.end(JSON.stringify({ headers, plain: SECRET })));
+});
+afterAll(async () => {
+  await receiver.close();
+  await media.close();
+});
+
+async function talk() {
+  const accountId = (await createAccounts(media.database).create({ name: 'Acme' }))._id;
+  const tool = {
+    name: 'look_up',
+    description: 'Looks up an order.',
+    method: 'POST' as const,
+    url: receiver.url,
+    parameters: '{"type":"object","properties":{}}',
+    headers: { Authorization: SECRET },
+  };
+  const box = createSecretBox(parseConfig({}).encryptionKeys);
+  const tools = storedTools({ tools: [tool], present: [], accountId, box });
+  const placed = await media.placeCall({ accountId, agent: { tools } });
+  const line = await media.openLine(placed);
+  await eventually(() => engine.calls.has(placed.callId));
+  const { sink, call } = engine.calls.get(placed.callId) as ScriptedCall;
+  const answer = await sink.tool({ name: 'look_up', arguments: {} });
+  line.hangUp();
+  await line.closed;
+  return { answer, call };
+}
+
+describe('a secret header of a tool', () => {
+  it('reaches the server of the tool, and neither the engine nor the model', async () => {
+    const { answer, call } = await talk();
+    expect(receiver.received.at(-1)?.headers.authorization).toBe(SECRET);
+    expect(answer).toMatchObject({
+      ok: true,
+      result: { plain: '[redacted]', headers: { authorization: '[redacted]' } },
+    });
+    const seen = JSON.stringify([answer, call]);
+    expect(seen).not.toContain('s3cret');
+    expect(seen).not.toContain('sealed');
+  });
+});
