@@ -1,3 +1,4 @@
+import type { DialGate } from '../src/calls/dial-gate.js';
 import type { CarrierCall, Carriers } from '../src/carrier/port.js';
 import type { RunState } from '../src/calls/runs.js';
 import { outcomeOf, outcomeWithoutCarrier } from '../src/domain/call-outcome.js';
@@ -18,6 +19,7 @@ import { collectedFields, mediaEndOf } from './conversation.js';
 
 export interface ClosedCallDeps {
   carriers: Carriers;
+  dialGate: DialGate;
   bindings: CarrierBindings;
   requests: CallRequests;
   results: ConversationResults;
@@ -72,6 +74,7 @@ export async function endClosedCall(
     estimated: outcome.estimated,
   });
   await deps.leases.release({ accountId, mode, callId });
+  if (outcome.status === 'COMPLETED' || billedSeconds > 0) await deps.dialGate.answered(callId);
   await writeEnd(deps, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
   return true;
 }

@@ -43,7 +43,7 @@ export function createActivities(deps: {
   /** The clock of dial slots, the database server's by default; another is for tests that move time. */
   clock?: ServerClock;
 }) {
-  const { config, database, logger, clock, dialGate = createDialGate({ config }) } = deps;
+  const { config, database, logger, clock, dialGate = createDialGate({ config, database }) } = deps;
   const carriers = { live: withoutVainRetries(deps.carriers.live), test: withoutVainRetries(deps.carriers.test) };
   const stores = {
     accounts: createAccounts(database),
@@ -57,7 +57,7 @@ export function createActivities(deps: {
     recordings: createRecordings(database),
   };
   return {
-    ...createMoneyActivities({ ...stores, config }),
+    ...createMoneyActivities({ ...stores, config, dialGate }),
     ...createExtensionActivities({ ...stores, config, carriers }),
     ...createPacingActivities({ ...stores, config }),
     ...createCarrierActivities({ ...stores, config, carriers, dialGate }),
@@ -75,6 +75,7 @@ export function createActivities(deps: {
       ...config.reconciliation,
       database,
       carriers,
+      dialGate,
       logger,
       findings: createFindings(database),
       checks: createReconciliationChecks(database),

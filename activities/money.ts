@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import type { DialGate } from '../src/calls/dial-gate.js';
 import type { Config } from '../src/config.js';
 import { windowRequest } from '../src/domain/hold-windows.js';
 import { ledgerAccountId, type Mode } from '../src/domain/ids.js';
@@ -15,6 +16,7 @@ import { collectedFields } from './conversation.js';
 
 interface Deps {
   config: Config;
+  dialGate: DialGate;
   accounts: Accounts;
   requests: CallRequests;
   ledger: Ledger;
@@ -32,7 +34,7 @@ export interface CallOfAccount {
 
 /** Steps that move money or places, each together with the read model's write that tells of it. */
 export function createMoneyActivities(deps: Deps) {
-  const { config, accounts, requests, ledger, leases, projection, results, recordings } = deps;
+  const { config, dialGate, accounts, requests, ledger, leases, projection, results, recordings } = deps;
   return {
     /**
      * Takes a place and the first hold, then shows the call as RINGING.
@@ -88,11 +90,13 @@ export function createMoneyActivities(deps: Deps) {
       await leases.release({ accountId, mode, callId });
       await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
       if (input.expired) await projection.bury(callId);
+      await dialGate.notDialed(callId);
     },
 
     /** Writes a change of the call that people should see. */
     async projectCall(change: ProjectedChange): Promise<void> {
       await projection.apply(change);
+      if (change.startTime !== undefined) await dialGate.answered(change.callId);
     },
 
     /**
@@ -104,6 +108,8 @@ export function createMoneyActivities(deps: Deps) {
         billableSeconds: number;
         estimated: boolean;
         conversation: 'none' | 'stored' | 'awaited';
+        /** The carrier provably never had the call. */
+        notDialed?: boolean;
         change: ProjectedChange;
       },
     ): Promise<{ billedSeconds: number }> {
@@ -123,6 +129,8 @@ export function createMoneyActivities(deps: Deps) {
         const summary = summaryOfUnspoken(change.status, change.endReason);
         await projection.apply(change, { ...bill, ...(conversation === 'none' ? { summary } : {}) });
       }
+      if (change.startTime !== undefined) await dialGate.answered(callId);
+      else if (input.notDialed === true) await dialGate.notDialed(callId);
       return { billedSeconds: settled.billedSeconds };
     },
   };

@@ -31,7 +31,7 @@ export interface WorkerDeps {
 export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop } = deps;
   installRuntime(config, logger);
-  const dialGate = createDialGate({ config });
+  const dialGate = createDialGate({ config, database });
   await dialGate.warm();
   const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
   const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });

@@ -30,6 +30,8 @@ export function createCallRun(input: CallInput) {
     waitingSince: undefined as number | undefined,
     /** What it has waited for turns so far. */
     waitedMs: 0,
+    /** The carrier took the call, or may have: its callee's phone may have rung. */
+    mayHaveRung: false,
     /** The media server said that the conversation's result is stored. */
     resultStored: false,
 

@@ -23,12 +23,14 @@ export async function dial(call: CallRun, firstTurn: NonNullable<Turn>): Promise
     const outcome = await placeCall(call, turn);
     switch (outcome.outcome) {
       case 'accepted':
+        call.mayHaveRung = true;
         return call.apply({ type: 'dial_accepted', carrierSid: outcome.carrierSid, now: Date.now() });
       case 'refused':
         return fail(call, outcome.endReason);
       case 'never_sent':
         return fail(call, 'expired');
       case 'ambiguous':
+        call.mayHaveRung = true;
         return searchPlacedCall(call, dialedAt);
       case 'throttled':
       case 'unreachable':

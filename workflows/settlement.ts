@@ -26,6 +26,7 @@ export async function settle(call: CallRun): Promise<void> {
     billableSeconds: outcome.billableSeconds,
     estimated: outcome.estimated,
     conversation,
+    ...(call.mayHaveRung || carrierSid !== undefined ? {} : { notDialed: true }),
     change: {
       ...call.nextChange(),
       status: outcome.status,

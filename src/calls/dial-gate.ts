@@ -1,13 +1,48 @@
 import type { Config } from '../config.js';
-import { destinationFault } from '../domain/destinations.js';
+import { countedCaps, destinationFault, isFictionalNumber } from '../domain/destinations.js';
+import { ServiceError } from '../domain/errors.js';
+import type { Mode } from '../domain/ids.js';
 import { createPlansLoader } from '../numbering/national-plans.js';
+import { limitsOf } from '../store/accounts.js';
+import { createCallRequests } from '../store/call-requests.js';
+import type { Database } from '../store/database.js';
+import { createDestinationCounts } from '../store/destination-counts.js';
+import type { Leg } from '../store/dial-legs.js';
 import type { AccountDocument } from '../store/models/account.js';
+import { createUnansweredAttempts, type Attempt } from '../store/unanswered-attempts.js';
 
 export type DialGate = ReturnType<typeof createDialGate>;
 
+/** A number that is about to be dialed for an account. */
+export interface PlannedDial {
+  account: AccountDocument;
+  mode: Mode;
+  callId: string;
+  leg: Leg;
+  to: string;
+}
+
 /** What everything that dials asks before: calls when they are requested, transfers, and both once more at the dial. */
-export function createDialGate({ config }: { config: Pick<Config, 'calls'> }) {
+export function createDialGate(deps: { config: Config; database: Database }) {
+  const { config, database } = deps;
+  const { liveLimits } = config.calls;
   const loadPlans = createPlansLoader();
+  const destinationCounts = createDestinationCounts(database);
+  const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper });
+  const requests = createCallRequests(database);
+
+  function counted({ account, mode, callId, leg, to }: PlannedDial) {
+    const caps = mode === 'test' && isFictionalNumber(to) ? [] : countedCaps(to, account.destinationCaps ?? []);
+    return { accountId: account._id, mode, callId, leg, caps };
+  }
+
+  /** The attempt that an outbound live call is; undefined where attempts are not counted. */
+  async function attemptOf(callId: string): Promise<Attempt | undefined> {
+    if (liveLimits === undefined) return undefined;
+    const request = await requests.find(callId);
+    if (request?.mode !== 'live' || request.direction !== 'outbound') return undefined;
+    return { callId, leg: 'call', to: request.toPhoneNumber };
+  }
 
   return {
     /** Loads what the checks need, so that the first of them is as quick as the others. */
@@ -27,6 +62,47 @@ export function createDialGate({ config }: { config: Pick<Config, 'calls'> }) {
     /** Whether a number reaches an emergency or another national service: no account may call it. */
     async isServiceNumber(to: string): Promise<boolean> {
       return (await loadPlans()).serviceNumber(to) !== undefined;
+    },
+
+    /**
+     * Counts a dial against every limit, or none; the same dial again is the same count.
+     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
+     */
+    async count(dial: PlannedDial): Promise<ServiceError | undefined> {
+      const reached = await destinationCounts.count(counted(dial));
+      if (reached) {
+        const { prefix, period, limit } = reached;
+        const message = `The account has placed its ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
+        return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+      }
+      const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
+      if (limit === undefined || (await attempts.count(dial, limit))) return undefined;
+      await destinationCounts.release(counted(dial));
+      const message = `This number was called ${limit} times in this hour without an answer. Try again in the next hour.`;
+      return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+    },
+
+    /** Takes a dial out of every count, once: it was not placed. */
+    async release(dial: PlannedDial): Promise<void> {
+      await destinationCounts.release(counted(dial));
+      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
+    },
+
+    /** A call was answered: it is no unanswered attempt any more. */
+    async answered(callId: string): Promise<void> {
+      const attempt = await attemptOf(callId);
+      if (attempt !== undefined) await attempts.answered(attempt);
+    },
+
+    /** A call is over and was provably never dialed. */
+    async notDialed(callId: string): Promise<void> {
+      const attempt = await attemptOf(callId);
+      if (attempt !== undefined) await attempts.notDialed(attempt);
+    },
+
+    /** Somebody answered the number that a live call was transferred to. */
+    async transferAnswered(callId: string, to: string): Promise<void> {
+      if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
     },
   };
 }

@@ -105,7 +105,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
   const clock = createFrameClock();
-  const dialGate = createDialGate({ config });
+  const dialGate = createDialGate({ config, database });
   const tools = {
     dialGate,
     accounts: createAccounts(database),

@@ -11,7 +11,6 @@ import { createCarrierBindings } from '../store/carrier-bindings.js';
 import { createCarrierEvents } from '../store/carrier-events.js';
 import { createConversationResults } from '../store/conversation-results.js';
 import type { Database } from '../store/database.js';
-import { createDestinationCounts } from '../store/destination-counts.js';
 import { createIdempotencyKeys } from '../store/idempotency-keys.js';
 import { createLedger } from '../store/ledger.js';
 import { createPhoneNumbers } from '../store/phone-numbers.js';
@@ -95,7 +94,6 @@ function createHandlers(deps: HandlerDeps): Handlers {
     carrierEvents: createCarrierEvents(database),
     results: createConversationResults(database),
     recordings: createRecordings(database),
-    destinationCounts: createDestinationCounts(database),
     idempotencyKeys: createIdempotencyKeys(database),
     ledger: createLedger(database),
     statements: createStatements(database),

@@ -10,7 +10,7 @@ import { carrierBindingSchema } from './models/carrier-binding.js';
 import { carrierEventSchema } from './models/carrier-event.js';
 import { conversationResultSchema } from './models/conversation-result.js';
 import { deploymentSecretSchema } from './models/deployment-secret.js';
-import { destinationCountSchema } from './models/destination-count.js';
+import { destinationCountSchema, unansweredAttemptSchema } from './models/destination-count.js';
 import { dialPacingSchema } from './models/dial-pacing.js';
 import { idempotencyKeySchema } from './models/idempotency-key.js';
 import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './models/ledger.js';
@@ -91,6 +91,7 @@ function modelsOn(connection: Connection) {
     idempotencyKeys: connection.model('IdempotencyKey', idempotencyKeySchema),
     invitations: connection.model('Invitation', invitationSchema),
     sessions: connection.model('Session', sessionSchema),
+    unansweredAttempts: connection.model('UnansweredAttempt', unansweredAttemptSchema),
     users: connection.model('User', userSchema),
     ledgerAccounts: connection.model('LedgerAccount', ledgerAccountSchema),
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),

@@ -51,6 +51,7 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
   const { _id: callId, agent } = request;
   const definitions = new Map(toolDefinitions(agent).map((definition) => [definition.name, definition]));
   let requests = 0;
+  let transferring = false;
 
   async function perform(definition: ToolDefinition, given: Record<string, unknown>): Promise<ToolAnswer> {
     const fault = argumentFault(definition, given);
@@ -77,12 +78,26 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
   async function transfer(number: string): Promise<ToolAnswer> {
     // The schema offers no other number; a check that decides over a call stands here all the same.
     if (agent.transferNumbers?.includes(number) !== true) return { ok: false, error: 'this number is not allowed' };
+    // One at a time: a call counts as one transfer at most.
+    if (transferring) return { ok: false, error: 'the call is being transferred already' };
+    transferring = true;
+    const answer = await transferCounted(number);
+    transferring = answer.ok;
+    return answer;
+  }
+
+  /** Checks and counts a transfer as a call of its own, before anything is dialed. */
+  async function transferCounted(number: string): Promise<ToolAnswer> {
+    const { dialGate } = deps;
     const account = await deps.accounts.find(request.accountId);
-    const fault = account === null ? 'no account' : await deps.dialGate.fault(number, account);
-    if (fault !== undefined) return { ok: false, error: 'this number may not be called' };
-    return line.transfer(number)
-      ? { ok: true, result: 'The far end is put through now. Say nothing more.' }
-      : { ok: false, error: 'the call is ending' };
+    if (account === null || (await dialGate.fault(number, account)) !== undefined) {
+      return { ok: false, error: 'this number may not be called' };
+    }
+    const dial = { account, mode: request.mode, callId, leg: 'transfer' as const, to: number };
+    if (await dialGate.count(dial)) return { ok: false, error: 'this number was called too often; not now' };
+    if (line.transfer(number)) return { ok: true, result: 'The far end is put through now. Say nothing more.' };
+    await dialGate.release(dial);
+    return { ok: false, error: 'the call is ending' };
   }
 
   async function ask(name: string, given: Record<string, unknown>): Promise<ToolAnswer> {

@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { CallResponse, OutboundCallRequest } from '../../contract/calls.js';
 import { ERRORS, errorObject } from '../../contract/errors.js';
-import { countedCaps, isFictionalNumber } from '../../domain/destinations.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { ReservationAnswer } from '../../domain/signals.js';
-import type { DestinationCounts } from '../../store/destination-counts.js';
 import type { IdempotencyKeys } from '../../store/idempotency-keys.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
 import type { IdempotencyKeyDocument } from '../../store/models/idempotency-key.js';
@@ -16,7 +14,6 @@ import { refusalOfReservation, startCall, type CallStarter } from './start-call.
 
 export interface PlacingDeps extends OutboundDeps, CallStarter {
   idempotencyKeys: IdempotencyKeys;
-  destinationCounts: DestinationCounts;
 }
 
 /** A valid request and who sent it. */
@@ -88,7 +85,7 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
 }
 
 /**
- * Starts the call unless a cap of its destination is reached. It is counted before, so that no burst slips through, and
+ * Starts the call unless a limit of its destination is reached. It is counted before, so that no burst slips through, and
  * taken out again when it is refused; a repeat of the same call is the same count.
  * @throws ServiceError SPEND_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
@@ -98,19 +95,13 @@ async function startCounted(
   document: CallRequestDocument,
 ): Promise<ReservationAnswer> {
   const { account, mode } = principal;
-  const to = document.toPhoneNumber;
-  const caps = mode === 'test' && isFictionalNumber(to) ? [] : countedCaps(to, account.destinationCaps ?? []);
-  const counted = { accountId: account._id, mode, callId: document._id, caps };
-  const reached = await within(deadline, deps.destinationCounts.count(counted));
-  if (reached) {
-    const { prefix, period, limit } = reached;
-    const message = `The account has placed its ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
-    throw new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
-  }
+  const dial = { account, mode, callId: document._id, leg: 'call' as const, to: document.toPhoneNumber };
+  const reached = await within(deadline, deps.dialGate.count(dial));
+  if (reached) throw reached;
   const answer = await startCall(deps, document, deadline);
   if (refusalOfReservation(answer) !== undefined) {
-    // Left in the count it errs on the safe side; the client is to hear of the refusal all the same.
-    await within(deadline, deps.destinationCounts.release(counted)).catch(() => undefined);
+    // Left in the counts it errs on the safe side; the client is to hear of the refusal all the same.
+    await within(deadline, deps.dialGate.release(dial)).catch(() => undefined);
   }
   return answer;
 }

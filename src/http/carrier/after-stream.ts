@@ -11,7 +11,8 @@ import { within } from '../deadline.js';
 import type { SignedRequests } from '../middleware/signed-requests.js';
 import { apologyTwiml, hangUpTwiml, sendTwiml, streamTwiml } from '../twiml.js';
 import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
-import { transferTwiml } from './transfer.js';
+import { single } from '../middleware/form.js';
+import { transferTwiml, wasConnected } from './transfer.js';
 
 export interface AfterStreamDeps {
   config: Config;
@@ -32,6 +33,14 @@ export interface AfterStreamDeps {
 export function createContinueAfterStream(deps: AfterStreamDeps) {
   const { config, gateway, requests, bindings, results, dialGate, logger } = deps;
 
+  /** The count of unanswered attempts errs on the safe side; the call is to go on all the same. */
+  async function noteTransferAnswer(callId: string, to: string | undefined, status: string | undefined): Promise<void> {
+    if (to === undefined || status === undefined || !wasConnected(status)) return;
+    await dialGate.transferAnswered(callId, to).catch((error: unknown) => {
+      logger.warn({ callId, err: error }, 'an answered transfer stays counted as an unanswered attempt');
+    });
+  }
+
   async function nextTwiml(callId: string, callback: Callback, after: number, deadline: number): Promise<string> {
     const { mode, carrierSid } = callback;
     const request = await calledRequest(requests, callId, mode);
@@ -44,6 +53,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
         logger.error({ callId }, 'a transfer to a service number was not dialed');
         return hangUpTwiml();
       }
+      await noteTransferAnswer(callId, result.transferTo, single(callback.form, 'DialCallStatus'));
       return transferTwiml(config, request, result, callback.form, Date.now()) ?? hangUpTwiml();
     }
     const answer = await gateway.reconnect(

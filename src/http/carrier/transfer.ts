@@ -36,7 +36,8 @@ export function transferTwiml(
   return response.toString();
 }
 
-function wasConnected(dialCallStatus: string): boolean {
+/** Whether the other side of a transfer answered. */
+export function wasConnected(dialCallStatus: string): boolean {
   return dialCallStatus === 'completed' || dialCallStatus === 'answered';
 }
 

@@ -1,0 +1,149 @@
+import { createUnansweredAttempts } from '../../src/store/unanswered-attempts.js';
+import { eventually, expectError, type Customer } from '../http/harness.js';
+import { newCallId } from '../store/support/test-database.js';
+import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+
+/** By the simulated carrier's scripts: never answers; answers and hangs up at once; answers and stays silent. */
+const NEVER_ANSWERS = '+12025550102';
+const HANGS_UP = '+12025550106';
+const SILENT = '+12025550107';
+
+let stack: TelephoneStack;
+beforeAll(async () => {
+  stack = await startTelephoneStack({ carrier: 'twilio', env: { RING_SECONDS: '5' } });
+}, 120_000);
+afterAll(() => stack.close());
+beforeEach(async () => {
+  await stack.service.database.unansweredAttempts.deleteMany({});
+});
+
+const order = (to: string) => ({ to_phone_number: to, instruction: 'Hello.' });
+const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status).toSorted();
+
+/** On a busy machine an answer may be 503; the key makes it the same call when it is asked for again. */
+async function place(customer: Customer, to: string, key: string): Promise<string> {
+  const answer = await eventually(async () => {
+    const given = await stack.service.place(customer.liveKey, order(to), { 'Idempotency-Key': key });
+    return given.status !== 503 && given;
+  });
+  expect([answer.status, answer.json['error_code']]).toEqual([200, undefined]);
+  return String(answer.json['call_id']);
+}
+
+async function attempts(): Promise<number> {
+  const rows = await stack.service.database.unansweredAttempts.find().lean();
+  return rows.reduce((sum, { count }) => sum + count, 0);
+}
+
+describe('a number that does not answer', () => {
+  it('is rung five times in an hour by all accounts together', async () => {
+    const { service } = stack;
+    const customers = [await service.customer(), await service.customer()];
+    const placed: string[] = [];
+    for (let n = 0; n < 5; n++) placed.push(await place(customers[n % 2]!, NEVER_ANSWERS, `attempt ${n}`));
+    const refused = await service.place(customers[0]!.liveKey, order(NEVER_ANSWERS));
+    expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
+    expect((await service.place(customers[0]!.liveKey, order('+12025550142'))).status).toBe(200);
+    expect((await service.place(customers[0]!.testKey, order(NEVER_ANSWERS))).status).toBe(200);
+    // Neither in the ids nor elsewhere.
+    expect(JSON.stringify(await service.database.unansweredAttempts.find().lean())).not.toContain('2025550102');
+    for (const callId of placed) expect(await stack.ended(callId)).toMatchObject({ endReason: 'no_answer' });
+    expectError(await service.place(customers[1]!.liveKey, order(NEVER_ANSWERS)), 403, 'SPEND_LIMIT_EXCEEDED');
+  }, 120_000);
+
+  it('is counted exactly, however many ask at once', async () => {
+    const { database } = stack.service;
+    const ask = () =>
+      createUnansweredAttempts({ database, pepper: 'p' }).count(
+        { callId: newCallId(), leg: 'call', to: '+442079460999' },
+        5,
+      );
+    const counted = await Promise.all(Array.from({ length: 30 }, ask));
+    expect(counted.filter(Boolean)).toHaveLength(5);
+    expect(await attempts()).toBe(5);
+  });
+
+  it('counts once for a request that is repeated, and not for one that is refused', async () => {
+    const { service } = stack;
+    const customer = await service.customer();
+    const place = () => service.place(customer.liveKey, order(NEVER_ANSWERS), { 'Idempotency-Key': 'once' });
+    expect(statusesOf([await place(), await place()])).toEqual([200, 200]);
+    expect(await attempts()).toBe(1);
+    const poor = await service.customer(0);
+    expectError(await service.place(poor.liveKey, order(NEVER_ANSWERS)), 402, 'INSUFFICIENT_BALANCE');
+    expect(await attempts()).toBe(1);
+  });
+
+  it('is counted as an operator says for an account', async () => {
+    const { service } = stack;
+    const customer = await service.customer();
+    await service.accounts.setLimits(customer.account._id, { unansweredAttemptsPerHour: 1 });
+    expect((await service.place(customer.liveKey, order(NEVER_ANSWERS))).status).toBe(200);
+    expectError(await service.place(customer.liveKey, order(NEVER_ANSWERS)), 403, 'SPEND_LIMIT_EXCEEDED');
+    await service.accounts.setLimits(customer.account._id, { unansweredAttemptsPerHour: 'none' });
+    expect((await service.place(customer.liveKey, order(NEVER_ANSWERS))).status).toBe(200);
+  });
+});
+
+describe('a number that answers', () => {
+  it('may be called on: an answered call is no attempt any more, while it is talked', async () => {
+    const customer = await stack.service.customer();
+    await stack.service.accounts.setLimits(customer.account._id, { unansweredAttemptsPerHour: 1 });
+    const { scripted } = await stack.talk(customer, SILENT);
+    await eventually(async () => (await attempts()) === 0);
+    scripted.sink.end('agent_hangup');
+    await stack.ended(await place(customer, HANGS_UP, 'first'));
+    await stack.ended(await place(customer, HANGS_UP, 'second'));
+    expect(await attempts()).toBe(0);
+  });
+});
+
+describe('a transfer', () => {
+  /** A call that its agent transfers; a number that is not put through ends it as well. */
+  async function transferred(customer: Customer, to: string) {
+    const { callId, transfer, scripted } = await stack.talk(customer, SILENT, { transferNumbers: [to] });
+    const answer = await transfer(to);
+    if (!answer.ok) scripted.sink.end('agent_hangup');
+    return { callId, answer };
+  }
+
+  it('that nobody answers counts as an attempt, for calls and further transfers', async () => {
+    const { service } = stack;
+    const customer = await service.customer();
+    await service.accounts.setLimits(customer.account._id, { unansweredAttemptsPerHour: 1 });
+    const { callId, answer } = await transferred(customer, '+12025550101');
+    expect(answer).toMatchObject({ ok: true });
+    await stack.ended(callId);
+    expect(await attempts()).toBe(1);
+    expectError(await service.place(customer.liveKey, order('+12025550101')), 403, 'SPEND_LIMIT_EXCEEDED');
+    const again = await transferred(customer, '+12025550101');
+    expect(again.answer).toEqual({ ok: false, error: 'this number was called too often; not now' });
+    expect((await stack.carrierCall(again.callId)).dials).toEqual([]);
+  });
+
+  it('that is answered counts as none', async () => {
+    const { service } = stack;
+    const customer = await service.customer();
+    await service.accounts.setLimits(customer.account._id, { unansweredAttemptsPerHour: 1 });
+    for (let n = 0; n < 2; n++) {
+      const { callId, answer } = await transferred(customer, HANGS_UP);
+      expect(answer).toMatchObject({ ok: true });
+      await stack.ended(callId);
+    }
+    expect(await attempts()).toBe(0);
+  });
+
+  it('counts against the caps of its destination as a call does, and not when the call is ending', async () => {
+    const { service } = stack;
+    const customer = await service.customer();
+    const destinationCaps = [{ prefix: '+12025550143', callsPerHour: 1 }];
+    await service.accounts.setLimits(customer.account._id, { destinationCaps });
+    const transferNumbers = ['+12025550143'];
+    const ending = await stack.talk(customer, SILENT, { transferNumbers });
+    ending.scripted.sink.end('agent_hangup');
+    expect(await ending.transfer('+12025550143')).toMatchObject({ ok: false });
+    expect((await transferred(customer, '+12025550143')).answer).toMatchObject({ ok: true });
+    expect((await transferred(customer, '+12025550143')).answer).toMatchObject({ ok: false });
+    expectError(await service.place(customer.liveKey, order('+12025550143')), 403, 'SPEND_LIMIT_EXCEEDED');
+  });
+});
