@@ -5,6 +5,7 @@ import { createDialGate } from '../calls/dial-gate.js';
 import { ERRORS, errorObject } from '../contract/errors.js';
 import type { ErrorCode } from '../domain/errors.js';
 import { createApp, type AppDeps } from './app.js';
+import { limitConnections, type ConnectionLimits } from './connection-limits.js';
 import { newRequestId } from './middleware/request-id.js';
 import { SECURITY_HEADERS } from './middleware/security.js';
 
@@ -25,8 +26,14 @@ const MAX_REQUESTS_PER_SOCKET = 1_000;
 /** Requests under way get this long to finish when the server closes. */
 const CLOSE_WITHIN_MS = 5_000;
 
-/** The HTTP server of the API role. */
-export function createApiServer(deps: Omit<AppDeps, 'dialGate'>): {
+/**
+ * The HTTP server of the API role.
+ * @param limits others than the default ones, for tests
+ */
+export function createApiServer(
+  deps: Omit<AppDeps, 'dialGate'>,
+  limits: Partial<ConnectionLimits> = {},
+): {
   /** @returns the port, also when the configured one was 0 */
   listen(): Promise<{ port: number }>;
   /** Takes no more requests and lets those under way finish, 5 s at most. */
@@ -35,8 +42,10 @@ export function createApiServer(deps: Omit<AppDeps, 'dialGate'>): {
   const dialGate = createDialGate(deps);
   const handle = createApp({ ...deps, dialGate }).callback();
   const server = createServer(LIMITS, answer);
+  const connections = limitConnections(server, limits);
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
+    if (!connections.admit(req, res)) return;
     const fault = hostFault(req);
     // Koa answers every failure itself; the promise never rejects.
     if (fault === undefined) return void handle(req, res);

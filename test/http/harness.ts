@@ -5,6 +5,7 @@ import { createCallGateway } from '../../src/calls/gateway.js';
 import { sign, type SignedParams } from '../../src/carrier/twilio/signature.js';
 import { parseConfig } from '../../src/config.js';
 import { ledgerAccountId, type Mode } from '../../src/domain/ids.js';
+import type { ConnectionLimits } from '../../src/http/connection-limits.js';
 import { createApiServer } from '../../src/http/server.js';
 import { createAccounts } from '../../src/store/accounts.js';
 import { createAgents } from '../../src/store/agents.js';
@@ -45,7 +46,9 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  * The real application on a port of its own, with a database and a task queue of its own on the shared servers.
  * @param options.worker false where no call is started
  */
-export async function startService(options: { env?: Record<string, string>; worker?: boolean } = {}) {
+export async function startService(
+  options: { env?: Record<string, string>; worker?: boolean; connections?: Partial<ConnectionLimits> } = {},
+) {
   const id = randomUUID();
   const parsed = parseConfig({
     NODE_ENV: 'test',
@@ -66,7 +69,7 @@ export async function startService(options: { env?: Record<string, string>; work
   await createIndexes(database);
   const config = await withDeploymentTokens(parsed, database);
   const gateway = await createCallGateway({ config });
-  const server = createApiServer({ config, database, gateway, logger });
+  const server = createApiServer({ config, database, gateway, logger }, options.connections);
   const { port } = await server.listen();
   const bundlePath = join(__dirname, '../../dist/workers/workflow-bundle.js');
 

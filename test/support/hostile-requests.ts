@@ -51,6 +51,12 @@ export function formOfNamesRequest(): HostileRequest {
   };
 }
 
+/** Many requests for the same path in a row, none of which waits for the response of another. */
+export function pipelinedRequests(path = '/openapi.json', count = 1_000): HostileRequest {
+  const one = rawRequest({ path });
+  return { name: `${count} requests for ${path} on one socket`, bytes: Buffer.concat(Array(count).fill(one)) };
+}
+
 /**
  * Sends bytes on a connection of their own and waits until the server has answered and closed it, or until `forMs` have
  * passed.

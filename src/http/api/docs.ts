@@ -5,6 +5,7 @@ import type { Config } from '../../config.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { ApiContext } from '../context.js';
 import { sessionCookieOf } from '../middleware/session-cookie.js';
+import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../static-file.js';
 
 /** Everything the page loads comes from our own origin; swagger-ui draws some of its icons from data URLs. */
 const PAGE_POLICY =
@@ -38,26 +39,34 @@ const FILE_TYPES: Readonly<Record<string, string>> = {
 
 /** GET /openapi.json, /docs and the files of the page. */
 export function createDocs(deps: { config: Config }) {
-  const document = openApiDocument(deps.config.publicBaseUrl, sessionCookieOf(deps.config).name);
+  const fileOf = createFileCache(load);
+
+  async function load(name: string): Promise<StaticFile> {
+    if (name === 'openapi.json') {
+      const document = openApiDocument(deps.config.publicBaseUrl, sessionCookieOf(deps.config).name);
+      return createStaticFile('application/json', JSON.stringify(document));
+    }
+    if (name === 'docs') return createStaticFile('text/html', PAGE);
+    if (name === 'start.js') return createStaticFile('text/javascript', START_SCRIPT);
+    return createStaticFile(FILE_TYPES[name] ?? '', await readFile(join(swaggerFolder(), name)));
+  }
 
   return {
-    document(ctx: ApiContext): void {
+    async document(ctx: ApiContext): Promise<void> {
       ctx.set('Cache-Control', 'no-cache');
-      ctx.body = document;
+      sendStaticFile(ctx, await fileOf('openapi.json'));
     },
 
-    page(ctx: ApiContext): void {
+    async page(ctx: ApiContext): Promise<void> {
       ctx.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': PAGE_POLICY });
-      ctx.type = 'text/html';
-      ctx.body = PAGE;
+      sendStaticFile(ctx, await fileOf('docs'));
     },
 
     async file(ctx: ApiContext, name: string): Promise<void> {
-      const type = Object.hasOwn(FILE_TYPES, name) ? FILE_TYPES[name] : undefined;
-      if (name !== 'start.js' && type === undefined) throw new ServiceError('NOT_FOUND', 'There is no such file.');
+      const isKnown = name === 'start.js' || Object.hasOwn(FILE_TYPES, name);
+      if (!isKnown) throw new ServiceError('NOT_FOUND', 'There is no such file.');
       ctx.set('Cache-Control', 'public, max-age=3600');
-      ctx.type = type ?? 'text/javascript';
-      ctx.body = name === 'start.js' ? START_SCRIPT : await readFile(join(swaggerFolder(), name));
+      sendStaticFile(ctx, await fileOf(name));
     },
   };
 }

@@ -1,10 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { existsSync } from 'node:fs';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { ServiceError } from '../../domain/errors.js';
 import type { ApiContext } from '../context.js';
+import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../static-file.js';
 
 /** Everything comes from our own origin; nothing runs that stands in the page itself. */
 const PAGE_POLICY =
@@ -15,42 +14,23 @@ const ASSET = /^\/portal\/assets\/([A-Za-z0-9_-]+-[A-Za-z0-9]{8}\.(?:js|css))$/;
 const PAGE = /^\/portal(\/[\w%.~-]*)*$/;
 const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
 
-interface StoredFile {
-  plain: Buffer;
-  gzipped: Buffer;
-}
-
 /**
  * The developer portal's files, as the build made them: one page for every address under /portal, whose script finds out
  * what to show, and its assets, whose names change with their content.
  */
 export function createPortalPages(folder = builtFolder()) {
-  const files = new Map<string, Promise<StoredFile>>();
-
-  function fileOf(name: string): Promise<StoredFile> {
-    const known = files.get(name);
-    if (known !== undefined) return known;
-    const reading = readFile(join(folder, name)).then(async (plain) => ({
-      plain,
-      gzipped: await promisify(gzip)(plain, { level: 9 }),
-    }));
-    files.set(name, reading);
-    reading.catch(() => files.delete(name));
-    return reading;
-  }
+  const fileOf = createFileCache(async (name) =>
+    createStaticFile(TYPES[extname(name)] ?? 'application/octet-stream', await readFile(join(folder, name))),
+  );
 
   async function send(ctx: ApiContext, name: string): Promise<void> {
-    let file: StoredFile;
+    let file: StaticFile;
     try {
       file = await fileOf(name);
     } catch {
       throw new ServiceError('NOT_FOUND', 'There is no such file.');
     }
-    const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
-    ctx.vary('Accept-Encoding');
-    if (isGzipped) ctx.set('Content-Encoding', 'gzip');
-    ctx.type = TYPES[extname(name)] ?? 'application/octet-stream';
-    ctx.body = isGzipped ? file.gzipped : file.plain;
+    sendStaticFile(ctx, file);
   }
 
   /** Takes what the routes left of /portal. */
