@@ -3,7 +3,7 @@ import { Connection } from '@temporalio/client';
 import { scheduleReconciliation } from '../src/calls/reconciler.js';
 import { parseConfig, type Config } from '../src/config.js';
 import { SEARCH_ATTRIBUTES } from '../src/domain/search-attributes.js';
-import { createIndexes, openDatabase } from '../src/store/database.js';
+import { createIndexes, openDatabase, requireReplicaSet } from '../src/store/database.js';
 
 /** Temporal's number for a Keyword, the type of all our search attributes. */
 const KEYWORD = 2;
@@ -26,6 +26,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
 async function buildIndexes(config: Config): Promise<void> {
   const database = await openDatabase(config.mongodbUri);
   try {
+    requireReplicaSet(config, database);
     await createIndexes(database);
   } finally {
     await database.close();

@@ -1,6 +1,6 @@
 import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
-import { environment, listOf, type Environment } from './config/environment.js';
+import { listOf, parseEnvironment, type Environment } from './config/environment.js';
 import { liveLimitsOf } from './config/live-limits.js';
 import { productionFaults } from './config/production.js';
 import { simulatedAccount, type SimulatedAccount } from './config/simulated-accounts.js';
@@ -43,15 +43,18 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
 
 function settingsOf(env: NodeJS.ProcessEnv) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = environment.safeParse(given);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`The configuration is not usable. ${faults.join('; ')}`);
-  }
-  const values = parsed.data;
+  const { values, faults } = parseEnvironment(given);
   const production = values.NODE_ENV === 'production';
-  if (production) refuse(productionFaults(values));
-  refuse(mailFaults(values));
+  const malformed = new Set(faults.map(({ variable }) => variable));
+  refuse([
+    ...faults.map(({ sentence }) => sentence),
+    ...(production ? productionFaults(values) : []).flatMap((fault) =>
+      malformed.has(fault.variable) ? [] : [fault.sentence],
+    ),
+    ...mailFaults(values),
+    ...faultsOf(() => liveCarrier(values)),
+    ...faultsOf(() => engineSettings(values)),
+  ]);
   return {
     production,
     logLevel: values.LOG_LEVEL,
@@ -61,6 +64,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
     mongodbUri: values.MONGODB_URI,
+    /** Whether production may run on a MongoDB that loses acknowledged writes with its one server. */
+    standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: {
       address: values.TEMPORAL_ADDRESS,
       namespace: values.TEMPORAL_NAMESPACE,
@@ -116,6 +121,15 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
   };
+}
+
+function faultsOf(build: () => unknown): string[] {
+  try {
+    build();
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
 }
 
 function refuse(faults: string[]): void {

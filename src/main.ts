@@ -140,9 +140,10 @@ async function openServices(deps: RoleDeps) {
 
 /** The database, and the configuration with the deployment's own tokens. */
 async function openSettled(deps: RoleDeps) {
-  const { openDatabase } = await import('./store/database.js');
+  const { openDatabase, requireReplicaSet } = await import('./store/database.js');
   const { withDeploymentTokens } = await import('./store/deployment-tokens.js');
   const database = await until('MongoDB', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
+  requireReplicaSet(deps.config, database);
   return { database, config: await withDeploymentTokens(deps.config, database) };
 }
 

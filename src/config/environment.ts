@@ -18,7 +18,7 @@ const accountSid = z
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /** Every setting of every role, from the environment. README holds the same list with meanings. */
-export const environment = z.object({
+const environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080'),
@@ -31,12 +31,14 @@ export const environment = z.object({
   SIMULATOR_PORT: port.default(8082),
   TRUST_PROXY: flag.default(false),
   MONGODB_URI: z.string().default('mongodb://127.0.0.1:27017/callwright'),
+  ALLOW_STANDALONE_MONGODB: flag.default(false),
   TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_TASK_QUEUE: z.string().default('callwright'),
   TEMPORAL_TLS: flag.default(false),
   TEMPORAL_API_KEY: z.string().optional(),
   TEMPORAL_UI_URL: url.optional(),
+  TEMPORAL_POSTGRES_PASSWORD: z.string().optional(),
   WORKER_BUILD_ID: z.string().optional(),
   WORKER_DEPLOYMENT_NAME: z.string().default('callwright'),
   WORKER_MAX_CACHED_CALLS: z.coerce.number().int().positive().default(2_000),
@@ -116,4 +118,25 @@ export function listOf(text: string): string[] {
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean);
+}
+
+/**
+ * Parses every variable for itself, so that all faults are told together.
+ * @returns values, with the default in place of a malformed one, and a sentence for each malformed variable
+ */
+export function parseEnvironment(given: Record<string, string | undefined>): {
+  values: Environment;
+  faults: { variable: string; sentence: string }[];
+} {
+  const faults: { variable: string; sentence: string }[] = [];
+  const values = Object.entries(environment.shape).map(([variable, schema]) => {
+    const parsed = schema.safeParse(given[variable]);
+    if (parsed.success) return [variable, parsed.data];
+    faults.push({
+      variable,
+      sentence: `${variable}: ${parsed.error.issues.map(({ message }) => message).join(', ')}.`,
+    });
+    return [variable, schema.safeParse(undefined).data];
+  });
+  return { values: Object.fromEntries(values) as Environment, faults };
 }

@@ -1,3 +1,4 @@
+import { mayBePlain } from './addresses.js';
 import { encryptionKeysFault } from './encryption.js';
 import { listOf, type Environment } from './environment.js';
 import { accountSidFault, tokenFault } from './simulated-accounts.js';
@@ -7,6 +8,23 @@ interface Check {
   variable: keyof Environment;
   /** What is wrong and what to do, in a sentence that names the variable; undefined when nothing is. */
   fault: (values: Environment) => string | undefined;
+}
+
+/** @param near where an address may be that does without TLS */
+function encrypted(
+  variable: keyof Environment,
+  schemes: readonly ('https' | 'wss')[],
+  near: 'nowhere' | 'machine' | 'network',
+): Check {
+  return {
+    variable,
+    fault: (values) => {
+      const address = values[variable];
+      if (typeof address !== 'string' || schemes.some((scheme) => address.startsWith(`${scheme}://`))) return undefined;
+      if (mayBePlain(address, near)) return undefined;
+      return `${variable} must use ${schemes.join(' or ')} in production, like ${schemes[0]}://calls.example.com.`;
+    },
+  };
 }
 
 /** What production demands beyond the form of each variable. */
@@ -29,6 +47,15 @@ const CHECKS: readonly Check[] = [
         ? 'CARRIER must be named in production: twilio, or simulator if no real call shall ever be placed.'
         : undefined,
   },
+  encrypted('PUBLIC_BASE_URL', ['https'], 'nowhere'),
+  encrypted('STREAM_URL', ['wss'], 'nowhere'),
+  encrypted('CARRIER_BASE_URL', ['https'], 'nowhere'),
+  encrypted('SIMULATOR_URL', ['https'], 'network'),
+  encrypted('OPENAI_BASE_URL', ['https'], 'machine'),
+  encrypted('LLM_BASE_URL', ['https'], 'machine'),
+  encrypted('STT_BASE_URL', ['wss'], 'machine'),
+  encrypted('TTS_BASE_URL', ['https', 'wss'], 'machine'),
+  encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
   { variable: 'SIMULATOR_AUTH_TOKEN', fault: (values) => tokenFault('live', values) },
   { variable: 'SIMULATOR_TEST_AUTH_TOKEN', fault: (values) => tokenFault('test', values) },
   { variable: 'SIMULATOR_ACCOUNT_SID', fault: (values) => accountSidFault('live', values) },
@@ -49,7 +76,26 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
-/** Every reason why these settings must not run in production, one sentence each; empty when there is none. */
-export function productionFaults(values: Environment): string[] {
-  return CHECKS.flatMap(({ fault }) => fault(values) ?? []);
+/** Every variable whose value is the one of an example, whatever it is for. */
+function placeholderFaults(values: Environment): Fault[] {
+  return Object.entries(values).flatMap(([variable, value]) =>
+    typeof value === 'string' && value.toLowerCase().includes('change-me')
+      ? [{ variable, sentence: `${variable} still holds the placeholder change-me: set a value of your own.` }]
+      : [],
+  );
+}
+
+/** What is wrong with one variable, in a sentence that names it and the remedy. */
+export interface Fault {
+  variable: string;
+  sentence: string;
+}
+
+/** Every reason why these settings must not run in production; empty when there is none. */
+export function productionFaults(values: Environment): Fault[] {
+  const found = CHECKS.flatMap(({ variable, fault }) => {
+    const sentence = fault(values);
+    return sentence === undefined ? [] : [{ variable, sentence }];
+  });
+  return [...found, ...placeholderFaults(values)];
 }

@@ -1,4 +1,5 @@
 import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
+import type { Config } from '../config.js';
 import { accountFreezeSchema } from './models/account-freeze.js';
 import { accountSchema } from './models/account.js';
 import { agentSchema } from './models/agent.js';
@@ -48,6 +49,21 @@ export async function openDatabase(uri: string, options: ConnectionOptions = {})
     connection = await connect(uri, options, true);
   }
   return { ...modelsOn(connection), connection, replicated, close: () => connection.close() };
+}
+
+/**
+ * Production keeps money in the database: a single server may lose what it has acknowledged.
+ * @throws Error in production when it is no replica set and that was not allowed
+ */
+export function requireReplicaSet(
+  config: Pick<Config, 'production' | 'standaloneMongodbAllowed'>,
+  { replicated }: Pick<Database, 'replicated'>,
+): void {
+  if (!config.production || replicated || config.standaloneMongodbAllowed) return;
+  throw new Error(
+    'MONGODB_URI must lead to a replica set in production, because a single server may lose acknowledged writes; set ' +
+      'ALLOW_STANDALONE_MONGODB=true to run on one all the same.',
+  );
 }
 
 /** Whether a server's answer to `hello` is that of a replica-set member, or of a router in front of some. */

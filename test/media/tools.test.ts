@@ -4,7 +4,7 @@ import { createAccounts } from '../../src/store/accounts.js';
 import type { AgentSnapshot } from '../../src/store/models/call-request.js';
 import { startReceiver, startTcpListener, type Receiver } from '../webhooks/support/receiver';
 import { startGate } from './support/gate';
-import { eventually, openMediaFixture, type MediaFixture } from './support/media-fixture';
+import { eventually, openMediaFixture, STREAM_URL, type MediaFixture } from './support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from './support/scripted-engine';
 import { PRODUCTION } from '../support/production.js';
 
@@ -310,7 +310,7 @@ describe('an HTTP tool', () => {
     closers.push(() => canary.close());
     const guarded = await openMediaFixture({
       engine: engine.factory,
-      env: PRODUCTION,
+      env: { ...PRODUCTION, STREAM_URL },
     });
     try {
       const placed = await guarded.placeCall({ agent: { tools: [toolAt(`http://127.0.0.1:${canary.port}/`)] } });

@@ -4,5 +4,7 @@ export const PRODUCTION = {
   API_KEY_PEPPER: 'p'.repeat(32),
   ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 'test').toString('base64')}`,
   CARRIER: 'simulator',
+  PUBLIC_BASE_URL: 'https://calls.test',
+  STREAM_URL: 'wss://stream.test/audio',
   ALLOWED_COUNTRY_PREFIXES: '+1',
 };

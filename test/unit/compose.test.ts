@@ -113,6 +113,7 @@ describe('docker-compose.yml', () => {
         ...template,
         API_KEY_PEPPER: 'p'.repeat(48),
         ENCRYPTION_KEYS: PRODUCTION.ENCRYPTION_KEYS,
+        TEMPORAL_POSTGRES_PASSWORD: 'd'.repeat(32),
         TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
         TWILIO_AUTH_TOKEN: 't',
         OPENAI_API_KEY: 'k',

@@ -1,0 +1,11 @@
+/** 127.0.0.0/8, ::1 and localhost: what is sent there stays on the machine. */
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
+/** Private IPv4 ranges, unique local IPv6, and names without a dot, which only a private network resolves. */
+const PRIVATE =
+  /^(10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|\[f[cd][0-9a-f:]+\]|[a-z][a-z0-9-]*)$/;
+
+/** Whether an address may do without TLS. @param near how far away it may be for that */
+export function mayBePlain(address: string, near: 'nowhere' | 'machine' | 'network'): boolean {
+  const { hostname } = new URL(address);
+  return (near !== 'nowhere' && LOOPBACK.test(hostname)) || (near === 'network' && PRIVATE.test(hostname));
+}
