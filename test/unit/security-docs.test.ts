@@ -1,0 +1,44 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(__dirname, '../..');
+const text = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
+const rows = [...text.matchAll(/^\| ([A-Z]\d+) \|(.*)$/gm)].map(([, id = '', rest = '']) => ({ id, rest }));
+
+/** The tests that a row names. */
+function proofsOf(rest: string): { file: string; name: string }[] {
+  return [...rest.matchAll(/`([^`]+)` › `([^`]+)`/g)].map(([, file = '', name = '']) => ({ file, name }));
+}
+
+function isTest(file: string, name: string): boolean {
+  const path = join(ROOT, file);
+  if (!existsSync(path)) return false;
+  // As a string of a test, whatever its quotes are.
+  return readFileSync(path, 'utf8').replaceAll("\\'", "'").includes(name);
+}
+
+describe('docs/security.md', () => {
+  it('names each threat once', () => {
+    const ids = rows.map(({ id }) => id);
+    expect(ids.length).toBeGreaterThan(40);
+    expect(ids.filter((id, i) => ids.indexOf(id) !== i)).toEqual([]);
+  });
+
+  it.each(rows)('proves $id by tests that exist', ({ rest }) => {
+    const proofs = proofsOf(rest);
+    expect(proofs.length).toBeGreaterThan(0);
+    expect(proofs.filter(({ file, name }) => !isTest(file, name))).toEqual([]);
+  });
+
+  it('names only variables that the service has', () => {
+    const known = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    const checklist = text.slice(text.indexOf('## Before going live'));
+    const named = [...checklist.matchAll(/`([A-Z][A-Z_]{3,})(?:=[^`]*)?`/g)].map(([, name = '']) => name);
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter((name) => !known.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('is led to by SECURITY.md', () => {
+    expect(readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')).toContain('(docs/security.md)');
+  });
+});
