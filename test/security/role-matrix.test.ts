@@ -173,11 +173,7 @@ async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promi
   if (actor.kind === 'key') headers.set('Authorization', `Bearer ${actor.mode === 'live' ? liveKey : testKey}`);
   if (actor.kind === 'badKey') headers.set('Authorization', `Bearer ${badKey(actor.name)}`);
   if (actor.kind === 'member' || actor.kind === 'endedSession') {
-    const sessions = createSessions(service.database);
-    const { token } = await sessions.begin(users.get(`${account._id} ${actor.role ?? 'owner'}`) ?? '');
-    const begun = await sessions.find(token);
-    if (actor.kind === 'endedSession' && begun) await sessions.end(begun.session._id);
-    headers.set('Cookie', `__Host-sid=${token}`);
+    headers.set('Cookie', `__Host-sid=${await tokenFor(id, route, actor, account._id)}`);
   }
   const fields =
     BODIES[id]?.() ?? (Object.values(route.body?.examples ?? {})[0] as Record<string, string> | undefined) ?? {};
@@ -215,6 +211,21 @@ async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promi
   };
 }
 
+const tokens = new Map<string, string>();
+
+/** A session serves one route: it has a rate of its own, and some routes end it. */
+async function tokenFor(id: string, route: Route, actor: Actor, accountId: string): Promise<string> {
+  const user = `${accountId} ${actor.role ?? 'owner'}`;
+  const known = tokens.get(`${id} ${actor.kind} ${user}`);
+  if (known !== undefined && route.changes !== 'self') return known;
+  const sessions = createSessions(service.database);
+  const { token } = await sessions.begin(users.get(user) ?? '');
+  const begun = await sessions.find(token);
+  if (actor.kind === 'endedSession' && begun) await sessions.end(begun.session._id);
+  tokens.set(`${id} ${actor.kind} ${user}`, token);
+  return token;
+}
+
 function badKey(name: string): string {
   if (name === 'a revoked key') return revoked;
   return name === 'an unknown key' ? `sk_live_${'a'.repeat(38)}` : 'garbage';
@@ -233,15 +244,17 @@ describe('every route, asked by everyone in each mode, admits whom its contract 
     const kind = targetKindOf(id, route);
     const modes: (Mode | undefined)[] = kind === undefined ? [undefined] : [...MODES];
     const wrong: object[] = [];
+    const ofMissing = new Map<Actor['kind'], Told>();
     for (const mode of modes) {
       let targetId = '';
       for (const actor of ACTORS) {
         const target = kind !== undefined && mode !== undefined ? { kind, mode } : undefined;
         const expected = verdictOf(id, route, actor, target);
         if (target && targetId === '') targetId = await MAKE[target.kind](target.mode);
-        const missing = expected === 404 || expected === 'admitted' ? kind && MISSING[kind] : undefined;
-        const unknown = missing === undefined ? undefined : await ask(id, route, actor, missing);
-        const told = readAs(await ask(id, route, actor, targetId), unknown);
+        if (kind !== undefined && (expected === 404 || expected === 'admitted') && !ofMissing.has(actor.kind)) {
+          ofMissing.set(actor.kind, await ask(id, route, actor, MISSING[kind]));
+        }
+        const told = readAs(await ask(id, route, actor, targetId), ofMissing.get(actor.kind));
         if (told !== expected) wrong.push({ route: id, actor: actor.name, target, expected, told });
         // What was admitted may have used it up.
         if (told === 'admitted' && route.method !== 'get') targetId = '';
