@@ -227,7 +227,8 @@ describe('an HTTP tool', () => {
 
   it('never changes what its own URL says by an argument that the model makes up', async () => {
     const { url, received } = await server((response) => response.end('{}'));
-    const { use } = await talk({ tools: [toolAt(`${url}&tenant=acme`, 'GET')] });
+    const parameters = PARAMETERS.replace(/}$/, ',"additionalProperties":true}');
+    const { use } = await talk({ tools: [{ ...toolAt(`${url}&tenant=acme`, 'GET'), parameters }] });
     await use('look_up', { order: 'A-7', tenant: 'other', from: 'elsewhere' });
     const query = new URL(received[0]?.path ?? '', url).searchParams;
     expect([query.getAll('tenant'), query.getAll('from'), query.get('order')]).toEqual([
