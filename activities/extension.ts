@@ -4,8 +4,9 @@ import type { Config } from '../src/config.js';
 import type { Carriers } from '../src/carrier/port.js';
 import { carrierTimeLimit, forecastEnd } from '../src/domain/hold-windows.js';
 import { ledgerAccountId } from '../src/domain/ids.js';
-import type { Micros } from '../src/domain/money.js';
+import { rateOf, type Micros } from '../src/domain/money.js';
 import { limitsOf, type Accounts } from '../src/store/accounts.js';
+import type { CallRequests } from '../src/store/call-requests.js';
 import type { Ledger } from '../src/store/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
 import type { CallOfAccount } from './money.js';
@@ -13,6 +14,7 @@ import type { CallOfAccount } from './money.js';
 interface Deps {
   config: Config;
   accounts: Accounts;
+  requests: CallRequests;
   ledger: Ledger;
   carriers: Carriers;
   projection: CallProjection;
@@ -33,20 +35,30 @@ interface Extension extends CallOfAccount {
 }
 
 /** Paying for more of a call that goes on. */
-export function createExtensionActivities({ config, accounts, ledger, carriers, projection }: Deps) {
+export function createExtensionActivities({ config, accounts, requests, ledger, carriers, projection }: Deps) {
   async function dailySpendCapOf({ accountId, mode }: Extension): Promise<Micros | undefined> {
     const account = await accounts.find(accountId);
     return account ? limitsOf(account, mode, config.calls.liveLimits).dailySpendCapMicros : undefined;
   }
 
+  /** For the forecast, and for a ledger that has no first window of the call; else that window's own price counts. */
+  async function priceOf(callId: string): Promise<Micros> {
+    return rateOf((await requests.find(callId)) ?? {});
+  }
+
   /** Shows the end that balance or day's limit will force, if they stay as they are: the agent is to wrap up in time. */
   async function showForecast(input: Extension): Promise<void> {
-    const { accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
+    const { callId, accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
     const account = ledgerAccountId(accountId, mode);
-    const [{ availableMicros }, cap] = await Promise.all([ledger.balance(account), dailySpendCapOf(input)]);
+    const [{ availableMicros }, cap, microsPerSecond] = await Promise.all([
+      ledger.balance(account),
+      dailySpendCapOf(input),
+      priceOf(callId),
+    ]);
     const unspentMicros = cap === undefined ? Infinity : Math.max(0, cap - (await ledger.spentToday(account)));
     const spendableMicros = Math.min(availableMicros, unspentMicros);
-    const endsAfterSeconds = forecastEnd(window, heldSeconds, maxDurationSeconds, spendableMicros, windows);
+    const terms = { heldSeconds, maxDurationSeconds, microsPerSecond, windows };
+    const endsAfterSeconds = forecastEnd(window, terms, spendableMicros);
     if (endsAfterSeconds !== undefined) await projection.apply({ ...input.forecast, endsAfterSeconds });
   }
 
@@ -72,12 +84,13 @@ export function createExtensionActivities({ config, accounts, ledger, carriers, 
           nextRetryDelay: Math.max(1, holdInMs - Math.max(0, Date.now() - scheduledTimestampMs)),
         });
       }
-      const dailySpendCapMicros = await dailySpendCapOf(input);
+      const [dailySpendCapMicros, microsPerSecond] = await Promise.all([dailySpendCapOf(input), priceOf(callId)]);
       const hold = await ledger.hold({
         ledgerAccountId: ledgerAccountId(accountId, mode),
         callId,
         window,
         maxDurationSeconds,
+        microsPerSecond,
         ...(windows === undefined ? {} : { windows }),
         ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
       });

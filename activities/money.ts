@@ -3,6 +3,7 @@ import type { DialGate } from '../src/calls/dial-gate.js';
 import type { Config } from '../src/config.js';
 import { windowRequest } from '../src/domain/hold-windows.js';
 import { ledgerAccountId, type Mode } from '../src/domain/ids.js';
+import { rateOf } from '../src/domain/money.js';
 import type { ReservationAnswer } from '../src/domain/signals.js';
 import { summaryOfUnspoken } from '../src/domain/summary.js';
 import { limitsOf, type Accounts } from '../src/store/accounts.js';
@@ -52,11 +53,12 @@ export function createMoneyActivities(deps: Deps) {
         throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
       }
       const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
+      const microsPerSecond = rateOf(request);
       const lease = await leases.acquire({ accountId, mode, callId, limit });
       if (!lease.granted) {
         // Clients are told of the day's limit first: waiting for a place would not help them.
         if (dailySpendCapMicros !== undefined) {
-          const first = windowRequest(0, 0, maxDurationSeconds, windows).micros;
+          const first = windowRequest(0, { heldSeconds: 0, maxDurationSeconds, microsPerSecond, windows }).micros;
           const spent = await ledger.spentToday(ledgerAccountId(accountId, mode));
           if (spent + first > dailySpendCapMicros) {
             return { outcome: 'refused', refusal: { outcome: 'refused', code: 'SPEND_LIMIT_EXCEEDED' } };
@@ -73,6 +75,7 @@ export function createMoneyActivities(deps: Deps) {
         callId,
         window: 0,
         maxDurationSeconds,
+        microsPerSecond,
         ...(windows === undefined ? {} : { windows }),
         ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
       });

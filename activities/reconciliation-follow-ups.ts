@@ -1,5 +1,5 @@
 import type { RunState } from '../src/calls/runs.js';
-import { MICROS_PER_SECOND, secondsCovered } from '../src/domain/money.js';
+import { priceOfSeconds, rateOf, secondsCovered } from '../src/domain/money.js';
 import { ownerOfLedgerAccount } from '../src/domain/ids.js';
 import { isUnfinished, type CallBill } from '../src/store/call-bills.js';
 import type { Database } from '../src/store/database.js';
@@ -101,7 +101,8 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     const seconds = secondsOf(record);
     if (seconds === undefined) return { over: stands, corrected: false };
     const { billedMicros = 0, heldMicros = 0 } = settlement;
-    const payableMicros = Math.min(seconds, secondsCovered(heldMicros)) * MICROS_PER_SECOND;
+    const rate = rateOf(settlement);
+    const payableMicros = priceOfSeconds(Math.min(seconds, secondsCovered(heldMicros, rate)), rate);
     // What an operator has given back already is not given back again.
     const { creditedMicros, number, repeated } = await readCorrections(database, callId, CORRECTION_REASON);
     const amountMicros = billedMicros - creditedMicros - payableMicros;

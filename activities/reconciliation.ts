@@ -196,14 +196,22 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   };
 }
 
-/** The audit covers the day's spending, too, which is no part of the amounts that it gives back. */
-function unbalanced(ledgerAccountId: string, { operations, account }: LedgerAudit): Finding {
-  const onlySpending = isDeepStrictEqual(operations, account);
+/** The audit covers prices and the day's spending, too, which are no part of the amounts that it gives back. */
+function unbalanced(ledgerAccountId: string, { operations, account, mispriced }: LedgerAudit): Finding {
+  const onlySpending = mispriced === 0 && isDeepStrictEqual(operations, account);
   return {
     kind: 'account_unbalanced',
     ledgerAccountId,
-    expected: { ...operations, ...(onlySpending ? { spendingOfDay: 'as its operations' } : {}) },
-    actual: { ...account, ...(onlySpending ? { spendingOfDay: 'another' } : {}) },
+    expected: {
+      ...operations,
+      ...(mispriced > 0 ? { mispricedOperations: 0 } : {}),
+      ...(onlySpending ? { spendingOfDay: 'as its operations' } : {}),
+    },
+    actual: {
+      ...account,
+      ...(mispriced > 0 ? { mispricedOperations: mispriced } : {}),
+      ...(onlySpending ? { spendingOfDay: 'another' } : {}),
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { MICROS_PER_SECOND, secondsCovered, type Micros } from './money.js';
+import { priceOfSeconds, secondsCovered, type Micros } from './money.js';
 
 /**
  * Seconds held by each window of a call. They grow so that four hours of talk need five holds, not one a minute, while
@@ -14,23 +14,31 @@ const EXTENSION_LEAD_SECONDS = 15;
 
 const FORECAST_LEAD_SECONDS = 30;
 
+/** What the size of a call's next window follows from. */
+export interface WindowTerms {
+  /** Granted by the windows before it. */
+  heldSeconds: number;
+  maxDurationSeconds: number;
+  /** The call's own price of a second. */
+  microsPerSecond: Micros;
+  /** Sizes in seconds, where they differ from the standard ones. */
+  windows?: readonly number[] | undefined;
+}
+
 /**
  * What window `index` may hold for a call: its full size, clipped to the seconds left of the maximum duration. The first
  * window is never clipped: a call needs a minute's money to start even when it may not last that long.
- * @param heldSeconds seconds granted by the windows before this one
- * @returns seconds asked for, and `last` when no window may follow; 0 seconds when there is nothing left to hold
+ * @returns seconds asked for and their price, and `last` when no window may follow; 0 seconds when there is nothing left to hold
  */
 export function windowRequest(
   index: number,
-  heldSeconds: number,
-  maxDurationSeconds: number,
-  windows: readonly number[] = HOLD_WINDOW_SECONDS,
+  { heldSeconds, maxDurationSeconds, microsPerSecond, windows = HOLD_WINDOW_SECONDS }: WindowTerms,
 ): { seconds: number; micros: Micros; last: boolean } {
   const full = windows[index] ?? 0;
   const left = index === 0 ? full : Math.max(0, maxDurationSeconds - heldSeconds);
   const seconds = Math.min(full, left);
   const last = index >= windows.length - 1 || (index > 0 && seconds < full);
-  return { seconds, micros: seconds * MICROS_PER_SECOND, last };
+  return { seconds, micros: priceOfSeconds(seconds, microsPerSecond), last };
 }
 
 /** How long before the end of a window the next is held, in ms; a quarter of windows that are shorter than a minute. */
@@ -48,18 +56,12 @@ export function forecastLeadMs(windowSeconds: number): number {
 
 /**
  * The second of talk at which the next window will end the call for want of money, as things stand.
- * @param heldSeconds seconds granted by the windows before it
  * @returns undefined when the balance covers the whole window
  */
-export function forecastEnd(
-  window: number,
-  heldSeconds: number,
-  maxDurationSeconds: number,
-  availableMicros: Micros,
-  windows: readonly number[] = HOLD_WINDOW_SECONDS,
-): number | undefined {
-  const { seconds, micros } = windowRequest(window, heldSeconds, maxDurationSeconds, windows);
-  return seconds > 0 && availableMicros < micros ? heldSeconds + secondsCovered(availableMicros) : undefined;
+export function forecastEnd(window: number, terms: WindowTerms, availableMicros: Micros): number | undefined {
+  const { seconds, micros } = windowRequest(window, terms);
+  if (seconds === 0 || availableMicros >= micros) return undefined;
+  return terms.heldSeconds + secondsCovered(availableMicros, terms.microsPerSecond);
 }
 
 /** Carriers may refuse a shorter limit of a call than a minute; shorter ends are kept by our own timers. */

@@ -3,22 +3,46 @@ export type Micros = number;
 
 export const MICROS_PER_USD = 1_000_000;
 
-/** 0.15 USD a minute is exactly 2,500 micro-USD a second, so billing by the second never rounds. */
-export const MICROS_PER_SECOND: Micros = 2_500;
+/** The price of a second where no rate deck says otherwise: 0.15 USD a minute, without rounding. */
+export const DEFAULT_MICROS_PER_SECOND: Micros = 2_500;
 
-/** Price of whole billed seconds, in micro-USD. */
-export function priceOfSeconds(seconds: number): Micros {
-  return assertMicros(seconds * MICROS_PER_SECOND, 'price');
+/** The highest price of a second: 60 USD a minute, so that a call of four hours stays far below 2^53 micro-USD. */
+export const MAX_MICROS_PER_SECOND: Micros = 1_000_000;
+
+/**
+ * The price of a second that a record carries: a call request, a ledger entry, a call. Records from before rates could
+ * differ carry none; their calls cost the default.
+ */
+export function rateOf({ microsPerSecond = DEFAULT_MICROS_PER_SECOND }: { microsPerSecond?: Micros }): Micros {
+  return microsPerSecond;
 }
 
-/** Whole seconds of talk that an amount of micro-USD covers. */
-export function secondsCovered(micros: Micros): number {
-  return Math.floor(micros / MICROS_PER_SECOND);
+/** Price of whole seconds, in micro-USD. */
+export function priceOfSeconds(seconds: number, microsPerSecond: Micros): Micros {
+  return assertMicros(seconds * microsPerSecond, 'price');
 }
 
-/** USD for JSON answers; exact, because every amount is a multiple of 2,500 micro-USD or a top-up in whole micros. */
+/** Whole seconds that an amount pays for. The division is between integers and leaves no remainder, so nothing is rounded. */
+export function secondsCovered(micros: Micros, microsPerSecond: Micros): number {
+  return (micros - (micros % microsPerSecond)) / microsPerSecond;
+}
+
+/** Seconds that an amount pays for at least in part. */
+export function secondsTouched(micros: Micros, microsPerSecond: Micros): number {
+  return secondsCovered(micros, microsPerSecond) + (micros % microsPerSecond > 0 ? 1 : 0);
+}
+
+/**
+ * USD for JSON answers. A double is the nearest one to each whole number of micro-USD below 8 billion USD, and no other
+ * amount has the same, so JSON shows exactly the six decimals that the amount has.
+ */
 export function usdFromMicros(micros: Micros): number {
   return micros / MICROS_PER_USD;
+}
+
+/** The price of a minute in USD, for people. */
+export function usdPerMinute(microsPerSecond: Micros): number {
+  return usdFromMicros(microsPerSecond * 60);
 }
 
 /**
@@ -30,4 +54,12 @@ export function assertMicros(micros: unknown, name = 'amount'): Micros {
     throw new RangeError(`${name} must be a whole, non-negative number of micro-USD`);
   }
   return micros;
+}
+
+/** @throws RangeError unless it is a whole price of a second from 1 micro-USD to `MAX_MICROS_PER_SECOND` */
+export function assertRate(microsPerSecond: unknown): Micros {
+  if (assertMicros(microsPerSecond, 'rate') < 1 || (microsPerSecond as Micros) > MAX_MICROS_PER_SECOND) {
+    throw new RangeError(`rate must be 1 to ${MAX_MICROS_PER_SECOND} micro-USD per second`);
+  }
+  return microsPerSecond as Micros;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { priceOfSeconds, usdFromMicros } from '../domain/money.js';
+import { priceOfSeconds, rateOf, usdFromMicros } from '../domain/money.js';
 import type { Database } from '../store/database.js';
 import type { CallDocument } from '../store/models/call.js';
 import type { Delivery, WebhookInbox } from './webhook-inbox.js';
@@ -59,7 +59,7 @@ export function faultsOf({ call, webhooks }: WatchedCall, answers: object): stri
   const expectations: [holds: boolean, otherwise: string][] = [
     [call.status === 'COMPLETED', `its status is ${call.status}, not COMPLETED`],
     [seconds > 0, 'it has no duration'],
-    [call.costMicros === priceOfSeconds(seconds), `its cost is not that of ${seconds} s`],
+    [call.costMicros === priceOfSeconds(seconds, rateOf(call)), `its cost is not that of ${seconds} s`],
     [Boolean(call.transcription), 'it has no transcript'],
     [call.outputParameters === told, `${call.outputParameters ?? 'nothing'} was taken down, not ${told}`],
     [body?.output_parameters === told, 'its webhook tells other answers'],
@@ -76,7 +76,7 @@ export function reportOf(name: string, { call, webhooks }: WatchedCall): string 
   const lines = [
     `${name}: ${call._id}`,
     `  ended       ${call.status} (${call.endReason ?? 'no reason'})`,
-    `  cost        ${usdFromMicros(call.costMicros ?? 0)} USD for ${seconds} s (0.0025 USD per second)`,
+    `  cost        ${usdFromMicros(call.costMicros ?? 0)} USD for ${seconds} s (${usdFromMicros(rateOf(call))} USD per second)`,
     `  summary     ${call.summary ?? 'none'}`,
     `  extracted   ${call.outputParameters ?? 'nothing'}`,
     `  transcript`,

@@ -1,9 +1,11 @@
 import { isFinalStatus } from '../domain/call-state.js';
-import { MICROS_PER_SECOND, type Micros } from '../domain/money.js';
+import { priceOfSeconds, rateOf, secondsCovered, type Micros } from '../domain/money.js';
 import type { Database } from './database.js';
 import type { Finding } from './findings.js';
 import { holdKey, settlementKey } from './ledger-keys.js';
+import { billedSecondsOf } from './ledger-rates.js';
 import type { CallDocument } from './models/call.js';
+import type { CallRequestDocument } from './models/call-request.js';
 import type { LedgerEntryDocument } from './models/ledger.js';
 import type { FindingFacts, FindingKind } from './models/reconciliation.js';
 
@@ -14,6 +16,8 @@ export interface CallBill {
   /** The read model; null when there is none, or only the tombstone of an expired call. */
   call: Pick<CallDocument, 'status' | 'durationSeconds' | 'costMicros' | 'sequence'> | null;
   settlement: LedgerEntryDocument | null;
+  /** The price that was frozen when the call was asked for; undefined when its request is missing. */
+  microsPerSecond: Micros | undefined;
   /** Micros granted by the call's windows; undefined when a window's entry is missing. */
   heldMicros: Micros | undefined;
 }
@@ -27,10 +31,14 @@ export async function readBills(
   calls: readonly { callId: string; ledgerAccountId: string }[],
 ): Promise<CallBill[]> {
   const ids = calls.map(({ callId }) => callId);
-  const [documents, entries] = await Promise.all([
+  const [documents, requests, entries] = await Promise.all([
     database.calls
       .find({ _id: { $in: ids } }, { accountId: 1, status: 1, durationSeconds: 1, costMicros: 1, sequence: 1 })
       .lean<CallDocument[]>()
+      .exec(),
+    database.callRequests
+      .find({ _id: { $in: ids } }, { microsPerSecond: 1 })
+      .lean<Pick<CallRequestDocument, '_id' | 'microsPerSecond'>[]>()
       .exec(),
     readEntries(
       database,
@@ -38,6 +46,7 @@ export async function readBills(
     ),
   ]);
   const documentOf = new Map(documents.map((document) => [document._id, document]));
+  const rates = new Map(requests.map((request) => [request._id, rateOf(request)]));
   return Promise.all(
     calls.map(async ({ callId, ledgerAccountId }) => {
       const document = documentOf.get(callId);
@@ -47,6 +56,7 @@ export async function readBills(
         // A tombstone belongs to no account.
         call: document?.accountId === undefined ? null : document,
         settlement: entries.get(settlementKey(callId)) ?? null,
+        microsPerSecond: rates.get(callId),
         heldMicros: await heldBy(database, callId, entries),
       };
     }),
@@ -59,12 +69,12 @@ export function isUnfinished({ call, settlement }: CallBill): boolean {
 }
 
 /**
- * Compares the records of a call that has ended: COMPLETED is billed the lesser of its seconds and what was held, every
- * other call nothing, and the read model tells the settlement's figures. Later corrections are entries of their own and
+ * Compares the records of a call that has ended: COMPLETED is billed the lesser of its seconds and what was held, at the
+ * price that its request froze, every other call nothing, and the read model tells the settlement's figures. Later corrections are entries of their own and
  * change none of these.
  */
 export function compareBill(bill: CallBill): Finding[] {
-  const { call, settlement, callId, ledgerAccountId, heldMicros } = bill;
+  const { call, settlement, callId, ledgerAccountId } = bill;
   const findings: Finding[] = [];
   const expect = (kind: FindingKind, expected: FindingFacts, actual: FindingFacts) => {
     if (Object.keys(expected).some((name) => !Object.is(expected[name], actual[name]))) {
@@ -76,12 +86,7 @@ export function compareBill(bill: CallBill): Finding[] {
     return findings;
   }
   const billedMicros = settlement.billedMicros ?? 0;
-  const payableMicros = Math.min((settlement.billedSeconds ?? 0) * MICROS_PER_SECOND, settlement.heldMicros ?? 0);
-  expect(
-    'settlement_mismatch',
-    { ledgerAccountId, heldMicros: heldMicros ?? null, billedMicros: payableMicros },
-    { ledgerAccountId: settlement.ledgerAccountId, heldMicros: settlement.heldMicros ?? 0, billedMicros },
-  );
+  expect('settlement_mismatch', ...settlementFacts(bill, settlement));
   if (call === null) {
     expect('call_missing', { billedMicros: 0 }, { billedMicros });
     return findings;
@@ -91,12 +96,31 @@ export function compareBill(bill: CallBill): Finding[] {
     'bill_mismatch',
     {
       status: billedMicros > 0 ? 'COMPLETED' : status,
-      durationSeconds: billedMicros / MICROS_PER_SECOND,
+      durationSeconds: billedSecondsOf(settlement),
       costMicros: billedMicros,
     },
     { status, durationSeconds, costMicros },
   );
   return findings;
+}
+
+/** What a settlement should say and what it says; the price only where it is another than the request froze. */
+function settlementFacts(bill: CallBill, settlement: LedgerEntryDocument): [FindingFacts, FindingFacts] {
+  const { billedSeconds = 0, heldMicros = 0, billedMicros = 0 } = settlement;
+  const settledRate = rateOf(settlement);
+  // A settlement that holds nothing bills nothing, and may not know the price.
+  const rate = heldMicros === 0 ? settledRate : (bill.microsPerSecond ?? settledRate);
+  const payableMicros = priceOfSeconds(Math.min(billedSeconds, secondsCovered(heldMicros, rate)), rate);
+  const price = (microsPerSecond: Micros) => (rate === settledRate ? {} : { microsPerSecond });
+  return [
+    {
+      ledgerAccountId: bill.ledgerAccountId,
+      heldMicros: bill.heldMicros ?? null,
+      billedMicros: payableMicros,
+      ...price(rate),
+    },
+    { ledgerAccountId: settlement.ledgerAccountId, heldMicros, billedMicros, ...price(settledRate) },
+  ];
 }
 
 type Entries = Map<string, LedgerEntryDocument>;

@@ -1,6 +1,7 @@
-import { MICROS_PER_SECOND, secondsCovered, type Micros } from '../domain/money.js';
+import { rateOf, secondsCovered, type Micros } from '../domain/money.js';
 import type { Database } from './database.js';
 import { holdKey, settlementKey } from './ledger-keys.js';
+import { heldSecondsOf } from './ledger-rates.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './models/ledger.js';
 
 /** One hold window of a call; what of it was billed is known when the call is settled. */
@@ -57,9 +58,9 @@ export async function readCallMoney(
     windows.push({
       window,
       at: hold.at,
-      heldSeconds: secondsCovered(heldMicros),
+      heldSeconds: heldSecondsOf(hold),
       heldMicros,
-      ...(settled ? { billedSeconds: billedMicros / MICROS_PER_SECOND, billedMicros } : {}),
+      ...(settled ? { billedSeconds: secondsCovered(billedMicros, rateOf(hold)), billedMicros } : {}),
       ...(hold.refused ? { refusal: hold.refusal ?? 'INSUFFICIENT_BALANCE' } : {}),
     });
   }

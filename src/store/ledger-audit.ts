@@ -1,5 +1,6 @@
 import type { Micros } from '../domain/money.js';
 import { readAccount } from './ledger-decide.js';
+import { isPricedExactly } from './ledger-rates.js';
 import type { LedgerSession } from './ledger-storage.js';
 import type { LedgerMarker } from './models/ledger.js';
 
@@ -12,8 +13,8 @@ export interface Balance {
 
 export interface LedgerAudit {
   /**
-   * Whether the account equals the sum of its operations to the last micro-USD, the day's spending included, and no
-   * amount is negative.
+   * Whether the account equals the sum of its operations to the last micro-USD, the day's spending included, no amount is
+   * negative, and every hold and settlement is of whole seconds at the price it carries.
    */
   balanced: boolean;
   /** What the account document says. */
@@ -22,6 +23,8 @@ export interface LedgerAudit {
   operations: Balance;
   /** How many operations were added up. */
   operationCount: number;
+  /** How many of them are not of whole seconds at their own price. */
+  mispriced: number;
 }
 
 /**
@@ -34,8 +37,10 @@ export async function auditAccount(session: LedgerSession, ledgerAccountId: stri
   let spentMicros = 0;
   const operations: Balance = { availableMicros: 0, heldMicros: 0, creditedMicros: 0, billedMicros: 0 };
   let operationCount = 0;
+  let mispriced = 0;
   const add = (marker: LedgerMarker) => {
     operationCount++;
+    mispriced += Number(!isPricedExactly(marker));
     addTo(operations, marker);
     if (marker.spendDay === account.spendDay) spentMicros += spendingOf(marker);
   };
@@ -45,8 +50,8 @@ export async function auditAccount(session: LedgerSession, ledgerAccountId: stri
   }
   operations.availableMicros = operations.creditedMicros - operations.billedMicros - operations.heldMicros;
   const amounts = balanceOf(account);
-  const balanced = isBalanced(amounts, operations) && spentMicros === account.spentMicros;
-  return { balanced, account: amounts, operations, operationCount };
+  const balanced = isBalanced(amounts, operations) && spentMicros === account.spentMicros && mispriced === 0;
+  return { balanced, account: amounts, operations, operationCount, mispriced };
 }
 
 /** The amounts of an account without its bookkeeping. */

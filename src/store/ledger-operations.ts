@@ -1,9 +1,10 @@
 import { ServiceError } from '../domain/errors.js';
 import { HOLD_WINDOW_SECONDS, windowRequest } from '../domain/hold-windows.js';
-import { MICROS_PER_SECOND, assertMicros, secondsCovered, type Micros } from '../domain/money.js';
+import { assertMicros, assertRate, rateOf, type Micros } from '../domain/money.js';
 import { LedgerBusyError, decide, findCell, readAccount, type LedgerWork } from './ledger-decide.js';
 import { correctionKey, holdKey, isPaymentId, settlementKey, topUpKey } from './ledger-keys.js';
 import { correctionPlan, holdPlan, settlementPlan, tombstonePlan, topUpPlan } from './ledger-plans.js';
+import { billedSecondsOf, heldSecondsOf } from './ledger-rates.js';
 import type { LedgerSession } from './ledger-storage.js';
 import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './models/ledger.js';
 
@@ -19,6 +20,8 @@ export interface HoldRequest {
   /** Which window, from 0. */
   window: number;
   maxDurationSeconds: number;
+  /** The call's price of a second, frozen when it was asked for. Later windows go by what the first was held at. */
+  microsPerSecond: Micros;
   /** Sizes of the windows in seconds, where they differ from the standard ones. */
   windows?: readonly number[];
   /** The most that the account may be billed and hold in a UTC day; absent: no limit. */
@@ -102,12 +105,16 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
     alsoRead: [settlementKey(callId), ...before],
     plan: async (account) => {
       // Exact although it is read apart from the update: the cells it adds up never change once they are decided.
-      let correctable = await decidedAmount(work, account, settlementKey(callId), 'billedMicros');
-      for (const key of before) correctable -= await decidedAmount(work, account, key, 'amountMicros');
-      if (amountMicros > correctable) {
+      const settlement = await decidedCell(work, account, settlementKey(callId));
+      let correctableMicros = assertMicros(settlement.billedMicros, 'billedMicros');
+      for (const key of before) {
+        correctableMicros -= assertMicros((await decidedCell(work, account, key)).amountMicros, 'amountMicros');
+      }
+      if (amountMicros > correctableMicros) {
         throw new ServiceError('MISSING_PARAMS', 'A call cannot be given back more than it was billed.');
       }
-      return correctionPlan({ callId, amountMicros, reason, reference });
+      const microsPerSecond = rateOf(settlement);
+      return correctionPlan({ callId, amountMicros, microsPerSecond, correctableMicros, reason, reference });
     },
   });
   if (entry.amountMicros !== amountMicros || entry.reference !== reference) {
@@ -119,34 +126,29 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
   return { amountMicros };
 }
 
-async function decidedAmount(
-  work: LedgerWork,
-  account: LedgerAccountDocument,
-  key: string,
-  amount: 'billedMicros' | 'amountMicros',
-): Promise<Micros> {
+async function decidedCell(work: LedgerWork, account: LedgerAccountDocument, key: string): Promise<LedgerMarker> {
   const cell = await findCell(work.session, account, key);
   if (!cell) throw new ServiceError('MISSING_PARAMS', 'Only a settled call is corrected, one number after the other.');
-  return assertMicros(cell[amount], amount);
+  return cell;
 }
 
 /** Decides one window; see `holdPlan` for what it may come to. */
 export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldAnswer> {
-  const { ledgerAccountId, callId, window } = p;
+  const { ledgerAccountId, callId, window, maxDurationSeconds } = p;
   const windows = p.windows ?? HOLD_WINDOW_SECONDS;
-  assertWhole([window, p.maxDurationSeconds, ...windows]);
+  assertWhole([window, maxDurationSeconds, ...windows]);
+  assertRate(p.microsPerSecond);
   const dailyCap = p.dailySpendCapMicros === undefined ? Infinity : assertMicros(p.dailySpendCapMicros, 'daily cap');
   if (window >= windows.length) throw new RangeError('there is no such window');
-  const before = window === 0 ? { heldSeconds: 0, closed: false } : await windowsBefore(work.session, p);
-  const { heldSeconds } = before;
-  const request = windowRequest(window, heldSeconds, p.maxDurationSeconds, windows);
-  if (before.closed || request.seconds === 0) return { grantedSeconds: 0, heldSeconds, last: true };
+  const { heldSeconds, closed, microsPerSecond } = await windowsBefore(work.session, p);
+  const request = windowRequest(window, { heldSeconds, maxDurationSeconds, microsPerSecond, windows });
+  if (closed || request.seconds === 0) return { grantedSeconds: 0, heldSeconds, last: true };
   const cell = await decide(work, {
     ledgerAccountId,
     key: holdKey(callId, window),
-    plan: (account) => holdPlan(account, { callId, window, request, dailyCap, now: work.now() }),
+    plan: (account) => holdPlan(account, { callId, window, request, microsPerSecond, dailyCap, now: work.now() }),
   });
-  const grantedSeconds = secondsCovered(cell.amountMicros ?? 0);
+  const grantedSeconds = heldSecondsOf(cell);
   return {
     grantedSeconds,
     heldSeconds: heldSeconds + grantedSeconds,
@@ -155,21 +157,24 @@ export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldAnswer
   };
 }
 
-/** What the windows before this one hold, and whether one of them was the last. */
+/** What the windows before this one hold and at what price, and whether one of them was the last. */
 async function windowsBefore(
   session: LedgerSession,
   p: HoldRequest,
-): Promise<{ heldSeconds: number; closed: boolean }> {
+): Promise<{ heldSeconds: number; closed: boolean; microsPerSecond: Micros }> {
+  if (p.window === 0) return { heldSeconds: 0, closed: false, microsPerSecond: p.microsPerSecond };
   const keys = Array.from({ length: p.window }, (_, index) => holdKey(p.callId, index));
   const account = await readAccount(session, p.ledgerAccountId, keys);
+  let { microsPerSecond } = p;
   let heldSeconds = 0;
-  for (const key of keys) {
+  for (const [window, key] of keys.entries()) {
     const cell = await findCell(session, account, key);
     if (!cell) throw new LedgerBusyError(`hold ${key} must be decided before the next window`);
-    heldSeconds += secondsCovered(cell.amountMicros ?? 0);
-    if (isLastCell(cell)) return { heldSeconds, closed: true };
+    if (window === 0) microsPerSecond = rateOf(cell);
+    heldSeconds += heldSecondsOf(cell);
+    if (isLastCell(cell)) return { heldSeconds, closed: true, microsPerSecond };
   }
-  return { heldSeconds, closed: false };
+  return { heldSeconds, closed: false, microsPerSecond };
 }
 
 /** Closes the call's holds and bills, as one operation. */
@@ -186,7 +191,7 @@ export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settle
     },
   });
   const billedMicros = cell.billedMicros ?? 0;
-  return { billedSeconds: billedMicros / MICROS_PER_SECOND, billedMicros, heldMicros: cell.heldMicros ?? 0 };
+  return { billedSeconds: billedSecondsOf(cell), billedMicros, heldMicros: cell.heldMicros ?? 0 };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { windowRequest } from '../domain/hold-windows.js';
-import { MICROS_PER_SECOND, priceOfSeconds, secondsCovered, type Micros } from '../domain/money.js';
+import { priceOfSeconds, rateOf, secondsCovered, secondsTouched, type Micros } from '../domain/money.js';
 import { ServiceError } from '../domain/errors.js';
 import type { Plan } from './ledger-decide.js';
 import { addSpending, spendingAt, spendingExhausted, unspentOf } from './ledger-spending.js';
@@ -9,6 +9,8 @@ export interface PlannedHold {
   callId: string;
   window: number;
   request: ReturnType<typeof windowRequest>;
+  /** What the request was priced with; the cell carries it, and whatever follows in the call goes by the cell. */
+  microsPerSecond: Micros;
   /** The most that may be billed and held in a day; Infinity: no limit. */
   dailyCap: Micros;
   now: number;
@@ -20,24 +22,27 @@ export interface PlannedHold {
  * of one who was told no. A frozen account is refused first windows, never the later ones of a call that runs.
  */
 export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Plan {
-  const { callId, window, request, dailyCap, now } = hold;
+  const { callId, window, request, microsPerSecond, dailyCap, now } = hold;
   const isFirst = window === 0;
-  if (isFirst && account.frozen) return refusal(callId, 'ACCOUNT_FROZEN', { frozen: true });
+  const refusal = refusals(hold);
+  if (isFirst && account.frozen) return refusal('ACCOUNT_FROZEN', { frozen: true });
   const notFrozen = isFirst ? { frozen: false } : {};
   const spending = spendingAt(account, now);
   const unspent = dailyCap - spending.micros;
   const available = account.availableMicros;
-  const smallest = isFirst ? request.micros : Math.min(request.micros, MICROS_PER_SECOND);
+  const smallest = isFirst ? request.micros : Math.min(request.micros, microsPerSecond);
   if (unspent < smallest) {
     const exhausted = spendingExhausted(account, spending, smallest, dailyCap);
-    return refusal(callId, 'SPEND_LIMIT_EXCEEDED', { ...notFrozen, ...exhausted });
+    return refusal('SPEND_LIMIT_EXCEEDED', { ...notFrozen, ...exhausted });
   }
   if (available < smallest) {
-    return refusal(callId, 'INSUFFICIENT_BALANCE', { ...notFrozen, availableMicros: { below: smallest } });
+    return refusal('INSUFFICIENT_BALANCE', { ...notFrozen, availableMicros: { below: smallest } });
   }
   const room = Math.min(available, unspent);
   const isWhole = room >= request.micros;
-  const amountMicros = isWhole ? request.micros : priceOfSeconds(secondsCovered(room));
+  const amountMicros = isWhole
+    ? request.micros
+    : priceOfSeconds(secondsCovered(room, microsPerSecond), microsPerSecond);
   const isLast = request.last || !isWhole;
   const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
   const spend = addSpending(account, spending, amountMicros, dailyCap);
@@ -48,6 +53,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Pla
       type: 'hold',
       callId,
       amountMicros,
+      microsPerSecond,
       spendDay: spending.day,
       ...(isLast ? { last: true } : {}),
       ...(isWhole ? {} : { refusal: refusedRest }),
@@ -62,14 +68,19 @@ export function tombstonePlan(callId: string): Plan {
   return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
 }
 
-/** Bills at most what the windows hold, in their order, and gives the rest back. */
+/**
+ * Bills whole seconds at the price that the first window was held at, at most what the windows hold, and gives the rest
+ * back.
+ */
 export function settlementPlan(
   account: LedgerAccountDocument,
   settlement: { callId: string; windows: readonly LedgerMarker[]; billedSeconds: number; estimated: boolean },
 ): Plan {
   const { callId, windows, billedSeconds, estimated } = settlement;
   const held = windows.reduce((sum, { amountMicros = 0 }) => sum + amountMicros, 0);
-  const billed = billedSeconds >= secondsCovered(held) ? held : priceOfSeconds(billedSeconds);
+  const [first] = windows;
+  const rate = rateOf(first ?? {});
+  const billed = priceOfSeconds(Math.min(billedSeconds, secondsCovered(held, rate)), rate);
   const { spendDay } = account;
   const unspent = unspentOf(windows, billed, spendDay);
   return {
@@ -79,6 +90,7 @@ export function settlementPlan(
       heldMicros: held,
       billedMicros: billed,
       billedSeconds,
+      ...(first?.microsPerSecond === undefined ? {} : { microsPerSecond: rate }),
       spendDay,
       unspentMicros: unspent,
       ...(estimated ? { estimated } : {}),
@@ -107,21 +119,43 @@ export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros):
   };
 }
 
-/** Gives back what a call was billed too much. The day's spending stays as it is: it limits risk and is no bill. */
+/**
+ * Gives back what a call was billed too much. The day's spending stays as it is: it limits risk and is no bill.
+ * @param correction.microsPerSecond the price that the call was billed at
+ * @param correction.correctableMicros what is left of its bill after the corrections before this one
+ */
 export function correctionPlan(correction: {
   callId: string;
   amountMicros: Micros;
+  microsPerSecond: Micros;
+  correctableMicros: Micros;
   reason: string;
   reference: string | undefined;
 }): Plan {
-  const { callId, amountMicros, reason, reference } = correction;
+  const { callId, amountMicros, microsPerSecond, correctableMicros, reason, reference } = correction;
+  // A second counts until all of it is given back, so that over all corrections of a bill its seconds add up.
+  const creditedSeconds =
+    secondsTouched(correctableMicros, microsPerSecond) -
+    secondsTouched(correctableMicros - amountMicros, microsPerSecond);
   return {
-    marker: { type: 'correction', callId, amountMicros, reason, ...(reference === undefined ? {} : { reference }) },
+    marker: {
+      type: 'correction',
+      callId,
+      amountMicros,
+      microsPerSecond,
+      creditedSeconds,
+      reason,
+      ...(reference === undefined ? {} : { reference }),
+    },
     increments: { availableMicros: amountMicros, billedMicros: 0 - amountMicros },
     guard: { billedMicros: { atLeast: amountMicros } },
   };
 }
 
-function refusal(callId: string, why: HoldRefusal, guard: Plan['guard']): Plan {
-  return { marker: { type: 'hold', callId, amountMicros: 0, refused: true, refusal: why }, increments: {}, guard };
+function refusals({ callId, microsPerSecond }: PlannedHold) {
+  return (refusal: HoldRefusal, guard: Plan['guard']): Plan => ({
+    marker: { type: 'hold', callId, amountMicros: 0, microsPerSecond, refused: true, refusal },
+    increments: {},
+    guard,
+  });
 }

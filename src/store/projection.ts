@@ -104,6 +104,7 @@ function firstDocument(request: CallRequestDocument, change: ProjectedChange): C
     ...(request.agent.name === undefined ? {} : { agentName: request.agent.name }),
     inputParameters: request.inputParameters,
     externalCallId: request.externalCallId,
+    ...(request.microsPerSecond === undefined ? {} : { microsPerSecond: request.microsPerSecond }),
     createdAt: request.createdAt,
     status: 'RINGING',
     ...fieldsOf(change),

@@ -1,5 +1,5 @@
-import { MICROS_PER_SECOND } from '../domain/money.js';
 import type { Amounts, StatementEntry } from '../domain/statement.js';
+import { billedSecondsOf } from './ledger-rates.js';
 import type { LedgerEntryDocument, LedgerMarker } from './models/ledger.js';
 
 /** An operation of the ledger as the account's owner reads it. */
@@ -22,11 +22,6 @@ export function statementEntryOf(entry: LedgerEntryDocument): StatementEntry {
     case 'correction':
       return { ...shared, type, ...(entry.reason === undefined ? {} : { reason: entry.reason }) };
   }
-}
-
-/** Seconds that a settlement bills (not those it was asked for), and that a correction takes back, negative. */
-export function billedSecondsOf(entry: LedgerMarker): number {
-  return changesOf(entry).billedMicros / MICROS_PER_SECOND;
 }
 
 /** What an operation changed, signed; of the same meaning as the sums of `auditAccount`. */

@@ -1,7 +1,8 @@
 import { TEMPORARY_AGENTS, UNKNOWN_AGENT, utcDay, type UsageGrouping, type UsageRow } from '../domain/statement.js';
 import type { Database } from './database.js';
+import { billedSecondsOf } from './ledger-rates.js';
 import type { LedgerEntryDocument } from './models/ledger.js';
-import { billedSecondsOf, changesOf } from './statement-entries.js';
+import { changesOf } from './statement-entries.js';
 
 const BATCH = 500;
 

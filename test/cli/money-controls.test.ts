@@ -45,7 +45,7 @@ describe('callwright admin, on money that needs a hand', () => {
   }
 
   const hold = (callId: string, window = 0) =>
-    ledger.hold({ ledgerAccountId: money, callId, window, maxDurationSeconds: 600 });
+    ledger.hold({ ledgerAccountId: money, callId, window, maxDurationSeconds: 600, microsPerSecond: 2_500 });
 
   /** A call that was billed for so many seconds. */
   async function billedCall(seconds: number): Promise<string> {

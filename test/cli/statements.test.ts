@@ -30,7 +30,7 @@ describe('callwright admin statements', () => {
 
   async function billCall(seconds: number, mode: Mode = 'live'): Promise<string> {
     const [id, callId] = [ledgerAccountId(accountId, mode), newCallId()];
-    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60 });
+    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId: id, callId, billedSeconds: seconds });
     return callId;
   }

@@ -123,7 +123,7 @@ describe('calls on the whole service', () => {
     const carried = (await carrierCalls()).find(({ sid }) => sid === call.carrierSid);
     const seconds = call.durationSeconds ?? 0;
     expect(seconds).toBe(call.status === 'COMPLETED' ? carried?.duration_seconds : 0);
-    expect(call.costMicros).toBe(priceOfSeconds(seconds));
+    expect(call.costMicros).toBe(priceOfSeconds(seconds, 2_500));
     const webhooks = await webhooksOf(call._id);
     expect(webhooks).toHaveLength(1);
     expect(webhooks[0]?.body).toMatchObject({ status: call.status, cost: usdFromMicros(call.costMicros ?? 0) });

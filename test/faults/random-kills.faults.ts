@@ -191,7 +191,7 @@ describe(`${CALLS} calls while processes are killed at random, seed ${SEED}`, ()
         call.endReason,
         counted,
       ]);
-      expect(call.costMicros).toBe(priceOfSeconds(call.durationSeconds ?? -1));
+      expect(call.costMicros).toBe(priceOfSeconds(call.durationSeconds ?? -1, 2_500));
     }
   });
 

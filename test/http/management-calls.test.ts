@@ -109,8 +109,8 @@ describe('a call', () => {
     const callId = await ask.endedCall(customer);
     const ledger = createLedger(service.database);
     const ledgerAccountId = ask.moneyOf(customer);
-    await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600 });
-    await ledger.hold({ ledgerAccountId, callId, window: 1, maxDurationSeconds: 600 });
+    await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: 2_500 });
+    await ledger.hold({ ledgerAccountId, callId, window: 1, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId, callId, billedSeconds: 70 });
     const events = createCarrierEvents(service.database);
     const told = { callId, carrierSid: sidOf('CA', 1) };
@@ -128,6 +128,7 @@ describe('a call', () => {
       input_parameters: '{"customer":"Ms Chen"}',
       workflow_id: callId,
       cost_micros: 25_000,
+      price_per_minute: 0.15,
       webhook_attempts: [],
     });
     expect(json['cost_windows']).toMatchObject([
@@ -259,7 +260,7 @@ describe('erasing', () => {
     await recording.close();
     const ledger = createLedger(database);
     const ledgerAccountId = ask.moneyOf(customer);
-    await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600 });
+    await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId, callId, billedSeconds: 10 });
     const { createWebhookSender } = await import('../../src/webhooks/sender.js');
     const { createLogger } = await import('../../src/telemetry/logger.js');

@@ -54,9 +54,9 @@ export function statementsOf(service: Service) {
     get,
 
     /** A call as the ledger sees it: one window, billed. */
-    async billCall(customer: Customer, seconds: number, mode: Mode = 'live'): Promise<string> {
+    async billCall(customer: Customer, seconds: number, mode: Mode = 'live', microsPerSecond = 2_500): Promise<string> {
       const [id, callId] = [idOf(customer, mode), newCallId()];
-      await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60 });
+      await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60, microsPerSecond });
       await ledger.settle({ ledgerAccountId: id, callId, billedSeconds: seconds });
       return callId;
     },

@@ -27,6 +27,7 @@ describe('GET /balance', () => {
       callId: newCallId(),
       window: 0,
       maxDurationSeconds: 60,
+      microsPerSecond: SECOND,
     });
     const answer = await get('/balance', customer.liveKey);
     expect(answer.status).toBe(200);
@@ -68,6 +69,7 @@ describe('GET /ledger', () => {
       callId: refused,
       window: 0,
       maxDurationSeconds: 60,
+      microsPerSecond: SECOND,
     });
     const { data, has_more: more } = pageOf(await get('/ledger', customer.liveKey));
     expect(more).toBe(false);
@@ -170,6 +172,7 @@ describe('GET /ledger', () => {
           callId: newCallId(),
           window: 0,
           maxDurationSeconds: 60,
+          microsPerSecond: SECOND,
         });
         await billCall(customer, seconds);
       }
@@ -238,6 +241,22 @@ describe('GET /usage', () => {
       ['2026-03-01', 1, 20, 0.05, 50_000],
     ]);
     expect(await read('from=2026-03-03&to=2026-03-04')).toEqual([]);
+  });
+
+  it('adds up whole seconds, at whatever rates calls are billed and whatever part of a second is given back', async () => {
+    const customer = await service.customer();
+    const ledgerAccountId = idOf(customer);
+    const [callId] = [await billCall(customer, 10), await billCall(customer, 7, 'live', 833)];
+    const correct = (number: number, amountMicros: number) =>
+      statements.ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason: `${number}` });
+    const total = async () => usageOf(await get('/usage?group_by=day', customer.liveKey)).total;
+    expect(await total()).toEqual({ calls: 2, seconds: 17, cost: 0.030831, cost_micros: 30_831 });
+    await correct(1, 1_000);
+    expect(await total()).toMatchObject({ seconds: 17, cost: 0.029831 });
+    await correct(2, 1_500);
+    expect(await total()).toMatchObject({ seconds: 16, cost: 0.028331 });
+    await correct(3, 22_500);
+    expect(await total()).toEqual({ calls: 2, seconds: 7, cost: 0.005831, cost_micros: 5_831 });
   });
 
   it('adds up by agent: by name, temporary ones together, the dearest first', async () => {

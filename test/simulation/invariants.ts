@@ -1,13 +1,17 @@
 import { HOLD_WINDOW_SECONDS } from '../../src/domain/hold-windows.js';
 import { createLedgerOn } from '../../src/store/ledger.js';
-import type { LedgerEntryDocument } from '../../src/store/models/ledger.js';
+import { secondsTouched } from '../../src/domain/money.js';
+import type { LedgerEntryDocument, LedgerMarker } from '../../src/store/models/ledger.js';
 import { sessionOn, type Execute, type LedgerCells } from '../store/support/memory-ledger-storage.js';
-import { LEDGER_ACCOUNT_ID, SECOND } from './facts.js';
+import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './facts.js';
 
 const UPDATE = 'updateAccount decide';
 
 /** The rules that no schedule may break (I1 to I5 of the ledger's proof), noted as violations when one does. */
-export function createInvariants(cells: LedgerCells, limits: { dailySpendCapMicros: number | undefined }) {
+export function createInvariants(
+  cells: LedgerCells,
+  limits: { dailySpendCapMicros: number | undefined; facts: Pick<CallFacts, 'rates'> },
+) {
   const violations: string[] = [];
   const answers = new Map<string, string>();
   const applied = new Set<string>();
@@ -36,19 +40,32 @@ export function createInvariants(cells: LedgerCells, limits: { dailySpendCapMicr
         if (name === UPDATE && result === true) {
           if (applied.has(key)) violated(`${key} is applied twice`);
           applied.add(key);
-          checkFreeze(key);
+          checkHold(key);
         }
         return result;
       });
   }
 
-  function checkFreeze(key: string): void {
+  function checkHold(key: string): void {
     const account = cells.accounts.get(LEDGER_ACCOUNT_ID);
     const marker = account?.markers[key];
     if (!account || marker?.type !== 'hold') return;
     const isFirst = key.endsWith('~0');
     if (isFirst && account.frozen && marker.amountMicros) violated('a frozen account starts a call');
     if (!isFirst && marker.refusal === 'ACCOUNT_FROZEN') violated('a freeze stops a call that runs');
+    checkPrice(key, marker, account.availableMicros);
+  }
+
+  /** A hold is of whole seconds at the price of its call: the first of a minute, refused only when that is not there. */
+  function checkPrice(key: string, marker: LedgerMarker, leftMicros: number): void {
+    const rate = rateOfKey(limits.facts, key);
+    const { amountMicros = 0, microsPerSecond, refusal } = marker;
+    const minute = (HOLD_WINDOW_SECONDS[0] ?? 0) * rate;
+    if (!marker.void && microsPerSecond !== rate) violated(`${key} carries the price ${microsPerSecond}`);
+    if (amountMicros % rate !== 0) violated(`${key} holds parts of a second`);
+    if (!key.endsWith('~0')) return;
+    if (amountMicros !== 0 && amountMicros !== minute) violated(`${key} holds ${amountMicros}, not a minute`);
+    if (refusal === 'INSUFFICIENT_BALANCE' && leftMicros >= minute) violated(`${key} is refused an affordable minute`);
   }
 
   /** I3: whoever asks gets the same answer. */
@@ -74,24 +91,53 @@ export function createInvariants(cells: LedgerCells, limits: { dailySpendCapMicr
     for (const key of applied) if (!cells.entries.has(key)) violated(`${key} has no row`);
     for (const key of cells.entries.keys()) if (!applied.has(key)) violated(`${key} has a row and was not applied`);
     for (const entry of cells.entries.values()) if (entry.type === 'settlement') checkCall(entry);
+    for (const [name, answer] of answers) checkTold(name, answer);
+  }
+
+  /** What a caller is told of held seconds, by which a carrier's limit is set, is what its call's cells pay for. */
+  function checkTold(name: string, answer: string): void {
+    const [, callId, last] = /^hold (\S+) (\d+)$/.exec(name) ?? [];
+    if (callId === undefined) return;
+    let heldMicros = 0;
+    for (let window = 0; window <= Number(last); window++) {
+      heldMicros += cells.entries.get(`H${callId}~${window}`)?.amountMicros ?? 0;
+    }
+    const { heldSeconds } = JSON.parse(answer) as { heldSeconds: number };
+    if (heldSeconds * rateOfKey(limits.facts, `H${callId}`) !== heldMicros) {
+      violated(`${callId} is told of ${heldSeconds} s, and holds ${heldMicros}`);
+    }
   }
 
   /** I4: a settlement bills its own call's windows, all of them, and no more than they hold. */
-  function checkCall({ callId, billedSeconds = 0, heldMicros, billedMicros = 0 }: LedgerEntryDocument): void {
+  function checkCall({ _id: key, callId, billedSeconds = 0, heldMicros, billedMicros = 0 }: LedgerEntryDocument): void {
+    const rate = rateOfKey(limits.facts, key);
     let held = 0;
     let isClosed = false;
     HOLD_WINDOW_SECONDS.forEach((full, window) => {
       const { amountMicros = 0 } = cells.entries.get(`H${callId}~${window}`) ?? {};
       if (isClosed && amountMicros > 0) violated(`${callId} holds window ${window} after its last`);
       held += amountMicros;
-      if (amountMicros < full * SECOND) isClosed = true;
+      if (amountMicros < full * rate) isClosed = true;
     });
     if (held !== heldMicros) violated(`${callId} holds ${held} and is settled for ${heldMicros}`);
-    if (billedMicros !== Math.min(billedSeconds * SECOND, held)) violated(`${callId} is billed ${billedMicros}`);
+    if (billedMicros !== Math.min(billedSeconds * rate, held)) violated(`${callId} is billed ${billedMicros}`);
     const settled = answers.get(`settle ${callId}`);
-    if (settled !== JSON.stringify({ billedSeconds: billedMicros / SECOND, billedMicros, heldMicros })) {
+    if (settled !== JSON.stringify({ billedSeconds: billedMicros / rate, billedMicros, heldMicros })) {
       violated(`${callId} was answered otherwise than it was settled`);
     }
+    checkCorrections(callId ?? '', billedMicros, rate);
+  }
+
+  /** Whole seconds leave the bill with the money: all that is given back of a second, and not before all of it is. */
+  function checkCorrections(callId: string, billedMicros: number, rate: number): void {
+    let leftMicros = billedMicros;
+    let leftSeconds = billedMicros / rate;
+    for (const { _id: key, type, amountMicros = 0, creditedSeconds = 0 } of cells.entries.values()) {
+      if (type !== 'correction' || key !== `C${callId}~${numberOfKey(key)}`) continue;
+      leftMicros -= amountMicros;
+      leftSeconds -= creditedSeconds;
+    }
+    if (leftSeconds !== secondsTouched(leftMicros, rate)) violated(`${callId} is corrected to ${leftSeconds} s`);
   }
 
   return {

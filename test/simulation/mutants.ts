@@ -2,7 +2,14 @@ import { HOLD_WINDOW_SECONDS } from '../../src/domain/hold-windows.js';
 import type { AccountUpdate, LedgerSession } from '../../src/store/ledger-storage.js';
 import type { LedgerEntryDocument, LedgerMarker } from '../../src/store/models/ledger.js';
 import type { UpdateChange } from '../store/support/memory-ledger-storage.js';
-import { LEDGER_ACCOUNT_ID, SECOND, type CallFacts } from './facts.js';
+import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './facts.js';
+import {
+  constantSeconds,
+  correctionAtDefault,
+  firstMinuteAtDefault,
+  laterWindowsAtDefault,
+  settlementAtDefault,
+} from './rate-mutants.js';
 
 /**
  * A ledger with one of its precautions taken out, to prove that the simulation would notice. Mutants stand between the
@@ -91,6 +98,11 @@ export const MUTANTS: Record<string, Mutant> = {
   },
   'a partial window is not the last': { caughtBy: /after its last/, session: partialGoesOn },
   'a window does not wait for the one before': { caughtBy: /stay held|after its last/, session: noPredecessor },
+  'a settlement bills at the default rate': { caughtBy: /is billed/, session: settlementAtDefault },
+  'a minute is tested and held at the default rate': { caughtBy: /not a minute/, session: firstMinuteAtDefault },
+  'later windows are held at the default rate': { caughtBy: /carries the price/, session: laterWindowsAtDefault },
+  'seconds are counted by a constant': { caughtBy: /is told of/, session: constantSeconds },
+  'a correction takes seconds off at the default rate': { caughtBy: /is corrected to/, session: correctionAtDefault },
 };
 
 function onDecision(change: (update: Decision) => AccountUpdate): UpdateChange {
@@ -176,9 +188,9 @@ function blindSettlement(session: LedgerSession, known: (callId: string) => numb
   };
 }
 
-function partialGoesOn(session: LedgerSession): Partial<LedgerSession> {
+function partialGoesOn(session: LedgerSession, facts: CallFacts): Partial<LedgerSession> {
   const open = <T extends LedgerMarker>(key: string, marker: T): T => {
-    const full = (HOLD_WINDOW_SECONDS[windowOf(key)] ?? 0) * SECOND;
+    const full = (HOLD_WINDOW_SECONDS[numberOfKey(key)] ?? 0) * rateOfKey(facts, key);
     if (marker.type !== 'hold' || !marker.last || (marker.amountMicros ?? 0) >= full) return marker;
     const { last: _, ...rest } = marker;
     return rest as T;
@@ -191,7 +203,7 @@ function partialGoesOn(session: LedgerSession): Partial<LedgerSession> {
 }
 
 /** Takes for granted every earlier window that is not decided. */
-function noPredecessor(session: LedgerSession): Partial<LedgerSession> {
+function noPredecessor(session: LedgerSession, facts: CallFacts): Partial<LedgerSession> {
   let before: readonly string[] | undefined;
   return {
     findAccount(id, keys) {
@@ -201,15 +213,12 @@ function noPredecessor(session: LedgerSession): Partial<LedgerSession> {
     async findEntry(key) {
       const entry = await session.findEntry(key);
       if (entry || !key.startsWith('H') || !before?.includes(key) || before[0] !== firstOf(key)) return entry;
-      const amountMicros = (HOLD_WINDOW_SECONDS[windowOf(key)] ?? 0) * SECOND;
-      const cell = { type: 'hold' as const, amountMicros, epoch: 0, at: new Date(0) };
+      const microsPerSecond = rateOfKey(facts, key);
+      const amountMicros = (HOLD_WINDOW_SECONDS[numberOfKey(key)] ?? 0) * microsPerSecond;
+      const cell = { type: 'hold' as const, amountMicros, microsPerSecond, epoch: 0, at: new Date(0) };
       return { _id: key, ledgerAccountId: LEDGER_ACCOUNT_ID, ...cell };
     },
   };
-}
-
-function windowOf(key: string): number {
-  return Number(key.slice(key.lastIndexOf('~') + 1));
 }
 
 /** Holds of a later window read the cells from the first on; the first window's own decision reads only itself. */

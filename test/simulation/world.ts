@@ -3,7 +3,8 @@ import { encodeCrockford } from '../../src/domain/ids.js';
 import { LedgerBusyError, createLedgerOn, type HoldAnswer, type Ledger } from '../../src/store/ledger.js';
 import { ServiceError } from '../../src/domain/errors.js';
 import { sessionOn, type LedgerCells } from '../store/support/memory-ledger-storage.js';
-import { LEDGER_ACCOUNT_ID, SECOND, type CallFacts } from './facts.js';
+import { DEFAULT_MICROS_PER_SECOND as SECOND } from '../../src/domain/money.js';
+import { LEDGER_ACCOUNT_ID, RATES, type CallFacts } from './facts.js';
 import { createInvariants } from './invariants.js';
 import { createRandom, type Random } from './random.js';
 import type { Mutant } from './mutants.js';
@@ -26,21 +27,21 @@ interface Host {
 }
 
 /**
- * Runs one seed: a few calls on one account that is too small for all of them, each operation tried by several processes
+ * Runs one seed: a few calls, each at a price of its own, on one account that is too small for all of them, each operation tried by several processes
  * that lose messages, lag and crash, with sweeps, audits, top-ups, freezes and corrections at any moment.
  */
 export async function simulate(seed: number, options: { mutant?: Mutant; traced?: boolean } = {}): Promise<Outcome> {
   const random = createRandom(seed);
   const cells: LedgerCells = { accounts: new Map(), entries: new Map() };
   const dailySpendCapMicros = random.chance(0.5) ? (60 + random.below(random.pick([200, 1_200]))) * SECOND : undefined;
-  const invariants = createInvariants(cells, { dailySpendCapMicros });
+  const facts: CallFacts = { rates: new Map(), knownWindows: new Map(), billedSeconds: new Map() };
+  const invariants = createInvariants(cells, { dailySpendCapMicros, facts });
   const scheduler = new Scheduler(random, { traced: options.traced ?? false, afterStep: invariants.checkStep });
   const settings = {
     sweepAtMarkers: random.pick([4, 8, 100]),
     stepsPerDay: random.pick([80, 300, 100_000]),
     skew: random.below(3),
   };
-  const facts: CallFacts = { knownWindows: new Map(), billedSeconds: new Map() };
 
   const startHost = (): Host => {
     const process = scheduler.startProcess();
@@ -157,10 +158,14 @@ async function runCall(world: World, random: Random): Promise<void> {
   const call = { ledgerAccountId: LEDGER_ACCOUNT_ID, callId };
   const maxDurationSeconds = random.pick([30, 100, 600, 14_400]);
   const billedSeconds = random.chance(0.3) ? 0 : random.below(random.pick([70, 300, 1_500]));
+  const rate = random.pick(RATES);
+  facts.rates.set(callId, rate);
   facts.billedSeconds.set(callId, billedSeconds);
   const cap = dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros };
   const hold = async (window: number, overlap = 0.3): Promise<HoldAnswer> => {
-    const request = { ...call, window, maxDurationSeconds, ...cap };
+    // Only the first window's price counts; who extends a call may know of another.
+    const microsPerSecond = window > 0 && random.chance(0.2) ? random.pick(RATES) : rate;
+    const request = { ...call, window, maxDurationSeconds, microsPerSecond, ...cap };
     const answer = await operation(`hold ${callId} ${window}`, (ledger) => ledger.hold(request), overlap);
     if (answer.grantedSeconds > 0) {
       facts.knownWindows.set(callId, Math.max(facts.knownWindows.get(callId) ?? 0, window + 1));
@@ -192,13 +197,13 @@ async function runCall(world: World, random: Random): Promise<void> {
     await extensions();
     await settle(billedSeconds);
   }
-  if (random.chance(0.3)) await correct(world, callId, random);
+  if (random.chance(0.3)) await correct(world, callId, rate, random);
 }
 
-async function correct({ operation }: World, callId: string, random: Random): Promise<void> {
+async function correct({ operation }: World, callId: string, rate: number, random: Random): Promise<void> {
   const reason = 'simulated';
   for (const number of [1, 2]) {
-    const amountMicros = (1 + random.below(20)) * SECOND;
+    const amountMicros = (1 + random.below(20)) * rate + (random.chance(0.3) ? random.below(rate) : 0);
     const correction = { ledgerAccountId: LEDGER_ACCOUNT_ID, callId, number, amountMicros, reason };
     const answer = await operation(`correct ${callId} ${number}`, (ledger) =>
       ledger.correct(correction).catch((error: unknown) => {

@@ -3,6 +3,7 @@ import { createLedger, type Ledger } from '../../src/store/ledger.js';
 import { createLedgerStorage } from '../../src/store/ledger-storage.js';
 import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
 import { describeLedgerControls } from './support/ledger-control-rules.js';
+import { describeLedgerRates } from './support/ledger-rate-rules.js';
 import { describeLedger } from './support/ledger-rules.js';
 import { newCallId, newLedgerAccountId, openTestDatabase } from './support/test-database.js';
 
@@ -15,8 +16,11 @@ describe('the ledger in MongoDB', () => {
   });
   afterAll(() => database.close());
 
-  describeLedger(() => ledger);
-  describeLedgerControls(() => createLedgerStorage(database));
+  describe.each([2_500, 833])('at %d micro-USD a second', (rate) => {
+    describeLedger(() => ledger, rate);
+    describeLedgerControls(() => createLedgerStorage(database), rate);
+  });
+  describeLedgerRates(() => ledger);
 
   it('grants exactly 100 of 500 first holds at once on a balance for 100', async () => {
     const id = newLedgerAccountId();
@@ -24,7 +28,13 @@ describe('the ledger in MongoDB', () => {
     await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 100 * 60 * 2_500 });
     const answers = await Promise.all(
       Array.from({ length: 500 }, () =>
-        ledger.hold({ ledgerAccountId: id, callId: newCallId(), window: 0, maxDurationSeconds: 600 }),
+        ledger.hold({
+          ledgerAccountId: id,
+          callId: newCallId(),
+          window: 0,
+          maxDurationSeconds: 600,
+          microsPerSecond: 2_500,
+        }),
       ),
     );
     expect(answers.filter(({ grantedSeconds }) => grantedSeconds === 60)).toHaveLength(100);
@@ -41,7 +51,7 @@ describe('the ledger in MongoDB', () => {
     const callId = newCallId();
     await ledger.open(id);
     await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 1_000_000 });
-    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600 });
+    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId: id, callId, billedSeconds: 10, estimated: true });
     const rows = await database.ledgerEntries.find({ ledgerAccountId: id }).sort({ _id: 1 }).lean();
     expect(rows).toMatchObject([

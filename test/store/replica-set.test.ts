@@ -67,7 +67,13 @@ describe('on a server that says it is of a replica set', () => {
     [
       'a hold',
       (ledgerAccountId: string) =>
-        ledger.hold({ ledgerAccountId, callId: newCallId(), window: 0, maxDurationSeconds: 60 }),
+        ledger.hold({
+          ledgerAccountId,
+          callId: newCallId(),
+          window: 0,
+          maxDurationSeconds: 60,
+          microsPerSecond: 2_500,
+        }),
     ],
     [
       'a settlement',

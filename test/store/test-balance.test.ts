@@ -23,7 +23,7 @@ describe('refilling the test balance', () => {
 
   async function spend(seconds: number): Promise<void> {
     const callId = newCallId();
-    await ledger.hold({ ledgerAccountId: id(), callId, window: 0, maxDurationSeconds: 60 });
+    await ledger.hold({ ledgerAccountId: id(), callId, window: 0, maxDurationSeconds: 60, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId: id(), callId, billedSeconds: seconds });
   }
 

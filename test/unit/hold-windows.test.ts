@@ -1,4 +1,13 @@
-import { extensionLeadMs, HOLD_WINDOW_SECONDS, MAX_CALL_SECONDS, windowRequest } from '../../src/domain/hold-windows';
+import {
+  extensionLeadMs,
+  forecastEnd,
+  HOLD_WINDOW_SECONDS,
+  MAX_CALL_SECONDS,
+  windowRequest,
+} from '../../src/domain/hold-windows';
+
+const request = (window: number, heldSeconds: number, maxDurationSeconds: number, microsPerSecond = 2_500) =>
+  windowRequest(window, { heldSeconds, maxDurationSeconds, microsPerSecond });
 
 describe('hold windows', () => {
   it('are 60, 180, 720, 2,880 and 10,560 s, four hours in all', () => {
@@ -7,17 +16,30 @@ describe('hold windows', () => {
   });
 
   it('never clip the first one, even for a limit of 30 s', () => {
-    expect(windowRequest(0, 0, 30)).toEqual({ seconds: 60, micros: 150_000, last: false });
+    expect(request(0, 0, 30)).toEqual({ seconds: 60, micros: 150_000, last: false });
   });
 
   it('clip the later ones to the maximum duration and make a clipped one the last', () => {
-    expect(windowRequest(1, 60, 600)).toEqual({ seconds: 180, micros: 450_000, last: false });
-    expect(windowRequest(2, 240, 600)).toEqual({ seconds: 360, micros: 900_000, last: true });
-    expect(windowRequest(4, 3_840, 14_400)).toEqual({ seconds: 10_560, micros: 26_400_000, last: true });
+    expect(request(1, 60, 600)).toEqual({ seconds: 180, micros: 450_000, last: false });
+    expect(request(2, 240, 600)).toEqual({ seconds: 360, micros: 900_000, last: true });
+    expect(request(4, 3_840, 14_400)).toEqual({ seconds: 10_560, micros: 26_400_000, last: true });
   });
 
   it('ask for nothing when the maximum is held already', () => {
-    expect(windowRequest(1, 60, 30).seconds).toBe(0);
+    expect(request(1, 60, 30).seconds).toBe(0);
+  });
+
+  it('cost their seconds at the rate of the call', () => {
+    expect(request(0, 0, 600, 40_000)).toEqual({ seconds: 60, micros: 2_400_000, last: false });
+    expect(request(2, 240, 600, 833)).toEqual({ seconds: 360, micros: 299_880, last: true });
+  });
+
+  it('foretell the second at which money ends the call, by its rate', () => {
+    const terms = { heldSeconds: 60, maxDurationSeconds: 600, microsPerSecond: 40_000 };
+    expect(forecastEnd(1, terms, 180 * 40_000)).toBeUndefined();
+    expect(forecastEnd(1, terms, 180 * 40_000 - 1)).toBe(239);
+    expect(forecastEnd(1, { ...terms, microsPerSecond: 2_500 }, 180 * 40_000 - 1)).toBeUndefined();
+    expect(forecastEnd(1, { ...terms, maxDurationSeconds: 60 }, 0)).toBeUndefined();
   });
 
   it('are extended 15 s before their end, short ones a quarter of their length before', () => {

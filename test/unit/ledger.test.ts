@@ -1,6 +1,7 @@
 import { createLedgerOn } from '../../src/store/ledger.js';
 import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
 import { describeLedgerControls } from '../store/support/ledger-control-rules.js';
+import { describeLedgerRates } from '../store/support/ledger-rate-rules.js';
 import { describeLedger } from '../store/support/ledger-rules.js';
 import { createMemoryLedgerStorage } from '../store/support/memory-ledger-storage.js';
 import { newCallId, newLedgerAccountId } from '../store/support/test-database.js';
@@ -8,17 +9,23 @@ import { newCallId, newLedgerAccountId } from '../store/support/test-database.js
 describe('the ledger on a storage that is atomic per document', () => {
   const storage = createMemoryLedgerStorage();
   const ledger = createLedgerOn(storage);
-  describeLedger(() => ledger);
-  describeLedgerControls(() => storage);
+
+  describe.each([2_500, 1, 833, 1_000_000])('at %d micro-USD a second', (rate) => {
+    describeLedger(() => ledger, rate);
+    describeLedgerControls(() => storage, rate);
+  });
+  describeLedgerRates(() => ledger);
 
   it('finishes an operation whose writer died before its entry was written', async () => {
     const id = newLedgerAccountId();
     const callId = newCallId();
     await ledger.open(id);
     await ledger.topUp({ ledgerAccountId: id, paymentId: 'p1', amountMicros: 1_000_000 });
-    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60 });
+    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60, microsPerSecond: 2_500 });
     storage.entries.clear();
-    expect(await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60 })).toMatchObject({
+    expect(
+      await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60, microsPerSecond: 2_500 }),
+    ).toMatchObject({
       grantedSeconds: 60,
     });
     await ledger.sweep(id);

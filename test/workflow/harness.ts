@@ -161,12 +161,15 @@ export async function placeCall(
     webhookUrl?: string;
     concurrentCalls?: number;
     dailySpendCapMicros?: number;
+    /** Price of a second as the request froze it; absent: the default, as in old requests. */
+    microsPerSecond?: number;
     /** Of an account that is there already. */
     accountId?: string;
   } = {},
 ) {
   const { database, environment, gateway } = harness;
-  const { seconds = 36_000, webhookUrl, concurrentCalls, dailySpendCapMicros, accountId, ...input } = options;
+  const { seconds = 36_000, webhookUrl, concurrentCalls, dailySpendCapMicros, accountId, ...more } = options;
+  const { microsPerSecond, ...input } = more;
   const accounts = createAccounts(database);
   const account = await accounts.create({
     name: 'Test',
@@ -179,7 +182,11 @@ export async function placeCall(
   const callId = input.callId ?? `call_${ulid()}`;
   const moneyAt = ledgerAccountId(account._id, 'live');
   if (seconds > 0)
-    await harness.ledger.topUp({ ledgerAccountId: moneyAt, paymentId: 'p1', amountMicros: seconds * 2_500 });
+    await harness.ledger.topUp({
+      ledgerAccountId: moneyAt,
+      paymentId: 'p1',
+      amountMicros: seconds * (microsPerSecond ?? 2_500),
+    });
   await createCallRequests(database).insert({
     _id: callId,
     accountId: account._id,
@@ -198,6 +205,7 @@ export async function placeCall(
     ...(webhookUrl === undefined ? {} : { webhookUrl }),
     ringTimeoutSeconds: input.ringTimeoutSeconds ?? 30,
     maxDurationSeconds: input.maxDurationSeconds ?? 600,
+    ...(microsPerSecond === undefined ? {} : { microsPerSecond }),
     createdAt: new Date(),
   });
   const answer = await gateway.start(

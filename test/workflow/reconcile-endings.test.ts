@@ -39,7 +39,13 @@ describe('reconciliation of a hold without an ending', () => {
       maxDurationSeconds: 600,
       createdAt: at,
     });
-    await stack.ledger.hold({ ledgerAccountId: money, callId, window: 0, maxDurationSeconds: 600 });
+    await stack.ledger.hold({
+      ledgerAccountId: money,
+      callId,
+      window: 0,
+      maxDurationSeconds: 600,
+      microsPerSecond: 2_500,
+    });
     await stack.ledger.sweep(money);
     await stack.entries.updateOne(keyed(`H${callId}~0`), { $set: { at } });
     if (options.carrierSid) await stack.bindings.bind(callId, options.carrierSid);
@@ -166,14 +172,14 @@ describe('reconciliation of leases', () => {
 });
 
 describe('reconciliation of an estimated bill', () => {
-  async function estimatedCall() {
-    const call = await stack.ringingCall();
+  async function estimatedCall(input: Parameters<typeof stack.ringingCall>[0] = {}) {
+    const call = await stack.ringingCall(input);
     await call.talk();
     await sleep(1_200);
     await call.hangUp();
     await call.result();
     const { billedMicros } = await call.balance();
-    expect(billedMicros).toBeGreaterThanOrEqual(5_000);
+    expect(billedMicros).toBeGreaterThanOrEqual(2 * (input.microsPerSecond ?? 2_500));
     return { ...call, billedMicros };
   }
 
@@ -193,6 +199,20 @@ describe('reconciliation of an estimated bill', () => {
     const settlement = await stack.entries.findOne(keyed(`S${call.callId}`));
     expect(settlement).toMatchObject({ billedMicros: call.billedMicros, estimated: true });
     expect(await call.stored()).toMatchObject({ costMicros: call.billedMicros });
+    expect(await stack.openFindings(call.money)).toEqual([]);
+  });
+
+  it('gives back by the rate of the call', async () => {
+    const rate = 833;
+    const call = await estimatedCall({ microsPerSecond: rate });
+    stack.carrier.record = ended(call.sid, { durationSeconds: 1 });
+    expect((await stack.round()).correctedBills).toBe(1);
+    expect(await call.balance()).toMatchObject({ billedMicros: rate, availableMicros: 36_000 * rate - rate });
+    await stack.ledger.sweep(call.money);
+    expect(await stack.entries.findOne(keyed(`C${call.callId}~1`))).toMatchObject({
+      amountMicros: call.billedMicros - rate,
+      creditedSeconds: call.billedMicros / rate - 1,
+    });
     expect(await stack.openFindings(call.money)).toEqual([]);
   });
 

@@ -37,7 +37,7 @@ export async function startReconciling(options: { runtime?: RuntimeOptions } = {
   const findings = createFindings(database);
 
   /** A call that rings at the carrier, under a carrier id of its own. */
-  async function ringingCall(input: Partial<CallInput> & { webhookUrl?: string } = {}) {
+  async function ringingCall(input: Partial<CallInput> & { webhookUrl?: string; microsPerSecond?: number } = {}) {
     carrier.outcomes.push({ outcome: 'accepted', carrierSid: newSid('CA') });
     const { call } = await placeCall(harness, input);
     const { callId, accountId } = call;
@@ -94,8 +94,8 @@ export async function startReconciling(options: { runtime?: RuntimeOptions } = {
     },
 
     /** A call of 7 s that ended as it should. */
-    async completedCall() {
-      const call = await ringingCall();
+    async completedCall(input: Parameters<typeof ringingCall>[0] = {}) {
+      const call = await ringingCall(input);
       await call.talk();
       await call.hangUp(7);
       await call.result();

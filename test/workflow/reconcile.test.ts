@@ -39,7 +39,8 @@ describe('reconciliation of records that agree', () => {
         for (let i = 0; i < 8; i++) {
           const call = { ledgerAccountId: money, callId: `call_${ulid()}` };
           await stack.ledger.topUp({ ledgerAccountId: money, paymentId: `${lane}-${i}`, amountMicros: 7 });
-          for (const window of [0, 1]) await stack.ledger.hold({ ...call, window, maxDurationSeconds: 600 });
+          for (const window of [0, 1])
+            await stack.ledger.hold({ ...call, window, maxDurationSeconds: 600, microsPerSecond: 2_500 });
           await stack.ledger.settle({ ...call, billedSeconds: 0 });
         }
       }),
@@ -72,7 +73,12 @@ describe('reconciliation of damaged records', () => {
     const { money, accountId } = await stack.newAccount();
     await stack.ledger.sweep(money);
     await stack.entries.deleteOne(keyed(`T${accountId}~live~p1`));
-    const talking = { ledgerAccountId: money, callId: `call_${ulid()}`, maxDurationSeconds: 600 };
+    const talking = {
+      ledgerAccountId: money,
+      callId: `call_${ulid()}`,
+      maxDurationSeconds: 600,
+      microsPerSecond: 2_500,
+    };
     await stack.ledger.hold({ ...talking, window: 0 });
     const before = await stack.ledger.audit(money);
     expect((await stack.round()).newFindings).toBe(1);
@@ -143,6 +149,18 @@ describe('reconciliation of damaged records', () => {
     expect(await leases.placesOf({ accountId, mode: 'live' })).toMatchObject({ count: 2, taken: [] });
     expect(await stack.ledger.frozen(money)).toBeNull();
     expect(await acquire(2)).toEqual({ granted: false, limit: 2, current: 2 });
+  });
+
+  it('finds a call that was settled at another price than it was asked for at', async () => {
+    const right = await stack.completedCall({ microsPerSecond: 40_000 });
+    const wrong = await stack.completedCall();
+    await stack.database.callRequests.updateOne({ _id: wrong.callId }, { $set: { microsPerSecond: 40_000 } });
+    await stack.round();
+    expect(await right.balance()).toMatchObject({ billedMicros: 7 * 40_000, heldMicros: 0 });
+    expect(await stack.openFindings(right.money)).toEqual([]);
+    expect(await stack.openFindings(wrong.money)).toMatchObject([
+      { kind: 'settlement_mismatch', expected: { microsPerSecond: 40_000 }, actual: { microsPerSecond: 2_500 } },
+    ]);
   });
 
   it('finds an altered settlement and an altered bill, each side as it is', async () => {

@@ -1,6 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Direction } from '../../domain/call-state.js';
 import type { Mode } from '../../domain/ids.js';
+import type { Micros } from '../../domain/money.js';
 import { conversationSettingsFields, type ConversationSettings } from './agent.js';
 
 /** The agent as it was when the call was asked for; later edits do not reach a running call. */
@@ -33,6 +34,8 @@ export interface CallRequestDocument {
   webhookUrl?: string;
   ringTimeoutSeconds: number;
   maxDurationSeconds: number;
+  /** The call's price, whatever becomes of the rate deck meanwhile. Absent in requests from before: the default. */
+  microsPerSecond?: Micros;
   /** Known from the start for inbound calls only. */
   carrierSid?: string;
   createdAt: Date;
@@ -65,6 +68,7 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
     webhookUrl: String,
     ringTimeoutSeconds: { type: Number, required: true },
     maxDurationSeconds: { type: Number, required: true },
+    microsPerSecond: Number,
     carrierSid: String,
     createdAt: { type: Date, required: true },
   },

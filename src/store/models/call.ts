@@ -35,6 +35,8 @@ export interface CallDocument {
   /** The answer. */
   startTime?: Date;
   endTime?: Date;
+  /** As its request says. */
+  microsPerSecond?: Micros;
   /** Billed seconds. */
   durationSeconds?: number;
   costMicros?: Micros;
@@ -105,6 +107,7 @@ export const callSchema = new Schema<CallDocument>(
     updatedAt: Date,
     startTime: Date,
     endTime: Date,
+    microsPerSecond: Number,
     durationSeconds: Number,
     costMicros: Number,
     summary: String,

@@ -10,10 +10,14 @@ export interface LedgerMarker {
   callId?: string;
   /** Micros granted by a hold (0: refused or void), credited by a top-up or correction. */
   amountMicros?: Micros;
+  /** Price of a second that the amounts stand for. Hold: of its call. Settlement, correction: of the call's first hold. */
+  microsPerSecond?: Micros;
   /** Settlement: what was held in all, what of it is billed, and the seconds that were asked for. */
   heldMicros?: Micros;
   billedMicros?: Micros;
   billedSeconds?: number;
+  /** Correction: whole seconds that it takes off the bill. */
+  creditedSeconds?: number;
   /** A hold after which no further window may be held. */
   last?: boolean;
   refused?: boolean;
@@ -91,9 +95,11 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
     type: { type: String, required: true },
     callId: String,
     amountMicros: Number,
+    microsPerSecond: Number,
     heldMicros: Number,
     billedMicros: Number,
     billedSeconds: Number,
+    creditedSeconds: Number,
     last: Boolean,
     refused: Boolean,
     refusal: String,

@@ -2,12 +2,14 @@ import { createLedgerOn, type Ledger } from '../../../src/store/ledger.js';
 import type { LedgerStorage } from '../../../src/store/ledger-storage.js';
 import { newCallId, newLedgerAccountId } from './test-database.js';
 
-const SECOND = 2_500;
 const DAY = 86_400_000;
 const MIDNIGHT = Date.UTC(2027, 0, 31);
 
-/** The rules of corrections, freezes and the daily limit, and of bad input, for every storage of a ledger. */
-export function describeLedgerControls(getStorage: () => LedgerStorage): void {
+/**
+ * The rules of corrections, freezes and the daily limit, and of bad input, for every storage of a ledger.
+ * @param SECOND price of a second, in micro-USD
+ */
+export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND = 2_500): void {
   let now = MIDNIGHT;
   let ledger: Ledger;
   beforeEach(() => {
@@ -23,7 +25,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
   }
   async function settledCall(id: string, billedSeconds: number): Promise<string> {
     const callId = newCallId();
-    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600 });
+    await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: SECOND });
     await ledger.settle({ ledgerAccountId: id, callId, billedSeconds });
     return callId;
   }
@@ -101,12 +103,18 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
   describe('a freeze', () => {
     it('refuses first holds and lets calls that run go on, be extended and be billed', async () => {
       const id = await accountWith(1_000);
-      const running = { ledgerAccountId: id, callId: newCallId(), maxDurationSeconds: 600 };
+      const running = { ledgerAccountId: id, callId: newCallId(), maxDurationSeconds: 600, microsPerSecond: SECOND };
       await ledger.hold({ ...running, window: 0 });
       await ledger.freeze(id, 'the audit fails');
       await ledger.freeze(id, 'another reason');
       expect(await ledger.frozen(id)).toMatchObject({ reason: 'the audit fails', at: expect.any(Date) });
-      const started = { ledgerAccountId: id, callId: newCallId(), maxDurationSeconds: 600, window: 0 };
+      const started = {
+        ledgerAccountId: id,
+        callId: newCallId(),
+        maxDurationSeconds: 600,
+        microsPerSecond: SECOND,
+        window: 0,
+      };
       const refused = { grantedSeconds: 0, last: true, refusal: 'ACCOUNT_FROZEN' };
       expect(await ledger.hold(started)).toMatchObject(refused);
       expect(await ledger.hold({ ...running, window: 1 })).toMatchObject({ grantedSeconds: 180 });
@@ -131,6 +139,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
         callId,
         window,
         maxDurationSeconds,
+        microsPerSecond: SECOND,
         dailySpendCapMicros: capSeconds * SECOND,
       });
 
@@ -217,7 +226,13 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
 
     it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses to be %d', async (dailySpendCapMicros) => {
       const id = await accountWith(100);
-      const request = { ledgerAccountId: id, callId: newCallId(), window: 0, maxDurationSeconds: 60 };
+      const request = {
+        ledgerAccountId: id,
+        callId: newCallId(),
+        window: 0,
+        maxDurationSeconds: 60,
+        microsPerSecond: SECOND,
+      };
       const before = await ledger.balance(id);
       await expect(ledger.hold({ ...request, dailySpendCapMicros })).rejects.toThrow(RangeError);
       await expectUnmoved(id, before);
@@ -228,7 +243,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
     it.each([-1, 0.5, Number.NaN, Infinity, 2 ** 53])('of %d seconds or windows moves nothing', async (bad) => {
       const id = await accountWith(1_000);
       const callId = newCallId();
-      const request = { ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600 };
+      const request = { ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: SECOND };
       await ledger.hold(request);
       const before = await ledger.balance(id);
       await expect(ledger.hold({ ...request, window: bad })).rejects.toThrow(RangeError);
@@ -244,7 +259,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
       const payment = { ledgerAccountId: id, paymentId: 'p1', amountMicros: 1 };
       const attempts = [
         () => ledger.topUp(payment),
-        () => ledger.hold({ ...call, window: 0, maxDurationSeconds: 60 }),
+        () => ledger.hold({ ...call, window: 0, maxDurationSeconds: 60, microsPerSecond: SECOND }),
         () => ledger.settle({ ...call, billedSeconds: 0 }),
         () => ledger.correct({ ...call, number: 1, amountMicros: 1, reason: 'x' }),
         () => ledger.balance(id),
@@ -258,7 +273,9 @@ export function describeLedgerControls(getStorage: () => LedgerStorage): void {
     it('of a call id that is none, or of an account id that is none, is refused', async () => {
       const id = await accountWith(100);
       const call = { ledgerAccountId: id, callId: 'call_$x.y' };
-      await expect(ledger.hold({ ...call, window: 0, maxDurationSeconds: 60 })).rejects.toThrow(RangeError);
+      await expect(
+        ledger.hold({ ...call, window: 0, maxDurationSeconds: 60, microsPerSecond: SECOND }),
+      ).rejects.toThrow(RangeError);
       await expect(ledger.settle({ ...call, billedSeconds: 0 })).rejects.toThrow(RangeError);
       const payment = { ledgerAccountId: 'acct.$x', paymentId: 'p1', amountMicros: 1 };
       await expect(ledger.topUp(payment)).rejects.toThrow(RangeError);

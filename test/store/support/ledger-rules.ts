@@ -2,11 +2,13 @@ import { HOLD_WINDOW_SECONDS } from '../../../src/domain/hold-windows.js';
 import { LedgerBusyError, type HoldAnswer, type Ledger } from '../../../src/store/ledger.js';
 import { newCallId, newLedgerAccountId } from './test-database.js';
 
-const SECOND = 2_500;
 const FOUR_HOURS = 14_400;
 
-/** The rules of the ledger, for every storage it may stand on. */
-export function describeLedger(getLedger: () => Ledger): void {
+/**
+ * The rules of the ledger, for every storage it may stand on.
+ * @param SECOND price of a second, in micro-USD
+ */
+export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {
   async function accountWith(seconds: number): Promise<string> {
     const id = newLedgerAccountId();
     await getLedger().open(id);
@@ -16,7 +18,7 @@ export function describeLedger(getLedger: () => Ledger): void {
   const credit = (ledgerAccountId: string, amountMicros: number, paymentId = 'p1') =>
     getLedger().topUp({ ledgerAccountId, paymentId, amountMicros });
   const hold = (ledgerAccountId: string, callId: string, window: number, maxDurationSeconds = FOUR_HOURS) =>
-    getLedger().hold({ ledgerAccountId, callId, window, maxDurationSeconds });
+    getLedger().hold({ ledgerAccountId, callId, window, maxDurationSeconds, microsPerSecond: SECOND });
   const settle = (ledgerAccountId: string, callId: string, billedSeconds: number) =>
     getLedger().settle({ ledgerAccountId, callId, billedSeconds });
 
@@ -139,7 +141,7 @@ export function describeLedger(getLedger: () => Ledger): void {
     it('takes other sizes of windows', async () => {
       const id = await accountWith(100);
       const callId = newCallId();
-      const p = { ledgerAccountId: id, callId, maxDurationSeconds: 600, windows: [2, 5] };
+      const p = { ledgerAccountId: id, callId, maxDurationSeconds: 600, microsPerSecond: SECOND, windows: [2, 5] };
       expect(await getLedger().hold({ ...p, window: 0 })).toEqual({ grantedSeconds: 2, heldSeconds: 2, last: false });
       expect(await getLedger().hold({ ...p, window: 1 })).toEqual({ grantedSeconds: 5, heldSeconds: 7, last: true });
       expect(await settle(id, callId, 6)).toMatchObject({ billedSeconds: 6 });
@@ -163,7 +165,7 @@ export function describeLedger(getLedger: () => Ledger): void {
       await holdAll(id, callId, 600);
       expect(await settle(id, callId, 73)).toEqual({
         billedSeconds: 73,
-        billedMicros: 182_500,
+        billedMicros: 73 * SECOND,
         heldMicros: 600 * SECOND,
       });
       await expectBalance(id, { available: 927, held: 0, billed: 73 });

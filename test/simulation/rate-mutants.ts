@@ -1,0 +1,96 @@
+import { DEFAULT_MICROS_PER_SECOND, priceOfSeconds, secondsCovered } from '../../src/domain/money.js';
+import type { AccountUpdate, LedgerSession } from '../../src/store/ledger-storage.js';
+import type { LedgerMarker } from '../../src/store/models/ledger.js';
+import type { CallFacts } from './facts.js';
+
+type Decision = Extract<AccountUpdate, { kind: 'decide' }>;
+type SessionMutant = (session: LedgerSession, facts: CallFacts) => Partial<LedgerSession>;
+
+/**
+ * Writes other cells than were planned, in the account as in the journal, and moves the money that they say.
+ * @param change the fields of a cell that become others; undefined: it stays as it is
+ */
+function withCells(change: (key: string, marker: LedgerMarker) => Partial<LedgerMarker> | undefined): SessionMutant {
+  const changed = (update: Decision): Decision => {
+    const { key, marker } = update;
+    const fields = change(key, marker);
+    if (fields === undefined) return update;
+    const mutant = { ...marker, ...fields };
+    const { increments, guard } = movesOf(update, mutant);
+    return { ...update, marker: mutant, increments, guard };
+  };
+  return (session) => ({
+    updateAccount: (update) => session.updateAccount(update.kind === 'decide' ? changed(update) : update),
+    insertEntry: (entry) => session.insertEntry({ ...entry, ...change(entry._id, entry) }),
+  });
+}
+
+/** What a mutated hold or settlement moves. */
+function movesOf(
+  { marker, increments, guard }: Decision,
+  mutant: LedgerMarker,
+): Pick<Decision, 'increments' | 'guard'> {
+  if (marker.type === 'hold') {
+    const more = (mutant.amountMicros ?? 0) - (marker.amountMicros ?? 0);
+    const add = (figure: 'availableMicros' | 'heldMicros' | 'spentMicros', micros: number) => ({
+      [figure]: (increments[figure] ?? 0) + micros,
+    });
+    return {
+      increments: {
+        ...increments,
+        ...add('availableMicros', -more),
+        ...add('heldMicros', more),
+        ...add('spentMicros', more),
+      },
+      guard: { ...guard, availableMicros: { atLeast: mutant.amountMicros ?? 0 } },
+    };
+  }
+  if (marker.type !== 'settlement') return { increments, guard };
+  const { heldMicros = 0, billedMicros = 0 } = mutant;
+  return { increments: { ...increments, availableMicros: heldMicros - billedMicros, billedMicros }, guard };
+}
+
+const ofDefault = (seconds: number) => priceOfSeconds(seconds, DEFAULT_MICROS_PER_SECOND);
+const atDefault = { microsPerSecond: DEFAULT_MICROS_PER_SECOND };
+
+/** Holds know rates, the end does not. */
+export const settlementAtDefault = withCells((_key, { type, heldMicros = 0, billedSeconds = 0 }) =>
+  type === 'settlement' ? { billedMicros: Math.min(ofDefault(billedSeconds), heldMicros), ...atDefault } : undefined,
+);
+
+/** The 402 and the first hold ask for 0.15 USD, whatever the call costs. */
+export const firstMinuteAtDefault = withCells((key, { type, amountMicros }) =>
+  type === 'hold' && key.endsWith('~0') && amountMicros ? { amountMicros: ofDefault(60) } : undefined,
+);
+
+/** The first hold knows rates, extensions do not. */
+export const laterWindowsAtDefault = withCells((key, { type, amountMicros = 0, microsPerSecond = 1 }) =>
+  type === 'hold' && !key.endsWith('~0') && amountMicros > 0
+    ? { amountMicros: ofDefault(secondsCovered(amountMicros, microsPerSecond)), ...atDefault }
+    : undefined,
+);
+
+export const correctionAtDefault = withCells((_key, { type, amountMicros = 0 }) =>
+  type === 'correction' ? { creditedSeconds: secondsCovered(amountMicros, DEFAULT_MICROS_PER_SECOND) } : undefined,
+);
+
+/** Cells carry rates, and nobody who reads one looks. */
+export const constantSeconds: SessionMutant = (session) => {
+  const blind = <T extends LedgerMarker>(cell: T): T => {
+    const copy = { ...cell };
+    delete copy.microsPerSecond;
+    return copy;
+  };
+  return {
+    async findAccount(id, keys) {
+      const account = await session.findAccount(id, keys);
+      if (!account) return account;
+      const markers = Object.entries(account.markers).map(([key, marker]) => [key, blind(marker)]);
+      return { ...account, markers: Object.fromEntries(markers) };
+    },
+    async findEntry(key) {
+      const entry = await session.findEntry(key);
+      return entry && blind(entry);
+    },
+  };
+};
