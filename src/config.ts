@@ -3,6 +3,7 @@ import { engineSettings, refuseUnfitEngine } from './config/engines.js';
 import { listOf, parseEnvironment, type Environment } from './config/environment.js';
 import { liveLimitsOf } from './config/live-limits.js';
 import { productionFaults } from './config/production.js';
+import { readRateDeck } from './config/rate-deck.js';
 import { simulatedAccount, type SimulatedAccount } from './config/simulated-accounts.js';
 import type { CarrierKind } from './domain/carrier-identifiers.js';
 import { withoutTrailing } from './domain/text.js';
@@ -98,6 +99,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       allowedCountryPrefixes: listOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
       /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
       liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
+      rates: readRateDeck(values.RATE_DECK_FILE),
     },
     engines: engineSettings(values),
     webhooks: {

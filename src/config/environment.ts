@@ -97,6 +97,7 @@ const environment = z.object({
     )
     .optional(),
   ...liveLimitVariables,
+  RATE_DECK_FILE: z.string().optional(),
   ...engineVariables,
   DEFAULT_VOICE: z.string().default('amber'),
   DEFAULT_LANGUAGE: z.string().default('en-US'),

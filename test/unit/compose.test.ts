@@ -15,6 +15,7 @@ const service = z.object({
   environment: z.record(z.string(), z.union([z.string(), z.number()])).default({}),
   command: z.array(z.string()).optional(),
   ports: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
   container_name: z.string().optional(),
   profiles: z.array(z.string()).optional(),
   depends_on: z.union([z.array(z.string()), z.record(z.string(), z.object({ condition: z.string() }))]).default([]),
@@ -69,6 +70,12 @@ describe('docker-compose.yml', () => {
   it('gives our roles settings that exist, and all of them', () => {
     expect(SETTINGS.size).toBeGreaterThan(30);
     for (const [, { environment }] of ours) expect(new Set(Object.keys(environment))).toEqual(SETTINGS);
+  });
+
+  it('mounts rate decks for every role where .env.example looks for them', () => {
+    const mount = './deploy/rates:/etc/callwright/rates:ro';
+    for (const [, { volumes }] of ours) expect(volumes).toEqual([mount]);
+    expect(read('.env.example')).toContain('# RATE_DECK_FILE=/etc/callwright/rates/');
   });
 
   it('pins every image to a full version', () => {

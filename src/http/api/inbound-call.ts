@@ -76,6 +76,7 @@ function callRequestOf(config: Config, mode: Mode, agent: AgentDocument, form: I
     ...(agent.webhookUrl === undefined ? {} : { webhookUrl: agent.webhookUrl }),
     ringTimeoutSeconds: agent.ringTimeoutSeconds,
     maxDurationSeconds: agent.maxDurationSeconds,
+    microsPerSecond: config.calls.rates.inbound,
     carrierSid: form.CallSid,
     createdAt: new Date(),
   };

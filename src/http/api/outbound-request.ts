@@ -3,6 +3,7 @@ import type { DialGate } from '../../calls/dial-gate.js';
 import type { OutboundCallRequest } from '../../contract/calls.js';
 import { TEST_FROM_NUMBER, type Config } from '../../config.js';
 import { ServiceError } from '../../domain/errors.js';
+import { rateTo } from '../../domain/rate-deck.js';
 import type { Agents } from '../../store/agents.js';
 import type { AgentDocument } from '../../store/models/agent.js';
 import type { AgentSnapshot, CallRequestDocument } from '../../store/models/call-request.js';
@@ -30,7 +31,7 @@ export function refuseBadWebhookUrl(url: string | undefined, config: Config): vo
 
 /**
  * The call that a valid request asks for, but for its id and time: the agent as it is now, the number called from, the
- * limits.
+ * limits, the price.
  * @throws ServiceError AGENT_NOT_FOUND, DESTINATION_NOT_ALLOWED, MISSING_PARAMS
  */
 export async function outboundCallOf(
@@ -66,6 +67,7 @@ export async function outboundCallOf(
     ...(webhookUrl === undefined ? {} : { webhookUrl }),
     ringTimeoutSeconds: agent?.ringTimeoutSeconds ?? config.calls.ringSeconds,
     maxDurationSeconds: agent?.maxDurationSeconds ?? DEFAULT_MAX_DURATION_SECONDS,
+    microsPerSecond: rateTo(config.calls.rates, to),
   };
 }
 

@@ -5,9 +5,10 @@ export const localTime = (iso: string) => DATE.format(new Date(iso));
 export const localClock = (iso: string) => CLOCK.format(new Date(iso));
 export const utcTime = (iso: string) => `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
-/** USD as people read it: cents, and more digits only where they say something. */
+/** USD as people read it: cents, and more digits, up to the micro-USD, only where they say something. */
 export function usd(amount: number): string {
-  const digits = Number.isInteger(Math.round(amount * 1e6) / 1e4) ? 2 : 4;
+  const micros = Math.round(amount * 1e6);
+  const digits = micros % 10_000 === 0 ? 2 : micros % 100 === 0 ? 4 : 6;
   return new Intl.NumberFormat('en-US', { style: 'currency', currency: 'USD', minimumFractionDigits: digits }).format(
     amount,
   );

@@ -6,7 +6,7 @@ import type {
   Transcript,
   WebhookAttempt,
 } from '../../../contract/management/calls.js';
-import { usdFromMicros } from '../../../domain/money.js';
+import { rateOf, usdFromMicros, usdPerMinute } from '../../../domain/money.js';
 import type { CallMoney, HeldWindow } from '../../../store/call-money.js';
 import type { CallDocument, StoredChange } from '../../../store/models/call.js';
 import type { CallRequestDocument } from '../../../store/models/call-request.js';
@@ -37,6 +37,7 @@ export function callSummary(call: CallDocument): CallSummary {
     external_call_id: call.externalCallId ?? '',
     created_at: call.createdAt.toISOString(),
     updated_at: call.updatedAt.toISOString(),
+    price_per_minute: usdPerMinute(rateOf(call)),
     has_recording: call.hasRecording === true,
     ...present({
       end_reason: call.endReason,

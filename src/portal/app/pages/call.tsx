@@ -169,6 +169,7 @@ function Facts({ call }: { call: CallView }) {
       <dd>
         {call.duration_seconds === undefined ? '–' : duration(call.duration_seconds)}
         {call.cost === undefined ? '' : ` · ${usd(call.cost)}`}
+        <span class="quiet"> at {usd(call.price_per_minute)} a minute</span>
       </dd>
       {call.external_call_id === '' ? null : (
         <>

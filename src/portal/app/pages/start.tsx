@@ -30,8 +30,7 @@ export function Start() {
               <section class="card" aria-label="Balance">
                 <h2>{mode === 'test' ? 'Play money' : 'Balance'}</h2>
                 <p>
-                  <strong>{usd(balance.available)}</strong>{' '}
-                  <span class="quiet">at 0.15 USD a minute, by the second</span>
+                  <strong>{usd(balance.available)}</strong> <span class="quiet">calls are billed by the second</span>
                 </p>
               </section>
               <section class="card" aria-label="By the API">

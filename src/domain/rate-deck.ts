@@ -1,0 +1,103 @@
+import { DEFAULT_MICROS_PER_SECOND, MAX_MICROS_PER_SECOND, type Micros } from './money.js';
+
+/** What calls cost, in micro-USD per second. */
+export interface RateDeck {
+  /** By the digits with which a called number begins; the longest prefix that matches counts. */
+  prefixes: ReadonlyMap<string, Micros>;
+  /** Length of the longest prefix. */
+  longest: number;
+  /** Of numbers that no prefix matches. */
+  otherwise: Micros;
+  /** Of calls that we receive, whatever number was called. */
+  inbound: Micros;
+}
+
+/** Without a deck every call costs the same. */
+export const DEFAULT_RATE_DECK: RateDeck = {
+  prefixes: new Map(),
+  longest: 0,
+  otherwise: DEFAULT_MICROS_PER_SECOND,
+  inbound: DEFAULT_MICROS_PER_SECOND,
+};
+
+/** Price of a second of a call to this number (E.164). */
+export function rateTo(deck: RateDeck, number: string): Micros {
+  const digits = number.replace(/^\+/, '');
+  for (let length = Math.min(deck.longest, digits.length); length > 0; length--) {
+    const rate = deck.prefixes.get(digits.slice(0, length));
+    if (rate !== undefined) return rate;
+  }
+  return deck.otherwise;
+}
+
+/**
+ * Whether a call may be transferred to this number. It goes on being billed at the price it began with, so the other leg
+ * must not cost more: the operator would pay the difference.
+ */
+export function isTransferAffordable(deck: RateDeck, number: string, microsPerSecond: Micros): boolean {
+  return rateTo(deck, number) <= microsPerSecond;
+}
+
+const HEADER = 'prefix,micro_usd_per_second';
+const PREFIX = /^\+?([1-9]\d{0,14})$/;
+const RATE = /^[1-9]\d{0,8}$/;
+const MAX_LINES = 500_000;
+const MAX_FAULTS = 10;
+
+/**
+ * Reads a deck from CSV: `prefix,micro_usd_per_second` on each line, with or without that line as the header. The prefixes
+ * `default` and `inbound` stand for numbers without a prefix of their own and for calls that we receive; either costs
+ * 2,500 when it is not named. Empty lines and lines that begin with # are skipped.
+ * @returns the faults, each with its line, when there are any: a deck is taken whole or not at all
+ */
+export function parseRateDeck(csv: string): { deck: RateDeck } | { faults: string[] } {
+  const rates = new Map<string, Micros>();
+  const lineOf = new Map<string, number>();
+  const faults: string[] = [];
+  const lines = csv.replace(/^\uFEFF/, '').split('\n');
+  if (lines.length > MAX_LINES) return { faults: [`it has more than ${MAX_LINES} lines`] };
+  for (const [index, text] of lines.entries()) {
+    const line = text.trim();
+    const isHeader = line === HEADER && rates.size === 0;
+    if (line === '' || line.startsWith('#') || isHeader) continue;
+    const row = parseLine(line);
+    const earlier = 'key' in row ? lineOf.get(row.key) : undefined;
+    const fault = earlier === undefined ? row.fault : `the prefix is on line ${earlier} already`;
+    if (fault !== undefined) faults.push(`line ${index + 1}: ${fault}`);
+    if (faults.length === MAX_FAULTS) break;
+    if (!('key' in row)) continue;
+    lineOf.set(row.key, index + 1);
+    rates.set(row.key, row.rate);
+  }
+  if (faults.length === 0 && rates.size === 0) faults.push('it has no rates');
+  return faults.length > 0 ? { faults } : { deck: deckOf(rates) };
+}
+
+/** @param rates by the digits of a prefix, and by `default` and `inbound` */
+function deckOf(rates: Map<string, Micros>): RateDeck {
+  const { otherwise, inbound } = DEFAULT_RATE_DECK;
+  const prefixes = new Map(rates);
+  prefixes.delete('default');
+  prefixes.delete('inbound');
+  let longest = 0;
+  for (const { length } of prefixes.keys()) longest = Math.max(longest, length);
+  return {
+    prefixes,
+    longest,
+    otherwise: rates.get('default') ?? otherwise,
+    inbound: rates.get('inbound') ?? inbound,
+  };
+}
+
+type DeckRow = { key: string; rate: Micros; fault?: undefined } | { fault: string };
+
+function parseLine(line: string): DeckRow {
+  const [prefix = '', rate = '', ...more] = line.split(',').map((field) => field.trim());
+  const key = prefix === 'default' || prefix === 'inbound' ? prefix : PREFIX.exec(prefix)?.[1];
+  if (more.length > 0) return { fault: `it must have two fields, ${HEADER}` };
+  if (key === undefined) return { fault: 'the prefix must be 1 to 15 digits such as 44 or +44, default or inbound' };
+  if (!RATE.test(rate) || Number(rate) > MAX_MICROS_PER_SECOND) {
+    return { fault: `the rate must be a whole number of micro-USD per second from 1 to ${MAX_MICROS_PER_SECOND}` };
+  }
+  return { key, rate: Number(rate) };
+}

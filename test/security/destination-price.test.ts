@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createActivities } from '../../activities/create-activities.js';
+import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../../src/carrier/port.js';
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { createLedger, type Ledger } from '../../src/store/ledger.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { eventually, expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { createRateDeckFile } from './support/rate-deck-file.js';
+
+const CHEAP = '+12025550142';
+const DEAR = '+447700900123';
+const DEAR_RATE = 40_000;
+const DECK = `prefix,micro_usd_per_second\n1,2500\n44,2500\n4477,${DEAR_RATE}\ninbound,5000\n`;
+/** The longest that an answer takes on a machine that is busy with other tests. */
+const SLOW_MS = 90_000;
+
+/** A carrier that takes every call and remembers what it was asked. */
+class WillingCarrier implements Carrier {
+  readonly dials = new Map<string, DialRequest & { carrierSid: string }>();
+  readonly limits = new Map<string, number[]>();
+
+  async dial(request: DialRequest): Promise<DialOutcome> {
+    const carrierSid = `CA${randomBytes(16).toString('hex')}`;
+    this.dials.set(request.callId, { ...request, carrierSid });
+    return { outcome: 'accepted', carrierSid };
+  }
+  async hangUp(): Promise<void> {}
+  async limitTo(carrierSid: string, seconds: number): Promise<void> {
+    this.limits.set(carrierSid, [...(this.limits.get(carrierSid) ?? []), seconds]);
+  }
+  async fetch(): Promise<CarrierCall | undefined> {
+    return undefined;
+  }
+  async findPlaced(): Promise<CarrierCall[]> {
+    return [];
+  }
+}
+
+const deck = createRateDeckFile(DECK);
+const carrier = new WillingCarrier();
+const closers: (() => Promise<void>)[] = [];
+let service: Service;
+let ledger: Ledger;
+let stopWorker: () => Promise<void>;
+
+beforeAll(async () => {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  service = await startService({ worker: false, env: { RATE_DECK_FILE: deck.path } });
+  ledger = createLedger(service.database);
+  stopWorker = await startWorker(service);
+  const { testKey } = await service.customer(0);
+  await eventually(async () => (await place(service, testKey, CHEAP)).status === 200);
+}, SLOW_MS);
+
+afterAll(async () => {
+  for (const close of closers) await close();
+  await stopWorker();
+  await service.close();
+  deck.remove();
+});
+
+/** Another API process on the same database and task queue, with the deck as it is now. */
+async function startApi(env: Record<string, string> = {}): Promise<Service> {
+  const { mongodbUri, temporal } = service.config;
+  const another = await startService({
+    worker: false,
+    env: { MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: temporal.taskQueue, RATE_DECK_FILE: deck.path, ...env },
+  });
+  closers.push(async () => {
+    await another.close({ databaseIsClosed: true });
+    await another.database.close();
+  });
+  return another;
+}
+
+async function startWorker({ config, database }: Service): Promise<() => Promise<void>> {
+  const connection = await NativeConnection.connect({ address: config.temporal.address });
+  const worker = await Worker.create({
+    connection,
+    taskQueue: config.temporal.taskQueue,
+    workflowBundle: { codePath: join(__dirname, '../../dist/workers/workflow-bundle.js') },
+    activities: createActivities({
+      config,
+      database,
+      carriers: { live: carrier, test: carrier },
+      logger: createLogger({ role: 'test', level: 'silent' }),
+    }),
+  });
+  const running = worker.run();
+  return async () => {
+    worker.shutdown();
+    await running;
+    await connection.close();
+  };
+}
+
+const place = (on: Service, key: string, to: string) => on.place(key, { to_phone_number: to, instruction: 'Hello.' });
+
+/** A call that the carrier has taken. */
+async function dialed(on: Service, { liveKey }: Customer, to: string) {
+  const answer = await place(on, liveKey, to);
+  expect(answer).toMatchObject({ status: 200 });
+  const callId = String(answer.json['call_id']);
+  const { carrierSid, timeLimitSeconds } = await eventually(async () => carrier.dials.get(callId));
+  let signals = 0;
+  const signal = (kind: 'answered' | 'ended', more: object = {}) =>
+    service.gateway.signalCarrier(
+      callId,
+      { carrierSid, kind, at: Date.now(), ...more } as never,
+      `${callId}:${signals++}`,
+    );
+  return {
+    callId,
+    timeLimitSeconds,
+    limits: () => carrier.limits.get(carrierSid) ?? [],
+    answer: () => signal('answered'),
+    async end(durationSeconds: number) {
+      await signal('ended', { status: 'completed', durationSeconds });
+      return eventually(async () => {
+        const { json } = await on.request(`/calls/${callId}`, { key: liveKey });
+        return json['status'] === 'COMPLETED' && json;
+      });
+    },
+  };
+}
+
+const balanceOf = ({ account }: Customer) => ledger.balance(ledgerAccountId(account._id, 'live'));
+
+describe('a call to an expensive prefix', () => {
+  it(
+    'is never billed, held or limited at the default rate',
+    async () => {
+      const api = await startApi({ HOLD_WINDOWS: '6,300' });
+      const customer = await api.customer(10_000_000);
+      const call = await dialed(api, customer, DEAR);
+      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 6 * DEAR_RATE });
+      expect(call.timeLimitSeconds).toBe(60);
+      await call.answer();
+      // Of 10 USD, 250 s are affordable; at the default it would be all 306.
+      await eventually(async () => call.limits().length > 0);
+      expect(call.limits()).toEqual([250]);
+      expect(await balanceOf(customer)).toMatchObject({ availableMicros: 0, heldMicros: 250 * DEAR_RATE });
+      expect(await call.end(7)).toMatchObject({
+        duration_seconds: 7,
+        cost: 0.28,
+        cost_micros: 280_000,
+        price_per_minute: 2.4,
+        cost_windows: [
+          { held_seconds: 6, billed_seconds: 6, billed_micros: 240_000 },
+          { held_seconds: 244, billed_seconds: 1, billed_micros: 40_000 },
+        ],
+      });
+      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 0, billedMicros: 280_000 });
+      const { json: statement } = await api.request('/ledger?limit=1', { key: customer.liveKey });
+      expect(statement['data']).toMatchObject([{ type: 'settlement', billed_seconds: 7, billed_micros: 280_000 }]);
+      const { json: usage } = await api.request('/usage?group_by=day', { key: customer.liveKey });
+      expect(usage['total']).toEqual({ calls: 1, seconds: 7, cost: 0.28, cost_micros: 280_000 });
+      expect(await ledger.audit(ledgerAccountId(customer.account._id, 'live'))).toMatchObject({ balanced: true });
+    },
+    SLOW_MS,
+  );
+
+  it('needs a minute at its own rate, not at the default', async () => {
+    const poor = await service.customer(60 * DEAR_RATE - 1);
+    expectError(await place(service, poor.liveKey, DEAR), 402, 'INSUFFICIENT_BALANCE');
+    expect(await balanceOf(poor)).toMatchObject({ heldMicros: 0 });
+    expect((await place(service, poor.liveKey, CHEAP)).status).toBe(200);
+    const rich = await service.customer(60 * DEAR_RATE);
+    expect((await place(service, rich.liveKey, DEAR)).status).toBe(200);
+    expect(await balanceOf(rich)).toMatchObject({ availableMicros: 0, heldMicros: 60 * DEAR_RATE });
+  });
+
+  it('counts to the spending of the day at its own rate', async () => {
+    const customer = await service.customer(10_000_000);
+    await service.accounts.setLimits(customer.account._id, { dailySpendCapMicros: 60 * DEAR_RATE - 1 });
+    expectError(await place(service, customer.liveKey, DEAR), 403, 'SPEND_LIMIT_EXCEEDED');
+    expect((await place(service, customer.liveKey, CHEAP)).status).toBe(200);
+  });
+});
+
+describe('a call that we receive', () => {
+  it('costs what the deck says of inbound calls, whatever numbers it names', async () => {
+    const customer = await service.customer(10_000_000);
+    const form = {
+      CallSid: `CA${randomBytes(16).toString('hex')}`,
+      From: DEAR,
+      To: DEAR,
+      agent_id: customer.agent._id,
+    };
+    expect(await service.carrierPost('/inbound_call', form)).toMatchObject({ status: 200 });
+    expect(await balanceOf(customer)).toMatchObject({ heldMicros: 60 * 5_000 });
+    const { json } = await service.request('/calls', { key: customer.liveKey });
+    expect(json['data']).toMatchObject([{ call_direction: 'inbound', price_per_minute: 0.3 }]);
+  });
+});
+
+describe('a deck that changes during a call', () => {
+  it(
+    'does not change its price, and counts for the next one',
+    async () => {
+      const before = await startApi({ HOLD_WINDOWS: '12,300' });
+      const customer = await before.customer(10_000_000);
+      const call = await dialed(before, customer, DEAR);
+      await call.answer();
+      deck.write(DECK.replace(String(DEAR_RATE), '1000'));
+      const after = await startApi();
+      const stop = await startWorker(after);
+      await stopWorker();
+      stopWorker = stop;
+      await eventually(async () => call.limits().length > 0);
+      expect(call.limits()).toEqual([250]);
+      expect(await call.end(13)).toMatchObject({ cost_micros: 13 * DEAR_RATE, price_per_minute: 2.4 });
+      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 0, billedMicros: 13 * DEAR_RATE });
+      const next = await dialed(after, customer, DEAR);
+      expect(await balanceOf(customer)).toMatchObject({ heldMicros: 60 * 1_000 });
+      await next.answer();
+      expect(await next.end(13)).toMatchObject({ cost_micros: 13_000, price_per_minute: 0.06 });
+    },
+    SLOW_MS,
+  );
+});
