@@ -108,6 +108,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const dialGate = createDialGate({ config, database });
   const tools = {
     dialGate,
+    rates: config.calls.rates,
     accounts: createAccounts(database),
     webhookSecrets: createWebhookSecrets({ database, pepper: config.apiKeyPepper }),
     secretBox: createSecretBox(config.encryptionKeys),

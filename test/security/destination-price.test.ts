@@ -21,6 +21,9 @@ class WillingCarrier implements Carrier {
   readonly dials = new Map<string, DialRequest & { carrierSid: string }>();
   readonly limits = new Map<string, number[]>();
 
+  isCallId(text: string): boolean {
+    return /^CA[0-9a-f]{32}$/.test(text);
+  }
   async dial(request: DialRequest): Promise<DialOutcome> {
     const carrierSid = `CA${randomBytes(16).toString('hex')}`;
     this.dials.set(request.callId, { ...request, carrierSid });

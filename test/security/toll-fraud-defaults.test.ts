@@ -52,6 +52,7 @@ describe('the default daily spending limit of live calls', () => {
         callId,
         window: 0,
         maxDurationSeconds: seconds,
+        microsPerSecond: 2_500,
         windows: [seconds],
       });
       await ledger.settle({ ledgerAccountId: ledgerAccount, callId, billedSeconds: seconds });

@@ -1,5 +1,7 @@
 import { DTMF_PATTERN, dtmfTones } from '../../audio/dtmf.js';
 import type { DialGate } from '../../calls/dial-gate.js';
+import { rateOf } from '../../domain/money.js';
+import { isTransferAffordable, type RateDeck } from '../../domain/rate-deck.js';
 import type { EgressClient } from '../../egress/client.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
@@ -31,6 +33,7 @@ export interface ToolLine {
 export interface ToolHostDeps {
   accounts: Accounts;
   dialGate: DialGate;
+  rates: RateDeck;
   webhookSecrets: Pick<WebhookSecrets, 'keys'>;
   secretBox: SecretBox;
   egress: EgressClient;
@@ -92,6 +95,10 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
     const account = await deps.accounts.find(request.accountId);
     if (account === null || (await dialGate.fault(number, account)) !== undefined) {
       return { ok: false, error: 'this number may not be called' };
+    }
+    if (!isTransferAffordable(deps.rates, number, rateOf(request))) {
+      logger.warn({ callId }, 'transfer refused: the number costs more than the call');
+      return { ok: false, error: 'this number cannot be called' };
     }
     const dial = { account, mode: request.mode, callId, leg: 'transfer' as const, to: number };
     if (await dialGate.count(dial)) return { ok: false, error: 'this number was called too often; not now' };
