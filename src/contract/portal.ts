@@ -11,7 +11,7 @@ const email = z
   .trim()
   .max(254, 'email must have at most 254 characters.')
   .refine(
-    (value) => /^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u.test(value),
+    (value) => /^[^\s@<>\p{Cc}\p{Surrogate}]+@[^\s@<>\p{Cc}\p{Surrogate}]+$/u.test(value),
     'email must be an e-mail address.',
   )
   // Addresses are compared without regard to case: nobody tells people apart by it.
@@ -57,9 +57,23 @@ export const PasswordBody = z
 
 export const InvitationBody = z.strictObject({ email, role }).meta({ id: 'NewInvitation' });
 
+const token = (what: string) => ofLength(z.string('token is required.'), { max: 128 }, `token is not one of ${what}.`);
+
+export const EmailBody = z.strictObject({ email }).meta({ id: 'EmailAddress' });
+
+export const TokenBody = z.strictObject({ token: token('a link') }).meta({ id: 'LinkToken' });
+
+export const ResetPasswordBody = z
+  .strictObject({ token: token('a link'), new_password: newPassword('new_password') })
+  .meta({ id: 'PasswordReset' });
+
+export const LinkRequested = z.object({ requested: z.literal(true) }).meta({ id: 'LinkRequested' });
+export const EmailVerified = z.object({ verified: z.literal(true) }).meta({ id: 'EmailVerified' });
+export const PasswordChanged = z.object({ password_changed: z.literal(true) }).meta({ id: 'PasswordChanged' });
+
 export const AcceptInvitationBody = z
   .strictObject({
-    token: ofLength(z.string('token is required.'), { max: 128 }, 'token is not one of an open invitation.'),
+    token: token('an open invitation'),
     name: label('name'),
     password: newPassword('password'),
   })
@@ -73,6 +87,7 @@ export const Member = z
     email: z.string(),
     name: z.string(),
     role,
+    email_verified: z.boolean().describe('Until then the account has 1 USD of play money and one call at a time.'),
     created_at: timestamp('When they joined.'),
   })
   .meta({ id: 'Member' });
@@ -106,7 +121,12 @@ export const InvitationList = listOf(Invitation, 'InvitationList');
 export const CreatedInvitation = z
   .object({
     ...Invitation.shape,
-    token: z.string().describe('What the invited person accepts with. It is shown here and never again.'),
+    token: z
+      .string()
+      .optional()
+      .describe(
+        'What the invited person accepts with, shown here only; absent where the invitation is sent by e-mail.',
+      ),
   })
   .meta({ id: 'CreatedInvitation' });
 
@@ -117,6 +137,7 @@ export const MEMBER_EXAMPLE: Member = {
   email: 'ada@example.com',
   name: 'Ada',
   role: 'owner',
+  email_verified: true,
   created_at: '2026-11-21T10:00:00.000Z',
 };
 export const SESSION_EXAMPLE: PortalSession = {

@@ -37,6 +37,7 @@ import { createSignedRequests, type SignedRequests } from './middleware/signed-r
 import { securityHeaders } from './middleware/security.js';
 import { createPaymentWebhook } from './payments/webhook.js';
 import { createPortal } from './portal/create-portal.js';
+import type { Mailer } from './portal/mailer.js';
 import { createPortalPages } from './portal/pages.js';
 import { createRouters, unmatched, type Handlers } from './router.js';
 
@@ -46,6 +47,7 @@ export interface AppDeps {
   gateway: CallGateway;
   dialGate: DialGate;
   logger: Logger;
+  mailer: Mailer;
 }
 
 /** The whole HTTP interface as one Koa application. */

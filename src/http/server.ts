@@ -6,6 +6,7 @@ import { ERRORS, errorObject } from '../contract/errors.js';
 import type { ErrorCode } from '../domain/errors.js';
 import { createApp, type AppDeps } from './app.js';
 import { limitConnections, type ConnectionLimits } from './connection-limits.js';
+import { createMailer } from './portal/mailer.js';
 import { newRequestId } from './middleware/request-id.js';
 import { SECURITY_HEADERS } from './middleware/security.js';
 
@@ -31,7 +32,7 @@ const CLOSE_WITHIN_MS = 5_000;
  * @param limits others than the default ones, for tests
  */
 export function createApiServer(
-  deps: Omit<AppDeps, 'dialGate'>,
+  deps: Omit<AppDeps, 'dialGate' | 'mailer'>,
   limits: Partial<ConnectionLimits> = {},
 ): {
   /** @returns the port, also when the configured one was 0 */
@@ -40,7 +41,8 @@ export function createApiServer(
   close(): Promise<void>;
 } {
   const dialGate = createDialGate(deps);
-  const handle = createApp({ ...deps, dialGate }).callback();
+  const mailer = createMailer(deps);
+  const handle = createApp({ ...deps, dialGate, mailer }).callback();
   const server = createServer(LIMITS, answer);
   const connections = limitConnections(server, limits);
 
@@ -72,7 +74,10 @@ export function createApiServer(
       });
       return { port: (server.address() as AddressInfo).port };
     },
-    close: () => closeServer(server),
+    async close() {
+      await closeServer(server);
+      await mailer.close();
+    },
   };
 }
 

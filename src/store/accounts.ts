@@ -33,6 +33,10 @@ const LIMITS_OF_TEST_MODE: Limits = { requestsPerMinute: 600, concurrentCalls: 1
 /** Test mode starts with this much play money. */
 export const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
 
+/** What of it an account has until its owner's e-mail address is verified. */
+export const UNVERIFIED_TEST_BALANCE_MICROS = MICROS_PER_USD;
+const UNVERIFIED_CONCURRENT_CALLS = 1;
+
 const MAX_NAME_LENGTH = 100;
 
 const MAX_DESTINATION_CAPS = 100;
@@ -46,9 +50,10 @@ const MAX_DESTINATION_CALLS = 10_000;
  */
 export function limitsOf(account: AccountDocument, mode: Mode, defaults: LiveLimits | undefined): Limits {
   const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
+  const concurrentCalls = account.concurrentCalls ?? standard.concurrentCalls;
   return {
     requestsPerMinute: account.requestsPerMinute ?? standard.requestsPerMinute,
-    concurrentCalls: account.concurrentCalls ?? standard.concurrentCalls,
+    concurrentCalls: account.unverified ? Math.min(concurrentCalls, UNVERIFIED_CONCURRENT_CALLS) : concurrentCalls,
     ...(account.dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros: account.dailySpendCapMicros }),
     ...(mode === 'live' && defaults !== undefined ? liveLimitsFor(account, defaults) : {}),
   };
@@ -60,6 +65,11 @@ function liveLimitsFor(account: AccountDocument, defaults: LiveLimits): LiveLimi
     account[name] ?? (account.liftedLimits?.includes(name) === true ? undefined : defaults[name]),
   ]);
   return Object.fromEntries(limits.filter(([, limit]) => limit !== undefined)) as LiveLimits;
+}
+
+/** The test balance that an account begins with and is refilled to, in micro-USD. */
+export function testBalanceOf({ unverified }: Pick<AccountDocument, 'unverified'>): Micros {
+  return unverified ? UNVERIFIED_TEST_BALANCE_MICROS : TEST_BALANCE_MICROS;
 }
 
 /** Changes of an account's limits; null returns to the default, `none` lifts a default, an absent field stays as it is. */
@@ -106,18 +116,19 @@ export function createAccounts(database: Database) {
      * Creates an account with an empty live balance and the test balance.
      * @param p.accountId a fixed id, where creating twice must make one account
      */
-    async create(p: { name: string; plan?: Plan; accountId?: string }): Promise<AccountDocument> {
+    async create(p: { name: string; plan?: Plan; accountId?: string; unverified?: true }): Promise<AccountDocument> {
       const account: AccountDocument = {
         _id: p.accountId ?? `acct_${ulid()}`,
         name: checkedName(p.name),
         plan: checkedPlan(p.plan ?? 'trial'),
+        ...(p.unverified ? { unverified: true } : {}),
         createdAt: new Date(),
       };
       // The balances come first, so that no account exists without them.
       await ledger.open(ledgerAccountId(account._id, 'live'));
       const test = ledgerAccountId(account._id, 'test');
       await ledger.open(test);
-      await ledger.topUp({ ledgerAccountId: test, paymentId: 'opening', amountMicros: TEST_BALANCE_MICROS });
+      await ledger.topUp({ ledgerAccountId: test, paymentId: 'opening', amountMicros: testBalanceOf(account) });
       try {
         await database.accounts.create([account]);
         return account;
@@ -125,6 +136,18 @@ export function createAccounts(database: Database) {
         if (p.accountId === undefined || !isDuplicateKey(error)) throw error;
         return (await this.find(account._id)) ?? account;
       }
+    },
+
+    /** Lifts the limits of an unverified account and credits the rest of its test balance, once. */
+    async verify(accountId: string): Promise<void> {
+      const account = await this.find(accountId);
+      if (!account?.unverified) return;
+      await ledger.topUp({
+        ledgerAccountId: ledgerAccountId(accountId, 'test'),
+        paymentId: 'verification',
+        amountMicros: TEST_BALANCE_MICROS - UNVERIFIED_TEST_BALANCE_MICROS,
+      });
+      await database.accounts.updateOne({ _id: accountId }, { $unset: { unverified: '' } });
     },
 
     find(accountId: string): Promise<AccountDocument | null> {

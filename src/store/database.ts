@@ -20,7 +20,7 @@ import { phoneNumberSchema } from './models/phone-number.js';
 import { rateLimitSchema } from './models/rate-limit.js';
 import { recordingFileSchema } from './models/recording.js';
 import { checkSchema, cursorSchema, findingSchema } from './models/reconciliation.js';
-import { invitationSchema, sessionSchema, userSchema } from './models/user.js';
+import { emailLinkSchema, invitationSchema, sessionSchema, unverifiedUserSchema, userSchema } from './models/user.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './models/webhook.js';
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>;
@@ -108,6 +108,8 @@ function modelsOn(connection: Connection) {
     invitations: connection.model('Invitation', invitationSchema),
     sessions: connection.model('Session', sessionSchema),
     unansweredAttempts: connection.model('UnansweredAttempt', unansweredAttemptSchema),
+    emailLinks: connection.model('EmailLink', emailLinkSchema),
+    unverifiedUsers: connection.model('UnverifiedUser', unverifiedUserSchema),
     users: connection.model('User', userSchema),
     ledgerAccounts: connection.model('LedgerAccount', ledgerAccountSchema),
     ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),

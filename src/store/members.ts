@@ -1,9 +1,10 @@
 import { ulid } from 'ulid';
 import type { Role } from '../domain/access.js';
 import { ServiceError } from '../domain/errors.js';
-import { createAccounts } from './accounts.js';
-import { isDuplicateKey, type Database } from './database.js';
+import { checkedName } from './accounts.js';
+import type { Database } from './database.js';
 import { createInvitations } from './invitations.js';
+import { createPeople } from './people.js';
 import type { InvitationDocument, UserDocument } from './models/user.js';
 
 /** Of an account; more are not listed either. */
@@ -16,65 +17,33 @@ export type Members = ReturnType<typeof createMembers>;
  * CONFLICT where an e-mail address is taken or the last owner would go, NOT_FOUND for an unknown member.
  */
 export function createMembers(database: Database) {
-  const { users } = database;
+  const { users, unverifiedUsers } = database;
   const invitations = createInvitations(database);
-  const accounts = createAccounts(database);
-
-  async function add(user: UserDocument): Promise<UserDocument> {
-    try {
-      await users.create([user]);
-      return user;
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-      const fault = 'This e-mail address belongs to a member already.';
-      throw new ServiceError('CONFLICT', fault, { fields: { email: fault } });
-    }
-  }
-
-  /** Brings an account into being whose opening was cut short: the person is written first, so that no two take an address. */
-  async function withAccount(user: UserDocument): Promise<UserDocument> {
-    const { openingAccount, ...opened } = user;
-    if (openingAccount === undefined) return user;
-    await accounts.create({ accountId: user.accountId, name: openingAccount });
-    await users.updateOne({ _id: user._id }, { $unset: { openingAccount: '' } });
-    return opened;
-  }
+  const people = createPeople(database);
 
   async function find(accountId: string, userId: string): Promise<UserDocument> {
     const user = await users.findOne({ _id: userId, accountId }).lean<UserDocument>();
+    if (!user && (await unverifiedUsers.exists({ _id: userId, accountId }))) {
+      throw new ServiceError('CONFLICT', 'This member must verify their e-mail address first.');
+    }
     if (!user) throw new ServiceError('NOT_FOUND', 'The account has no such member.');
     return user;
   }
 
   return {
-    /** A new person with a new account, whose owner they are. */
-    async signUp(p: {
-      email: string;
-      name: string;
-      passwordHash: string;
-      accountName: string;
-      accountId?: string;
-    }): Promise<UserDocument> {
-      const { accountName, accountId = `acct_${ulid()}`, ...person } = p;
-      const _id = `user_${ulid()}`;
-      const opening = { openingAccount: accountName, role: 'owner' as const, createdAt: new Date() };
-      return withAccount(await add({ _id, ...person, accountId, ...opening }));
-    },
-
-    async findByEmail(email: string): Promise<UserDocument | null> {
-      const user = await users.findOne({ email }).lean<UserDocument>();
-      return user && withAccount(user);
-    },
+    ...people,
 
     find,
 
     /** Oldest first. */
-    list(accountId: string): Promise<UserDocument[]> {
-      return users.find({ accountId }).sort({ createdAt: 1, _id: 1 }).limit(MOST_MEMBERS).lean<UserDocument[]>().exec();
-    },
-
-    async setPassword(userId: string, passwordHash: string): Promise<void> {
-      await users.updateOne({ _id: userId }, { $set: { passwordHash } });
+    async list(accountId: string): Promise<UserDocument[]> {
+      const unverified = await unverifiedUsers.find({ accountId }).lean<UserDocument[]>();
+      const verified = await users
+        .find({ accountId })
+        .sort({ createdAt: 1, _id: 1 })
+        .limit(MOST_MEMBERS)
+        .lean<UserDocument[]>();
+      return [...unverified.filter(({ _id }) => !verified.some((user) => user._id === _id)), ...verified];
     },
 
     /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left */
@@ -129,6 +98,12 @@ export function createMembers(database: Database) {
     withdraw: (accountId: string, invitationId: string): Promise<InvitationDocument> =>
       invitations.withdraw(accountId, invitationId),
 
+    /** A member whom an operator vouches for. @throws ServiceError CONFLICT when the address belongs to a member */
+    addMember: (
+      p: Pick<UserDocument, 'accountId' | 'email' | 'role' | 'name' | 'passwordHash'>,
+    ): Promise<UserDocument> =>
+      people.add({ _id: `user_${ulid()}`, ...p, name: checkedName(p.name), createdAt: new Date() }),
+
     /**
      * Makes the invited person a member. The invitation ends only when that succeeds.
      * @throws ServiceError NOT_FOUND when the invitation is not open, CONFLICT when the address belongs to a member
@@ -136,7 +111,14 @@ export function createMembers(database: Database) {
     async accept(token: string, person: { name: string; passwordHash: string }): Promise<UserDocument> {
       const { accountId, email, role } = await invitations.find(token);
       // Of several that accept at once, the unique address lets one in.
-      const user = await add({ _id: `user_${ulid()}`, email, accountId, role, createdAt: new Date(), ...person });
+      const user = await people.add({
+        _id: `user_${ulid()}`,
+        email,
+        accountId,
+        role,
+        createdAt: new Date(),
+        ...person,
+      });
       await invitations.withdrawAll(accountId, email);
       return user;
     },

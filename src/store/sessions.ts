@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from './database.js';
+import { createPeople } from './people.js';
 import type { SessionDocument, UserDocument } from './models/user.js';
 
 const IDLE_MS = 12 * 3_600_000;
@@ -19,11 +20,20 @@ export interface LiveSession {
 
 /** Sessions of members: opaque tokens of 256 random bits, of which only a hash is kept. Nothing is cached. */
 export function createSessions(database: Database) {
-  const { sessions, users } = database;
+  const { sessions } = database;
+  const people = createPeople(database);
+
+  /** Null when the password is another one: a reset must end every session, also one that begins at the same moment. */
+  async function ownerOf({ userId, credential }: SessionDocument): Promise<UserDocument | null> {
+    const user = await people.findById(userId);
+    if (!user || (credential !== undefined && credential !== hashOf(user.passwordHash))) return null;
+    return user;
+  }
 
   return {
-    /** Begins a session; the token is in the answer and nowhere else. */
-    async begin(userId: string): Promise<{ token: string; expiresAt: Date }> {
+    /** Begins a session that lasts as long as this password at most; the token is in the answer and nowhere else. */
+    async begin(user: Pick<UserDocument, '_id' | 'passwordHash'>): Promise<{ token: string; expiresAt: Date }> {
+      const userId = user._id;
       const token = randomBytes(32).toString('base64url');
       const now = new Date();
       // Not every server removes old documents by itself.
@@ -34,7 +44,9 @@ export function createSessions(database: Database) {
           { lastSeenAt: { $lt: new Date(now.getTime() - IDLE_MS) } },
         ],
       });
-      await sessions.create([{ _id: hashOf(token), userId, createdAt: now, lastSeenAt: now }]);
+      await sessions.create([
+        { _id: hashOf(token), userId, createdAt: now, lastSeenAt: now, credential: hashOf(user.passwordHash) },
+      ]);
       return { token, expiresAt: new Date(now.getTime() + LONGEST_MS) };
     },
 
@@ -44,7 +56,7 @@ export function createSessions(database: Database) {
       const session = await sessions.findOne({ _id: hashOf(token) }).lean<SessionDocument>();
       const now = Date.now();
       if (!session || !isInForce(session, now)) return null;
-      const user = await users.findOne({ _id: session.userId }).lean<UserDocument>();
+      const user = await ownerOf(session);
       if (!user) return null;
       if (now - session.lastSeenAt.getTime() >= SEEN_RESOLUTION_MS) {
         await sessions.updateOne({ _id: session._id }, { $set: { lastSeenAt: new Date(now) } });
@@ -56,7 +68,7 @@ export function createSessions(database: Database) {
     async userOf(sessionId: string): Promise<UserDocument | null> {
       const session = await sessions.findOne({ _id: sessionId }).lean<SessionDocument>();
       if (!session || !isInForce(session, Date.now())) return null;
-      return users.findOne({ _id: session.userId }).lean<UserDocument>();
+      return ownerOf(session);
     },
 
     async end(sessionId: string): Promise<void> {

@@ -1,8 +1,9 @@
 import { ServiceError } from '../domain/errors.js';
 import { ledgerAccountId } from '../domain/ids.js';
 import type { Micros } from '../domain/money.js';
-import { TEST_BALANCE_MICROS } from './accounts.js';
+import { testBalanceOf } from './accounts.js';
 import type { Ledger } from './ledger.js';
+import type { AccountDocument } from './models/account.js';
 
 /** Others who refill at the same moment make an attempt void; more than this many are not met. */
 const MAX_ATTEMPTS = 5;
@@ -12,11 +13,14 @@ const MAX_ATTEMPTS = 5;
  * payment id names the sum of all top-ups before it, so that of several refills at once one credits.
  * @returns what was credited, in micro-USD
  */
-export async function refillTestBalance(ledger: Ledger, accountId: string): Promise<Micros> {
-  const id = ledgerAccountId(accountId, 'test');
+export async function refillTestBalance(
+  ledger: Ledger,
+  account: Pick<AccountDocument, '_id' | 'unverified'>,
+): Promise<Micros> {
+  const id = ledgerAccountId(account._id, 'test');
   for (let attempt = 1; ; attempt++) {
     const { availableMicros, creditedMicros } = await ledger.balance(id);
-    const missing = TEST_BALANCE_MICROS - availableMicros;
+    const missing = testBalanceOf(account) - availableMicros;
     if (missing <= 0) return 0;
     try {
       await ledger.topUp({ ledgerAccountId: id, paymentId: `refill_${creditedMicros}`, amountMicros: missing });

@@ -74,6 +74,9 @@ const BODIES: Readonly<Record<string, () => Record<string, unknown>>> = {
   signUp: () => ({}),
   logIn: () => ({}),
   acceptInvitation: () => ({}),
+  requestPasswordReset: () => ({}),
+  resetPassword: () => ({}),
+  verifyEmail: () => ({}),
   changePassword: () => ({}),
   updateAccount: () => ({ name: 'Acme' }),
   addPhoneNumber: () => ({ phone_number: newNumber() }),
@@ -219,7 +222,7 @@ async function tokenFor(id: string, route: Route, actor: Actor, accountId: strin
   const known = tokens.get(`${id} ${actor.kind} ${user}`);
   if (known !== undefined && route.changes !== 'self') return known;
   const sessions = createSessions(service.database);
-  const { token } = await sessions.begin(users.get(user) ?? '');
+  const { token } = await sessions.begin({ _id: users.get(user) ?? '', passwordHash: 'none' });
   const begun = await sessions.find(token);
   if (actor.kind === 'endedSession' && begun) await sessions.end(begun.session._id);
   tokens.set(`${id} ${actor.kind} ${user}`, token);

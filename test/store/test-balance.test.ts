@@ -28,23 +28,23 @@ describe('refilling the test balance', () => {
   }
 
   it('credits what is missing, and nothing when nothing is', async () => {
-    expect(await refillTestBalance(ledger, accountId)).toBe(0);
+    expect(await refillTestBalance(ledger, { _id: accountId })).toBe(0);
     await spend(60);
-    expect(await refillTestBalance(ledger, accountId)).toBe(150_000);
-    expect(await refillTestBalance(ledger, accountId)).toBe(0);
+    expect(await refillTestBalance(ledger, { _id: accountId })).toBe(150_000);
+    expect(await refillTestBalance(ledger, { _id: accountId })).toBe(0);
     await spend(60);
-    expect(await refillTestBalance(ledger, accountId)).toBe(150_000);
+    expect(await refillTestBalance(ledger, { _id: accountId })).toBe(150_000);
     expect(await ledger.balance(id())).toMatchObject({ availableMicros: FULL, creditedMicros: FULL + 300_000 });
   });
 
   it('credits once when many refill at once, also while calls are billed', async () => {
     await spend(60);
     await Promise.all([
-      ...Array.from({ length: 10 }, () => refillTestBalance(ledger, accountId)),
+      ...Array.from({ length: 10 }, () => refillTestBalance(ledger, { _id: accountId })),
       spend(30),
       spend(10),
     ]);
-    await refillTestBalance(ledger, accountId);
+    await refillTestBalance(ledger, { _id: accountId });
     const { availableMicros, creditedMicros, heldMicros } = await ledger.balance(id());
     expect(heldMicros).toBe(0);
     // A refill that came while money was held counts it as missing: at most the two holds more than full.

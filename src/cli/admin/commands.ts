@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { ROLES } from '../../domain/access.js';
 import type { Plan } from '../../store/models/account.js';
 import { clearOption, withAgentFields } from '../agent-options.js';
 import {
@@ -39,6 +40,7 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
   addKeyCommands(admin, run);
   addAgentCommands(admin, run);
   addNumberCommands(admin, run);
+  addMemberCommands(admin, run);
   addOperatorCommands(admin, run);
   addMoneyCommands(admin, run);
   addReconciliationCommands(admin, run);
@@ -186,4 +188,36 @@ function addOperatorCommands(admin: Command, run: Run): void {
     .command('remove <email>')
     .description('make an operator an ordinary member again')
     .action((email) => run(async () => (await load()).removeOperator, email));
+}
+
+function addMemberCommands(admin: Command, run: Run): void {
+  const load = () => import('./members.js');
+  const members = admin.command('members').description('people of an account, and links for them');
+  const withRole = (command: Command, role: string) =>
+    command.addOption(new Option('--role <role>', 'what they may do').choices(ROLES).default(role));
+  withRole(
+    members
+      .command('create <account_id> <email>')
+      .description('create a member, who chooses a password by a link that is printed once')
+      .requiredOption('--name <name>', 'of the person'),
+    'owner',
+  ).action((id, email, options) => run(async () => (await load()).createMember, id, email, options));
+  members
+    .command('list <account_id>')
+    .description('the members of an account')
+    .action((id) => run(async () => (await load()).listMembers, id));
+  withRole(
+    members
+      .command('invite <account_id> <email>')
+      .description('create an invitation and print its link once (needs SIGN_UP other than off)'),
+    'owner',
+  ).action((id, email, options) => run(async () => (await load()).inviteMember, id, email, options));
+  members
+    .command('reset-link <email>')
+    .description('print a link by which a member chooses a new password')
+    .action((email) => run(async () => (await load()).resetLink, email));
+  members
+    .command('verify-link <email>')
+    .description('print a link that verifies the e-mail address of whoever signed up with it last')
+    .action((email) => run(async () => (await load()).verifyLink, email));
 }

@@ -30,7 +30,8 @@ export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: Connect
     );
   }
   const temporal = env.TEMPORAL_ADDRESS || runtime.temporal_address;
-  const config = parseConfig({ ...env, MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal });
+  const baseUrl = env.PUBLIC_BASE_URL || runtime.base_url;
+  const config = parseConfig({ ...env, MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal, PUBLIC_BASE_URL: baseUrl });
   const database = await open(uri);
   try {
     return await work({ config, database });

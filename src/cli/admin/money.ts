@@ -42,11 +42,11 @@ export async function topUp(
 export async function refill({ database }: Connection, out: Output, accountId: string) {
   const account = await findAccount({ database }, accountId);
   const ledger = createLedger(database);
-  const creditedMicros = await refillTestBalance(ledger, account._id);
+  const creditedMicros = await refillTestBalance(ledger, account);
   const { availableMicros } = await ledger.balance(ledgerAccountId(account._id, 'test'));
   const sentence =
     creditedMicros === 0
-      ? 'The test balance is 1,000 USD or more already; nothing was credited.'
+      ? `The test balance is ${account.unverified ? '1' : '1,000'} USD or more already; nothing was credited.`
       : `Credited ${formatUsd(creditedMicros)} USD of play money.`;
   await out.record(sentence, {
     account_id: account._id,

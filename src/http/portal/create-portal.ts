@@ -2,14 +2,18 @@ import type { SignUpOptions } from '../../contract/portal.js';
 import type { Config } from '../../config.js';
 import type { Accounts } from '../../store/accounts.js';
 import type { Database } from '../../store/database.js';
+import { createEmailLinks } from '../../store/email-links.js';
 import { createMembers } from '../../store/members.js';
 import { createPasswordRules } from '../../store/password-rules.js';
 import { createPasswords } from '../../store/passwords.js';
 import { createSessions } from '../../store/sessions.js';
 import type { Auditor } from '../middleware/audit.js';
 import type { Handlers } from '../router.js';
+import { createAccountMail } from './account-mail.js';
 import { createPortalLimits } from './limits.js';
+import type { Mailer } from './mailer.js';
 import { createMemberRoutes } from './members.js';
+import { createRecoveryRoutes } from './recovery.js';
 import { createSessionRoutes } from './sessions.js';
 
 /** What people do as people: open accounts, log in, manage members. */
@@ -18,17 +22,23 @@ export function createPortal(deps: {
   database: Database;
   accounts: Accounts;
   auditor: Auditor;
+  mailer: Mailer;
 }): Pick<Handlers, 'session' | 'origin'> & { none: Pick<Handlers['none'], 'readSignUpOptions'> } {
+  const members = createMembers(deps.database);
+  const emailLinks = createEmailLinks(deps.database);
   const shared = {
     ...deps,
-    members: createMembers(deps.database),
+    members,
+    emailLinks,
+    accountMail: createAccountMail({ ...deps, members, emailLinks }),
     sessions: createSessions(deps.database),
     passwords: createPasswords(),
     passwordRules: createPasswordRules(),
     limits: createPortalLimits(deps),
   };
   const sessions = createSessionRoutes(shared);
-  const members = createMemberRoutes(shared);
+  const memberRoutes = createMemberRoutes(shared);
+  const recovery = createRecoveryRoutes(shared);
   const { signUp, mail } = deps.config;
   return {
     none: {
@@ -41,16 +51,20 @@ export function createPortal(deps: {
       logOut: (ctx, member) => sessions.logOut(ctx, member),
       logOutEverywhere: (ctx, member) => sessions.logOutEverywhere(ctx, member),
       changePassword: (ctx, member) => sessions.changePassword(ctx, member),
-      listMembers: (ctx, member) => members.list(ctx, member),
-      updateMember: (ctx, member, params) => members.update(ctx, member, params['user_id'] ?? ''),
-      removeMember: (ctx, member, params) => members.remove(ctx, member, params['user_id'] ?? ''),
-      listInvitations: (ctx, member) => members.invitations(ctx, member),
-      inviteMember: (ctx, member) => members.invite(ctx, member),
-      withdrawInvitation: (ctx, member, params) => members.withdraw(ctx, member, params['invitation_id'] ?? ''),
+      sendVerificationEmail: (ctx, member) => recovery.sendVerification(ctx, member),
+      listMembers: (ctx, member) => memberRoutes.list(ctx, member),
+      updateMember: (ctx, member, params) => memberRoutes.update(ctx, member, params['user_id'] ?? ''),
+      removeMember: (ctx, member, params) => memberRoutes.remove(ctx, member, params['user_id'] ?? ''),
+      listInvitations: (ctx, member) => memberRoutes.invitations(ctx, member),
+      inviteMember: (ctx, member) => memberRoutes.invite(ctx, member),
+      withdrawInvitation: (ctx, member, params) => memberRoutes.withdraw(ctx, member, params['invitation_id'] ?? ''),
     },
     origin: {
       signUp: (ctx) => sessions.signUp(ctx),
       logIn: (ctx) => sessions.logIn(ctx),
+      requestPasswordReset: (ctx) => recovery.requestReset(ctx),
+      resetPassword: (ctx) => recovery.resetPassword(ctx),
+      verifyEmail: (ctx) => recovery.verifyEmail(ctx),
       acceptInvitation: (ctx) => sessions.acceptInvitation(ctx),
     },
   };

@@ -13,6 +13,8 @@ const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
 /** Of one e-mail address, whatever network addresses the tries come from; they are delayed, never refused. */
 const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
 const OPENINGS = { points: 10, duration: 3_600 };
+/** Requests for links, and uses of them, of one network address. */
+const LINKS = { points: 20, duration: 15 * 60 };
 const DAY_SECONDS = 24 * 3_600;
 const INVITATIONS = {
   ofAccount: { points: 50, duration: DAY_SECONDS },
@@ -29,6 +31,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const failures = createLimiter(database, FAILURES);
   const delays = createDelays();
   const openings = createLimiter(database, OPENINGS);
+  const links = createLimiter(database, LINKS);
   const invitations = createLimiter(database, INVITATIONS.ofAccount);
   const invitationsTo = createLimiter(database, INVITATIONS.toAddress);
   const invitationsOfAccountTo = createLimiter(database, INVITATIONS.toAddressOfAccount);
@@ -73,6 +76,11 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       await count(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
       await count(ctx, invitationsTo, keyOf('invitation', email));
       await count(ctx, invitations, keyOf('invitations', accountId));
+    },
+
+    /** @throws ServiceError RATE_LIMIT_EXCEEDED */
+    async countLink(ctx: ApiContext): Promise<void> {
+      await count(ctx, links, `links:${clientAddress(ctx, config)}`);
     },
 
     /** @throws ServiceError RATE_LIMIT_EXCEEDED */

@@ -7,6 +7,7 @@ import { wholeList } from '../api/management/lists.js';
 import type { ApiContext, MemberPrincipal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
 import { bodyOf } from '../middleware/input.js';
+import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import { refuseInvitations } from './sessions.js';
 import { invitationView, memberView } from './views.js';
@@ -17,8 +18,9 @@ export function createMemberRoutes(deps: {
   members: Members;
   sessions: Sessions;
   limits: PortalLimits;
+  accountMail: AccountMail;
 }) {
-  const { config, members, sessions, limits } = deps;
+  const { config, members, sessions, limits, accountMail } = deps;
   return {
     async list(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
       ctx.body = wholeList((await within(deadlineOf(ctx), members.list(account._id))).map(memberView));
@@ -43,14 +45,17 @@ export function createMemberRoutes(deps: {
       ctx.body = wholeList(open.map(invitationView));
     },
 
-    async invite(ctx: ApiContext, { account }: MemberPrincipal): Promise<void> {
+    async invite(ctx: ApiContext, { account, user }: MemberPrincipal): Promise<void> {
       refuseInvitations(config);
+      if (user.unverified) throw new ServiceError('FORBIDDEN', 'Verify your e-mail address before you invite people.');
       const { email, role } = await bodyOf(InvitationBody, ctx);
       await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const invited = members.invite({ accountId: account._id, email, role });
       const { invitation, token } = await within(deadlineOf(ctx), invited);
       ctx.state.target = invitation.invitationId;
-      ctx.body = { ...invitationView(invitation), token };
+      if (config.mail !== undefined) accountMail.invitation({ email, token, accountName: account.name });
+      // Who has the token proves that they have the address, unless it was shown to somebody else.
+      ctx.body = { ...invitationView(invitation), ...(config.mail === undefined ? { token } : {}) };
     },
 
     async withdraw(ctx: ApiContext, { account }: MemberPrincipal, invitationId: string): Promise<void> {

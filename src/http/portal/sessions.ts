@@ -12,6 +12,7 @@ import { within } from '../deadline.js';
 import type { Auditor } from '../middleware/audit.js';
 import { bodyOf } from '../middleware/input.js';
 import { sessionTokenOf, setSessionToken } from '../middleware/session-cookie.js';
+import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import { sessionView } from './views.js';
 
@@ -23,6 +24,7 @@ export interface SessionRoutesDeps {
   passwords: Passwords;
   passwordRules: PasswordRules;
   limits: PortalLimits;
+  accountMail: AccountMail;
   auditor: Auditor;
 }
 
@@ -31,7 +33,7 @@ const ANSWER_WITHIN_MS = 8_000;
 
 /** Opening accounts, logging in and out, and passwords. */
 export function createSessionRoutes(deps: SessionRoutesDeps) {
-  const { config, accounts, members, sessions, passwords, passwordRules, limits, auditor } = deps;
+  const { config, accounts, members, sessions, passwords, passwordRules, limits, accountMail, auditor } = deps;
 
   const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
 
@@ -42,7 +44,7 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
     if (old) await inTime(ctx, sessions.end(old.session._id));
     const account = await inTime(ctx, accounts.find(user.accountId));
     if (!account) throw new Error(`The account of ${user._id} is gone.`);
-    const { token, expiresAt } = await inTime(ctx, sessions.begin(user._id));
+    const { token, expiresAt } = await inTime(ctx, sessions.begin(user));
     setSessionToken(ctx, config, token);
     ctx.body = sessionView({ user, account, mode: 'test', expiresAt, config });
     const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
@@ -58,8 +60,10 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countOpening(ctx));
       const passwordHash = await inTime(ctx, passwords.hash(password));
-      const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName }));
+      const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
+      const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
       await begin(ctx, user, 'signUp');
+      if (user.unverified) accountMail.verification(user);
     },
 
     async acceptInvitation(ctx: ApiContext): Promise<void> {
@@ -76,9 +80,15 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
     async logIn(ctx: ApiContext): Promise<void> {
       const { email, password } = await bodyOf(LogInBody, ctx);
       const user = await limits.tryPassword(ctx, email, async () => {
-        const known = await inTime(ctx, members.findByEmail(email));
-        const isRight = await inTime(ctx, passwords.verify(password, known?.passwordHash));
-        return isRight && known !== null ? known : undefined;
+        const people = [await inTime(ctx, members.findByEmail(email))];
+        if (config.signUp.verifiesEmail) people.push(await inTime(ctx, members.findUnverified(email)));
+        // Each is compared with, whether or not there is somebody, so that the time tells nothing.
+        let found: UserDocument | undefined;
+        for (const known of people) {
+          const isRight = await inTime(ctx, passwords.verify(password, known?.passwordHash));
+          if (isRight && known !== null) found ??= known;
+        }
+        return found;
       });
       if (user === undefined)
         throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
@@ -112,10 +122,11 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
         const fault = 'current_password is not right.';
         throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
       }
-      await inTime(ctx, members.setPassword(user._id, await inTime(ctx, passwords.hash(next))));
+      const passwordHash = await inTime(ctx, passwords.hash(next));
+      await inTime(ctx, members.setPassword(user, passwordHash));
       // Whoever knew the old one is out, this session's old token included.
       await inTime(ctx, sessions.endAll(user._id));
-      const { token, expiresAt } = await inTime(ctx, sessions.begin(user._id));
+      const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
       setSessionToken(ctx, config, token);
       ctx.body = sessionView({ user, account, mode, expiresAt, config });
     },

@@ -11,6 +11,7 @@ export function memberView(user: UserDocument): Member {
     email: user.email,
     name: user.name,
     role: user.role,
+    email_verified: user.unverified !== true,
     created_at: user.createdAt.toISOString(),
   };
 }

@@ -30,6 +30,8 @@ export interface AccountDocument {
   destinationCaps?: DestinationCap[];
   /** Newest first; their presence turns signing on. */
   webhookSecrets?: StoredWebhookSecret[];
+  /** Opened by somebody who has not verified their e-mail address; absent with all others. */
+  unverified?: true;
   createdAt: Date;
 }
 
@@ -71,6 +73,7 @@ export const accountSchema = new Schema<AccountDocument>(
     allowedCountryPrefixes: { type: [String], default: undefined },
     destinationCaps: { type: [destinationCapSchema], default: undefined },
     webhookSecrets: { type: [webhookSecretSchema], default: undefined },
+    unverified: Boolean,
     createdAt: { type: Date, required: true },
   },
   { collection: 'accounts', versionKey: false },

@@ -14,6 +14,8 @@ export interface UserDocument {
   createdAt: Date;
   /** Runs this service; absent on customers' members. */
   operator?: boolean;
+  /** Has not shown that the address is theirs; kept in a collection of its own, where several may have one address. */
+  unverified?: true;
   /** With a sign-up whose account is not there yet: how it is to be called. */
   openingAccount?: string;
 }
@@ -24,6 +26,17 @@ export interface SessionDocument {
   userId: string;
   createdAt: Date;
   lastSeenAt: Date;
+  /** A hash of the password's hash: another password ends the session. Absent with sessions of an earlier version. */
+  credential?: string;
+}
+
+/** A link that was sent to somebody's address. `_id` is the SHA-256 of its token. */
+export interface EmailLinkDocument {
+  _id: string;
+  purpose: 'verify' | 'reset';
+  userId: string;
+  createdAt: Date;
+  expiresAt: Date;
 }
 
 /** `_id` is the SHA-256 of the token. */
@@ -55,12 +68,43 @@ export const userSchema = new Schema<UserDocument>(
 );
 userSchema.index({ accountId: 1, createdAt: 1 });
 
+export const unverifiedUserSchema = new Schema<UserDocument>(
+  {
+    _id: String,
+    email: { type: String, required: true },
+    name: { type: String, required: true },
+    accountId: { type: String, required: true },
+    role,
+    passwordHash: { type: String, required: true },
+    createdAt: { type: Date, required: true },
+    unverified: { type: Boolean, required: true },
+    openingAccount: String,
+  },
+  { collection: 'unverified_users', versionKey: false },
+);
+unverifiedUserSchema.index({ email: 1, createdAt: -1 });
+unverifiedUserSchema.index({ accountId: 1 });
+
+export const emailLinkSchema = new Schema<EmailLinkDocument>(
+  {
+    _id: String,
+    purpose: { type: String, enum: ['verify', 'reset'], required: true },
+    userId: { type: String, required: true },
+    createdAt: { type: Date, required: true },
+    expiresAt: { type: Date, required: true },
+  },
+  { collection: 'email_links', versionKey: false },
+);
+emailLinkSchema.index({ userId: 1 });
+emailLinkSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+
 export const sessionSchema = new Schema<SessionDocument>(
   {
     _id: String,
     userId: { type: String, required: true },
     createdAt: { type: Date, required: true },
     lastSeenAt: { type: Date, required: true },
+    credential: String,
   },
   { collection: 'sessions', versionKey: false },
 );

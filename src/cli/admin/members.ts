@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import type { Role } from '../../domain/access.js';
+import { InvitationBody } from '../../contract/portal.js';
+import { ServiceError } from '../../domain/errors.js';
+import { createEmailLinks, linkTo, type LinkPurpose } from '../../store/email-links.js';
+import { createMembers } from '../../store/members.js';
+import type { UserDocument } from '../../store/models/user.js';
+import { createPasswords } from '../../store/passwords.js';
+import type { Connection } from './connect.js';
+import { findAccount } from './money.js';
+import type { Output } from '../output.js';
+
+const COLUMNS = { email: 'E-mail', name: 'Name', role: 'Role', email_verified: 'Verified', user_id: 'Member' };
+const SHOWN_ONCE = 'This link is shown this once only, and is valid once for 30 minutes.';
+
+/** A member whose password only they will know: they choose it by the link. */
+export async function createMember(
+  on: Connection,
+  out: Output,
+  accountId: string,
+  given: string,
+  options: { name: string; role: Role },
+) {
+  const account = await findAccount(on, accountId);
+  const { email, role } = checked(given, options.role);
+  const members = createMembers(on.database);
+  const passwordHash = await createPasswords().hash(randomBytes(32).toString('base64url'));
+  const user = await members.addMember({ accountId: account._id, email, role, name: options.name, passwordHash });
+  const link = await linkFor(on, user, 'reset');
+  await out.record(`Member created. They choose a password by this link. ${SHOWN_ONCE}`, { ...memberView(user), link });
+}
+
+export async function listMembers(on: Connection, out: Output, accountId: string) {
+  const account = await findAccount(on, accountId);
+  await out.table((await createMembers(on.database).list(account._id)).map(memberView), COLUMNS);
+}
+
+export async function inviteMember(
+  on: Connection,
+  out: Output,
+  accountId: string,
+  given: string,
+  options: { role: Role },
+) {
+  const account = await findAccount(on, accountId);
+  const { token, invitation } = await createMembers(on.database).invite({
+    accountId: account._id,
+    ...checked(given, options.role),
+  });
+  await out.record('Invitation created. This link is shown this once only, and is valid once for 7 days.', {
+    invitation_id: invitation.invitationId,
+    email: invitation.email,
+    role: invitation.role,
+    link: linkTo(on.config.publicBaseUrl, 'accept-invitation', token),
+  });
+}
+
+export async function resetLink(on: Connection, out: Output, email: string) {
+  const members = createMembers(on.database);
+  const address = email.trim().toLowerCase();
+  const user = (await members.findByEmail(address)) ?? (await members.findUnverified(address));
+  if (!user) throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
+  await out.record(SHOWN_ONCE, { ...memberView(user), link: await linkFor(on, user, 'reset') });
+}
+
+export async function verifyLink(on: Connection, out: Output, email: string) {
+  const user = await createMembers(on.database).findUnverified(email.trim().toLowerCase());
+  if (!user) throw new ServiceError('NOT_FOUND', `Nobody unverified has the e-mail address ${email}.`);
+  await out.record(SHOWN_ONCE, { ...memberView(user), link: await linkFor(on, user, 'verify') });
+}
+
+const PAGES: Readonly<Record<LinkPurpose, string>> = { verify: 'verify-email', reset: 'reset-password' };
+
+async function linkFor({ config, database }: Connection, user: UserDocument, purpose: LinkPurpose): Promise<string> {
+  return linkTo(config.publicBaseUrl, PAGES[purpose], await createEmailLinks(database).issue(user._id, purpose));
+}
+
+/** @throws ServiceError MISSING_PARAMS */
+function checked(email: string, role: Role): { email: string; role: Role } {
+  const parsed = InvitationBody.safeParse({ email, role });
+  if (parsed.success) return parsed.data;
+  throw new ServiceError('MISSING_PARAMS', parsed.error.issues.map(({ message }) => message).join(' '));
+}
+
+function memberView(user: UserDocument) {
+  return {
+    user_id: user._id,
+    account_id: user.accountId,
+    email: user.email,
+    name: user.name,
+    role: user.role,
+    email_verified: user.unverified !== true,
+  };
+}

@@ -1,0 +1,100 @@
+import { ulid } from 'ulid';
+import { ServiceError } from '../domain/errors.js';
+import { createAccounts } from './accounts.js';
+import { isDuplicateKey, type Database } from './database.js';
+import type { UserDocument } from './models/user.js';
+
+export type People = ReturnType<typeof createPeople>;
+
+/**
+ * People by e-mail address. An address belongs to whoever verified it; before that any number of people may have signed
+ * up with it, so that a sign-up does not tell whether an address is taken.
+ */
+export function createPeople(database: Database) {
+  const { users, unverifiedUsers } = database;
+  const accounts = createAccounts(database);
+
+  const collectionOf = (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
+
+  /** @throws ServiceError CONFLICT when the address belongs to somebody */
+  async function add(user: UserDocument): Promise<UserDocument> {
+    try {
+      await collectionOf(user).create([user]);
+      return user;
+    } catch (error) {
+      if (isDuplicateKey(error)) throw addressTaken();
+      throw error;
+    }
+  }
+
+  /** Completes a sign-up that was cut short: the person is written before the account, so that no two take an address. */
+  async function withAccount(user: UserDocument): Promise<UserDocument> {
+    const { openingAccount, ...opened } = user;
+    if (openingAccount === undefined) return user;
+    const unverified = user.unverified ? { unverified: true as const } : {};
+    await accounts.create({ accountId: user.accountId, name: openingAccount, ...unverified });
+    await collectionOf(user).updateOne({ _id: user._id }, { $unset: { openingAccount: '' } });
+    return opened;
+  }
+
+  return {
+    add,
+
+    /** A new person with a new account, whose owner they are. @throws ServiceError CONFLICT unless `unverified` */
+    async signUp(p: {
+      email: string;
+      name: string;
+      passwordHash: string;
+      accountName: string;
+      accountId?: string;
+      unverified?: true;
+    }): Promise<UserDocument> {
+      const { accountName, accountId = `acct_${ulid()}`, ...person } = p;
+      const _id = `user_${ulid()}`;
+      const opening = { openingAccount: accountName, role: 'owner' as const, createdAt: new Date() };
+      return withAccount(await add({ _id, ...person, accountId, ...opening }));
+    },
+
+    /** Whose the address is. */
+    async findByEmail(email: string): Promise<UserDocument | null> {
+      const user = await users.findOne({ email }).lean<UserDocument>();
+      return user && withAccount(user);
+    },
+
+    /** Who signed up with the address last, of those who have not verified it. */
+    async findUnverified(email: string): Promise<UserDocument | null> {
+      const user = await unverifiedUsers.findOne({ email }).sort({ createdAt: -1 }).lean<UserDocument>();
+      return user && withAccount(user);
+    },
+
+    async findById(userId: string): Promise<UserDocument | null> {
+      return (
+        (await users.findOne({ _id: userId }).lean<UserDocument>()) ??
+        (await unverifiedUsers.findOne({ _id: userId }).lean<UserDocument>())
+      );
+    },
+
+    /** Ends every session of the person, too: sessions are bound to the password. */
+    async setPassword(user: Pick<UserDocument, '_id' | 'unverified'>, passwordHash: string): Promise<void> {
+      await collectionOf(user).updateOne({ _id: user._id }, { $set: { passwordHash } });
+    },
+
+    /**
+     * Gives the person the address and their account its full limits. May be repeated after a crash at any point.
+     * @throws ServiceError CONFLICT when somebody else verified the address before
+     */
+    async verify(user: UserDocument): Promise<void> {
+      if (!user.unverified) return;
+      const { unverified: _verified, ...person } = await withAccount(user);
+      if (await users.exists({ email: person.email, _id: { $ne: person._id } })) throw addressTaken();
+      await accounts.verify(person.accountId);
+      if (!(await users.exists({ _id: person._id }))) await add(person);
+      await unverifiedUsers.deleteOne({ _id: person._id });
+    },
+  };
+}
+
+function addressTaken(): ServiceError {
+  const fault = 'This e-mail address belongs to a member already. Log in with it, or use another address.';
+  return new ServiceError('CONFLICT', fault, { fields: { email: fault } });
+}

@@ -1,0 +1,165 @@
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { limitsOf } from '../../src/store/accounts.js';
+import { createLedger } from '../../src/store/ledger.js';
+import { refillTestBalance } from '../../src/store/test-balance.js';
+import { eventually, expectError, startService, type Service } from '../http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { startMailServer, tokenIn } from '../support/mail-server.js';
+
+let mail: Awaited<ReturnType<typeof startMailServer>>;
+let service: Service;
+beforeAll(async () => {
+  mail = await startMailServer();
+  service = await startService({ worker: false, env: mail.env });
+});
+afterAll(async () => {
+  await service.close();
+  await mail.close();
+});
+beforeEach(() => forgetLimits(service));
+
+const NEW_PASSWORD = 'another horse battery';
+const mailTo = (email: string, count = 1) => eventually(async () => mail.to(email)[count - 1]);
+const post = (path: string, body: object) => createBrowser(service).post(path, body);
+const logIn = async (email: string, password = PASSWORD) => (await post('/portal/log-in', { email, password })).status;
+const signUp = async () => {
+  const browser = createBrowser(service);
+  const email = await browser.signUp();
+  return { browser, email, token: tokenIn(await mailTo(email)) };
+};
+const verified = async () => {
+  const person = await signUp();
+  expect((await post('/portal/verify-email', { token: person.token })).status).toBe(200);
+  return person;
+};
+
+describe('an unverified account', () => {
+  it('has 1 USD of play money and one call at a time, and the rest exactly once when it is verified', async () => {
+    const { browser, email, token } = await signUp();
+    const { account, member } = (await browser.get('/portal/session')).json as Record<string, Record<string, unknown>>;
+    expect({ account, member }).toMatchObject({ account: { concurrent_calls: 1 }, member: { email_verified: false } });
+    expect((await browser.get('/balance')).json).toMatchObject({ available_micros: 1_000_000 });
+    const id = String(account?.['account_id']);
+    const stored = (await service.database.accounts.findById(id).lean())!;
+    expect(limitsOf(stored, 'live', undefined).concurrentCalls).toBe(1);
+    expect(await refillTestBalance(createLedger(service.database), stored)).toBe(0);
+    expectError(await browser.post('/portal/invitations', { email: 'x@y.example', role: 'viewer' }), 403, 'FORBIDDEN');
+    const answers = await Promise.all([1, 2, 3].map(() => post('/portal/verify-email', { token })));
+    expect(answers.some(({ status }) => status === 200)).toBe(true);
+    expectError(await post('/portal/verify-email', { token }), 404, 'NOT_FOUND');
+    const balance = await createLedger(service.database).balance(ledgerAccountId(id, 'test'));
+    expect(balance.creditedMicros).toBe(1_000_000_000);
+    expect((await browser.get('/portal/session')).json).toMatchObject({
+      account: { concurrent_calls: 100 },
+      member: { email, email_verified: true },
+    });
+  });
+
+  it('logs in and gets another link, which is sent three times at most', async () => {
+    const { browser, email } = await signUp();
+    expect(await logIn(email)).toBe(200);
+    for (let count = 0; count < 4; count++) await browser.post('/portal/verification-email');
+    await mailTo(email, 3);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(mail.to(email)).toHaveLength(3);
+  });
+});
+
+describe('who has an account is told to nobody', () => {
+  it('by a sign-up: a taken address is answered alike, and its owner gets a mail', async () => {
+    const { email } = await verified();
+    const person = { email, password: NEW_PASSWORD, name: 'Eve', account_name: 'Evil' };
+    const taken = createBrowser(service);
+    const free = createBrowser(service);
+    const answers = [
+      await taken.post('/portal/sign-up', person),
+      await free.post('/portal/sign-up', { ...person, email: 'free@example.com' }),
+    ];
+    const shapes = answers.map(({ status, json }) => [
+      status,
+      Object.keys(json),
+      Object.keys(json['member'] as object),
+      (json['member'] as { email_verified: boolean }).email_verified,
+    ]);
+    expect(shapes[0]).toEqual(shapes[1]);
+    expect(shapes[0]?.[0]).toBe(200);
+    // Nor by a log-in afterwards, which reaches the new account alone.
+    expect([await logIn(email, NEW_PASSWORD), await logIn('free@example.com', NEW_PASSWORD)]).toEqual([200, 200]);
+    expect(await logIn(email)).toBe(200);
+    const told = await mailTo(email, 2);
+    expect(told.text).toContain('You already have a Callwright account');
+    expect(tokenIn(told)).toBe('');
+  });
+
+  it('by a request for a new password', async () => {
+    const { email } = await verified();
+    const known = await post('/portal/forgot-password', { email });
+    const unknown = await post('/portal/forgot-password', { email: 'unknown@example.com' });
+    expect([known.status, known.text]).toEqual([unknown.status, unknown.text]);
+    expect(tokenIn(await mailTo(email, 2))).not.toBe('');
+    expect(mail.to('unknown@example.com')).toEqual([]);
+  });
+
+  it('by an invitation, whose token is mailed and not shown', async () => {
+    const { browser } = await verified();
+    const invited = await browser.post('/portal/invitations', { email: 'grace@example.com', role: 'viewer' });
+    expect(invited.json).not.toHaveProperty('token');
+    const body = { token: tokenIn(await mailTo('grace@example.com')), name: 'Grace', password: PASSWORD };
+    expect((await post('/portal/accept-invitation', body)).status).toBe(200);
+  });
+});
+
+describe('a link that resets a password', () => {
+  const reset = async () => {
+    const person = await verified();
+    await post('/portal/forgot-password', { email: person.email });
+    return { ...person, token: tokenIn(await mailTo(person.email, 2)) };
+  };
+
+  it('works once, ends every session, and is stored as a hash', async () => {
+    const { browser, email, token } = await reset();
+    expect(JSON.stringify(await service.database.emailLinks.find().lean())).not.toContain(token);
+    const body = { token, new_password: NEW_PASSWORD };
+    expectError(await post('/portal/reset-password', { ...body, new_password: 'dragon123456' }), 400, 'MISSING_PARAMS');
+    const answers = await Promise.all([1, 2, 3].map(() => post('/portal/reset-password', body)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404, 404]);
+    expectError(await browser.get('/portal/session'), 401, 'UNAUTHORIZED');
+    expect([await logIn(email), await logIn(email, NEW_PASSWORD)]).toEqual([401, 200]);
+  });
+
+  it('is over after 30 minutes, and verifies nothing', async () => {
+    const { token } = await reset();
+    expectError(await post('/portal/verify-email', { token }), 404, 'NOT_FOUND');
+    const soon = { $set: { expiresAt: new Date(Date.now() - 1) } };
+    const link = await service.database.emailLinks.findOne({ purpose: 'reset' }).sort({ createdAt: -1 }).lean();
+    const minutes = (link!.expiresAt.getTime() - link!.createdAt.getTime()) / 60_000;
+    expect(minutes).toBe(30);
+    await service.database.emailLinks.updateOne({ _id: link!._id }, soon);
+    expectError(await post('/portal/reset-password', { token, new_password: NEW_PASSWORD }), 404, 'NOT_FOUND');
+  });
+
+  it('of an address never verified takes what was made before from whoever made it', async () => {
+    const { browser, email } = await signUp();
+    const { json } = await browser.post('/api_keys', { name: 'planted' });
+    await post('/portal/forgot-password', { email });
+    const token = tokenIn(await mailTo(email, 2));
+    expect((await post('/portal/reset-password', { token, new_password: NEW_PASSWORD })).status).toBe(200);
+    expectError(await service.request('/balance', { key: String(json['secret']) }), 401, 'UNAUTHORIZED');
+    expectError(await browser.get('/portal/session'), 401, 'UNAUTHORIZED');
+    const { json: session } = await post('/portal/log-in', { email, password: NEW_PASSWORD });
+    expect(session).toMatchObject({ member: { email_verified: true } });
+  });
+});
+
+it('a mail server that never answers delays no request', async () => {
+  const silent = await startMailServer({ silent: true });
+  const waiting = await startService({ worker: false, env: silent.env });
+  try {
+    const startedAt = performance.now();
+    await createBrowser(waiting).signUp();
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  } finally {
+    await waiting.close();
+    await silent.close();
+  }
+});

@@ -1,0 +1,40 @@
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail server on loopback that keeps what it gets. */
+export async function startMailServer(options: { silent?: boolean } = {}) {
+  const mails: { to: string[]; text: string }[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    closeTimeout: 100,
+    onConnect(_session, callback) {
+      // A silent server accepts the connection and never says a word.
+      if (options.silent !== true) callback();
+    },
+    onData(stream, session, callback) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8').replace(/=\r\n/g, '').replaceAll('=3D', '=');
+        mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), text });
+        callback();
+      });
+    },
+  });
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    mails,
+    env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Callwright <no-reply@callwright.example>' },
+    /** Mail to an address, in the order it came. */
+    to: (email: string) => mails.filter((mail) => mail.to.includes(email)),
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** The token of the link in a mail. */
+export function tokenIn(mail: { text: string } | undefined): string {
+  return /#token=([\w-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
+}
