@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import type { Mode } from './api';
+import { VerificationBanner } from './components/verification';
 import { usePortal } from './session';
 
 const PAGES = [
@@ -74,6 +75,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           </div>
         </header>
         <div>
+          <VerificationBanner />
           {mode === 'test' ? (
             <aside class="test-banner" aria-label="Mode">
               Test mode: simulated calls, play money. No real phone rings.

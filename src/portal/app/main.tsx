@@ -9,6 +9,10 @@ import { PortalProvider, usePortal } from './session';
 const LogIn = lazy(() => import('./pages/log-in').then((page) => page.LogIn));
 const SignUp = lazy(() => import('./pages/sign-up').then((page) => page.SignUp));
 const AcceptInvitation = lazy(() => import('./pages/accept-invitation').then((page) => page.AcceptInvitation));
+const ForgotPassword = lazy(() => import('./pages/forgot-password').then((page) => page.ForgotPassword));
+const ResetPassword = lazy(() => import('./pages/reset-password').then((page) => page.ResetPassword));
+const VerifyEmail = lazy(() => import('./pages/verify-email').then((page) => page.VerifyEmail));
+const CheckEmail = lazy(() => import('./pages/check-email').then((page) => page.CheckEmail));
 const Start = lazy(() => import('./pages/start').then((page) => page.Start));
 const Calls = lazy(() => import('./pages/calls').then((page) => page.Calls));
 const Call = lazy(() => import('./pages/call').then((page) => page.Call));
@@ -21,7 +25,15 @@ const Webhooks = lazy(() => import('./pages/webhooks').then((page) => page.Webho
 const Settings = lazy(() => import('./pages/settings').then((page) => page.Settings));
 const Missing = () => <p>There is no such page.</p>;
 
-const DOORS = ['/portal/log-in', '/portal/sign-up', '/portal/accept-invitation'];
+const DOORS = [
+  'log-in',
+  'sign-up',
+  'accept-invitation',
+  'forgot-password',
+  'reset-password',
+  'verify-email',
+  'check-email',
+].map((name) => `/portal/${name}`);
 
 /** Who is not logged in sees the door, and after it the page they came for. */
 function Portal() {
@@ -41,6 +53,10 @@ function Portal() {
             <Route path="/portal/log-in" component={LogIn} />
             <Route path="/portal/sign-up" component={SignUp} />
             <Route path="/portal/accept-invitation" component={AcceptInvitation} />
+            <Route path="/portal/forgot-password" component={ForgotPassword} />
+            <Route path="/portal/reset-password" component={ResetPassword} />
+            <Route path="/portal/verify-email" component={VerifyEmail} />
+            <Route path="/portal/check-email" component={CheckEmail} />
           </Router>
         </main>
       </div>

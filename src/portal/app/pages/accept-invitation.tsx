@@ -4,12 +4,14 @@ import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
 import { useEntrance } from '../use-entrance';
 import { useForm } from '../use-form';
+import { useLinkToken } from '../use-link-token';
 
 /** Where an invitation's link leads. */
 export function AcceptInvitation() {
   const { api, refresh } = usePortal();
   const { query } = useLocation();
-  const form = useForm({ token: query['token'] ?? '', name: '', password: '' }, async (values) => {
+  const linked = useLinkToken();
+  const form = useForm({ token: linked || (query['token'] ?? ''), name: '', password: '' }, async (values) => {
     await api.post('/portal/accept-invitation', values);
     await refresh();
   });

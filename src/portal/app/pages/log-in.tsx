@@ -4,10 +4,12 @@ import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
 import { useEntrance } from '../use-entrance';
 import { useForm } from '../use-form';
+import { useSignUpOptions } from '../use-sign-up-options';
 
 export function LogIn() {
   const { api, refresh } = usePortal();
   const { query } = useLocation();
+  const options = useSignUpOptions();
   const form = useForm({ email: '', password: '' }, async (values) => {
     await api.post('/portal/log-in', values);
     await refresh();
@@ -17,13 +19,17 @@ export function LogIn() {
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h1>Log in to Callwright</h1>
-      <p class="quiet">
-        New here? <a href="/portal/sign-up">Make an account</a>
-      </p>
+      {options?.sign_up === 'open' ? (
+        <p class="quiet">
+          New here? <a href="/portal/sign-up">Make an account</a>
+        </p>
+      ) : null}
       <Failure>{form.failure}</Failure>
       <TextField label="E-mail" type="email" autocomplete="username" {...form.field('email')} />
       <TextField label="Password" type="password" autocomplete="current-password" {...form.field('password')} />
       <SubmitButton busy={form.busy}>Log in</SubmitButton>
+      <p />
+      <a href="/portal/forgot-password">Forgot password?</a>
     </form>
   );
 }

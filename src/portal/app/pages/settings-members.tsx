@@ -110,9 +110,11 @@ export function Members() {
 function Invite({ onInvited }: { onInvited: () => void }) {
   const { api } = usePortal();
   const [token, setToken] = useState<string>();
+  const [sentTo, setSentTo] = useState<string>();
   const form = useForm({ email: '', role: 'developer' }, async (values) => {
-    const made = await api.post<{ token: string }>('/portal/invitations', values);
+    const made = await api.post<{ token?: string }>('/portal/invitations', values);
     setToken(made.token);
+    setSentTo(made.token === undefined ? values.email : undefined);
     form.set({ email: '' });
     onInvited();
   });
@@ -122,7 +124,7 @@ function Invite({ onInvited }: { onInvited: () => void }) {
       <Failure>{form.failure}</Failure>
       {token === undefined ? null : (
         <Secret
-          value={`${location.origin}/portal/accept-invitation?token=${encodeURIComponent(token)}`}
+          value={`${location.origin}/portal/accept-invitation#token=${token}`}
           what="Send this link to the person."
         />
       )}
@@ -130,7 +132,8 @@ function Invite({ onInvited }: { onInvited: () => void }) {
         <TextField label="E-mail of somebody to invite" type="email" {...form.field('email')} />
         <SelectField label="As" options={ROLES} {...form.field('role')} />
       </div>
-      <SubmitButton busy={form.busy}>Invite</SubmitButton>
+      <SubmitButton busy={form.busy}>Invite</SubmitButton>{' '}
+      <span role="status">{sentTo === undefined ? '' : `Invitation sent to ${sentTo}.`}</span>
     </form>
   );
 }

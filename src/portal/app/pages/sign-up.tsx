@@ -3,14 +3,26 @@ import { SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
 import { useEntrance } from '../use-entrance';
 import { useForm } from '../use-form';
+import { useSignUpOptions } from '../use-sign-up-options';
 
 export function SignUp() {
-  const { api, refresh } = usePortal();
+  const { api, session, refresh } = usePortal();
+  const options = useSignUpOptions();
   const form = useForm({ account_name: '', name: '', email: '', password: '' }, async (values) => {
     await api.post('/portal/sign-up', values);
     await refresh();
   });
-  useEntrance('Sign up');
+  useEntrance('Sign up', session?.member.email_verified === false ? '/portal/check-email' : '/portal');
+
+  if (options !== undefined && options.sign_up !== 'open') {
+    return (
+      <section class="card">
+        <h1>Sign-up is closed</h1>
+        <p>{options.sign_up === 'invite' ? 'Ask a member to invite you.' : 'Ask the operator of this service.'}</p>
+        <a href="/portal/log-in">Back to log in</a>
+      </section>
+    );
+  }
 
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>

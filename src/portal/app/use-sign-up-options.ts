@@ -1,0 +1,9 @@
+import type { SignUpOptions } from '../../contract/portal.js';
+import { usePortal } from './session';
+import { useData } from './use-data';
+
+/** Who may sign up; undefined until it is known. */
+export function useSignUpOptions(): SignUpOptions | undefined {
+  const { api } = usePortal();
+  return useData('sign-up-options', (signal) => api.get<SignUpOptions>('/portal/sign-up-options', {}, signal)).data;
+}
