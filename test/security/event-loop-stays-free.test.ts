@@ -1,0 +1,201 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { createAccounts } from '../../src/store/accounts.js';
+import { createApiKeys } from '../../src/store/api-keys.js';
+import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
+import {
+  blankCharsetRequest,
+  formOfNamesRequest,
+  pipelinedRequests,
+  rawRequest,
+  sendBytes,
+} from '../support/hostile-requests.js';
+import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+
+const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
+const JSON_TYPE = 'application/json';
+/** Made once: what the test itself does must not delay its questions. */
+const BOMB = gzipSync(Buffer.alloc(20_000_000));
+
+let api: ChildProcess;
+let database: Database;
+let key: string;
+let port: number;
+let baseUrl: string;
+
+beforeAll(async () => {
+  const uri = `${process.env.TEST_MONGODB_URI}/loop_${randomUUID().slice(0, 8)}`;
+  database = await openDatabase(uri);
+  await createIndexes(database);
+  const account = await createAccounts(database).create({ name: 'Test', plan: 'scale' });
+  const keys = createApiKeys({ database, pepper: PEPPER });
+  key = (await keys.create({ accountId: account._id, mode: 'live', name: 'hostile' })).secret;
+  port = await freePort();
+  baseUrl = `http://127.0.0.1:${port}`;
+  // The very process that the launcher starts.
+  api = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), 'api'], {
+    env: {
+      PATH: process.env.PATH,
+      LOG_LEVEL: 'warn',
+      API_PORT: String(port),
+      PUBLIC_BASE_URL: baseUrl,
+      MONGODB_URI: uri,
+      TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
+      API_KEY_PEPPER: PEPPER,
+    },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  await once(api, 'message', { signal: AbortSignal.timeout(50_000) });
+  // The first request of a process loads code.
+  await many(5, () => post('/agents', JSON.stringify(agent())));
+});
+
+afterAll(async () => {
+  if (api.exitCode === null) {
+    api.kill('SIGKILL');
+    await once(api, 'exit');
+  }
+  await database.connection.dropDatabase();
+  await database.close();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: free } = server.address() as AddressInfo;
+  server.close();
+  return free;
+}
+
+const many = (count: number, work: (n: number) => Promise<unknown>) =>
+  Promise.all(Array.from({ length: count }, (_, n) => work(n).catch(() => undefined)));
+
+async function ask(path: string, init: RequestInit = {}): Promise<void> {
+  const response = await fetch(`${baseUrl}${path}`, { ...init, signal: AbortSignal.timeout(20_000) });
+  await response.arrayBuffer();
+}
+
+function post(path: string, body: string | Buffer, headers: Record<string, string> = {}): Promise<void> {
+  const own = { Authorization: `Bearer ${key}`, 'Content-Type': JSON_TYPE, ...headers };
+  return ask(path, { method: 'POST', headers: own, body: body as NonNullable<RequestInit['body']> });
+}
+
+const agent = (fields: object = {}) => ({ name: 'A', instruction: 'Be polite.', ...fields });
+const asPage = { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': JSON_TYPE };
+const manyKeys = (count: number) =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 1])));
+
+/** A JSON Schema of nearly 8 kB whose parts are alternatives of alternatives. */
+function wideSchema(): string {
+  const leaf = { type: 'object', properties: { a: { type: 'string' } } };
+  const some = { anyOf: Array.from({ length: 12 }, () => leaf) };
+  const properties = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`p${n}`, some]));
+  return JSON.stringify({ type: 'object', properties });
+}
+
+const tool = (parameters: string) => ({
+  name: 'look_up',
+  description: 'd',
+  method: 'GET',
+  url: 'https://example.com',
+  parameters,
+});
+
+const CASES: { name: string; run: () => Promise<unknown> }[] = [
+  { name: 'a Content-Type of blanks', run: () => sendBytes(port, blankCharsetRequest().bytes, { forMs: 3_000 }) },
+  {
+    name: 'forms of thousands of names',
+    run: () => many(10, () => sendBytes(port, formOfNamesRequest().bytes, { forMs: 3_000 })),
+  },
+  { name: 'JSON that nests deeply', run: () => many(10, () => post('/outbound_call', '['.repeat(250_000))) },
+  { name: 'JSON of many keys', run: () => many(10, () => post('/outbound_call', manyKeys(18_000))) },
+  {
+    name: 'a key given very often',
+    run: () => many(10, () => post('/agents', `{${'"name":"a",'.repeat(20_000)}"name":"a"}`)),
+  },
+  {
+    name: 'arrays of very many items',
+    run: () =>
+      many(10, () =>
+        post(
+          '/agents',
+          JSON.stringify(agent({ tools: Array(60_000).fill(1), transfer_numbers: Array(20_000).fill('+1') })),
+        ),
+      ),
+  },
+  {
+    name: 'compressed bodies that inflate',
+    run: () => many(10, () => post('/outbound_call', BOMB, { 'Content-Encoding': 'gzip' })),
+  },
+  {
+    name: 'pipelined requests that nobody reads the answers of',
+    run: () =>
+      many(5, () => sendBytes(port, pipelinedRequests('/openapi.json', 300).bytes, { read: false, forMs: 3_000 })),
+  },
+  {
+    name: 'a flood of log-ins',
+    run: () =>
+      many(40, (n) =>
+        ask('/portal/log-in', {
+          method: 'POST',
+          headers: asPage,
+          body: JSON.stringify({ email: `a${n}@example.com`, password: 'wrong horse battery' }),
+        }),
+      ),
+  },
+  {
+    name: 'long queries',
+    run: () =>
+      many(20, () =>
+        sendBytes(
+          port,
+          rawRequest({
+            path: `/calls?${'a=1&'.repeat(1_800)}`,
+            headers: { Authorization: `Bearer ${key}`, Connection: 'close' },
+          }),
+        ),
+      ),
+  },
+  {
+    name: 'long Authorization and Cookie headers',
+    run: () =>
+      many(20, (n) =>
+        sendBytes(
+          port,
+          rawRequest({
+            path: '/agents',
+            headers: {
+              [n % 2 ? 'Authorization' : 'Cookie']: n % 2 ? `Bearer ${' '.repeat(7_000)}x` : '; '.repeat(3_500),
+              Connection: 'close',
+            },
+          }),
+        ),
+      ),
+  },
+  { name: 'the documents, often', run: () => many(30, () => ask('/openapi.json')) },
+  {
+    name: 'schemas of tools',
+    run: () => many(20, () => post('/agents', JSON.stringify(agent({ tools: Array(8).fill(tool(wideSchema())) })))),
+  },
+  {
+    name: 'long lists of transfer numbers',
+    run: () =>
+      many(10, () =>
+        post(
+          '/agents',
+          JSON.stringify(agent({ transfer_numbers: Array.from({ length: 15_000 }, (_, n) => `+1202555${n}`) })),
+        ),
+      ),
+  },
+];
+
+describe('GET /health/live is answered soon during', () => {
+  it.each(CASES)('$name', async ({ run }) => {
+    expect(await slowestLiveAnswer(baseUrl, run)).toBeLessThan(LIVE_WITHIN_MS);
+    expect(api.exitCode).toBeNull();
+  });
+});
