@@ -114,10 +114,13 @@ describe('docker-compose.yml', () => {
 
   it('starts in production once the lines of .env.example are filled in, and says what is missing before', () => {
     const template = environmentFile(read('.env.example').replace(/^# (?=[A-Z0-9_]+=)/gm, ''));
-    expect(() => parseConfig(filledEnvironment(template))).toThrow(/API_KEY_PEPPER/);
+    // The volume of the containers; the file named there is the operator's own.
+    expect(template['RATE_DECK_FILE']).toMatch(/^\/etc\/callwright\/rates\//);
+    const mounted = { ...template, RATE_DECK_FILE: join(ROOT, 'deploy/rates/example.csv') };
+    expect(() => parseConfig(filledEnvironment(mounted))).toThrow(/API_KEY_PEPPER/);
     const config = parseConfig(
       filledEnvironment({
-        ...template,
+        ...mounted,
         API_KEY_PEPPER: 'p'.repeat(48),
         ENCRYPTION_KEYS: PRODUCTION.ENCRYPTION_KEYS,
         TEMPORAL_POSTGRES_PASSWORD: 'd'.repeat(32),
