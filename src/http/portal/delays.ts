@@ -4,7 +4,7 @@ export const LONGEST_DELAY_MS = 5_000;
 const FIRST_DELAY_MS = 250;
 /** As many failures as one address may have cost no time: people mistype. */
 const FREE_FAILURES = 5;
-/** A delayed request holds a socket; more are turned away. */
+/** A delayed request holds a socket, so only so many wait at once. */
 const MOST_HELD = 200;
 const MOST_HELD_OF_ONE = 10;
 
@@ -20,7 +20,7 @@ export function createDelays() {
   let heldInAll = 0;
 
   return {
-    /** Waits; false at once when too many wait already. */
+    /** @returns true after the wait, or false at once when too many wait already */
     async wait(key: string, ms: number): Promise<boolean> {
       if (ms === 0) return true;
       const ofKey = held.get(key) ?? 0;
