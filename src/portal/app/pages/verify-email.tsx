@@ -32,6 +32,7 @@ export function VerifyEmail() {
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h1>Verify your e-mail address</h1>
+      <p class="quiet">Only go on if you signed up for Callwright yourself.</p>
       <Failure>{form.failure}</Failure>
       <SubmitButton busy={form.busy}>Verify</SubmitButton>
     </form>

@@ -1,0 +1,124 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { createPorts } from '../../src/launch/free-port.js';
+import { eventually, startService, type Service } from '../http/harness.js';
+import { startMailServer } from '../support/mail-server.js';
+
+jest.setTimeout(180_000);
+
+const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
+  (path) => path !== '' && existsSync(path),
+);
+const SHOTS = process.env['PORTAL_SCREENSHOTS'];
+const EMAIL = 'ada@example.com';
+const PASSWORD = 'correct horse battery';
+
+(BROWSER === undefined ? describe.skip : describe)('the portal where addresses are verified', () => {
+  const ports = createPorts(process.env);
+  let mail: Awaited<ReturnType<typeof startMailServer>>;
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let base = '';
+  const requested: string[] = [];
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    mail = await startMailServer();
+    const port = await ports.take();
+    base = `http://127.0.0.1:${port}`;
+    service = await startService({
+      worker: false,
+      env: { ...mail.env, PUBLIC_BASE_URL: base, API_PORT: String(port) },
+    });
+    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => faults.push(error.message));
+    page.on('request', (request) => requested.push(`${request.url()} ${request.headers()['referer'] ?? ''}`));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+    await mail?.close();
+    await ports.release();
+  });
+
+  async function expectSound(name: string): Promise<void> {
+    await page.waitForSelector('h1');
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+    if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}.png`) });
+  }
+
+  async function linkIn(count: number): Promise<string> {
+    const { text } = await eventually(async () => mail.to(EMAIL)[count - 1]);
+    return /http\S+#token=[\w-]{43}/.exec(text)?.[0] ?? '';
+  }
+
+  it('asks a new member to check their e-mail, and reminds them until the address is verified', async () => {
+    await page.goto(`${base}/portal/sign-up`);
+    for (const [name, value] of Object.entries({
+      account_name: 'Acme',
+      name: 'Ada',
+      email: EMAIL,
+      password: PASSWORD,
+    })) {
+      await page.fill(`[name=${name}]`, value);
+    }
+    await page.click('button[type=submit]');
+    await page.waitForSelector('h1:has-text("Check your e-mail")');
+    await expectSound('check-email');
+    await page.click('text=Continue');
+    await page.waitForSelector('text=Verify your e-mail address');
+    await page.waitForSelector('.skeleton', { state: 'detached' });
+    await page.click('button:has-text("Send again")');
+    await page.waitForSelector('text=Sent.');
+    await expectSound('banner');
+    await page.goto(await linkIn(2));
+    await page.waitForSelector('button:has-text("Verify")');
+    expect(page.url()).toBe(`${base}/portal/verify-email`);
+    await expectSound('verify-email');
+    await page.click('button:has-text("Verify")');
+    await page.waitForSelector('h1:has-text("E-mail verified")');
+    await expectSound('email-verified');
+    await page.click('text=Continue');
+    await page.waitForSelector('nav[aria-label=Pages]');
+    expect(await page.locator('[aria-label=Verification]').count()).toBe(0);
+  });
+
+  it('lets a member choose a new password by a link, with the word on a weak one at its field', async () => {
+    await page.click('text=Log out');
+    await page.waitForURL(/log-in/);
+    await page.waitForSelector('text=Make an account');
+    await expectSound('log-in');
+    await page.click('text=Forgot password?');
+    await page.waitForSelector('h1:has-text("Forgot password?")');
+    await page.fill('[name=email]', EMAIL);
+    await expectSound('forgot-password');
+    await page.click('button[type=submit]');
+    await page.waitForSelector('h1:has-text("Check your e-mail")');
+    await expectSound('forgot-password-sent');
+    await page.goto(await linkIn(3));
+    await page.fill('[name=new_password]', 'dragon123456');
+    await page.click('button[type=submit]');
+    await page.waitForSelector('.field-error:has-text("too common")');
+    await expectSound('reset-password-refused');
+    await page.fill('[name=new_password]', 'another horse battery');
+    await page.click('button[type=submit]');
+    await page.waitForSelector('h1:has-text("Password changed")');
+    await expectSound('password-changed');
+    await page.click('a:has-text("Log in")');
+    await page.fill('[name=email]', EMAIL);
+    await page.fill('[name=password]', 'another horse battery');
+    await page.click('button[type=submit]');
+    await page.waitForSelector('nav[aria-label=Pages]');
+  });
+
+  it('never sends a link’s token in an address or as the referrer, and runs without a fault', () => {
+    expect(requested.filter((line) => line.includes('token='))).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
