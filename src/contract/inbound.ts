@@ -86,6 +86,22 @@ export const MachineDetectionForm = z
   })
   .meta({ id: 'MachineDetectionForm' });
 
+/** What the carrier tells of the other leg of a transferred call. */
+export const TransferStatusForm = z
+  .looseObject({
+    ...callbackFields,
+    CallSid: callSid.optional().describe('The carrier’s identifier of the leg to the number that was dialed.'),
+    ParentCallSid: z
+      .string()
+      .optional()
+      .describe('The carrier’s identifier of the call; unless it is that of this call, nothing is noted.'),
+    CallStatus: z
+      .string()
+      .optional()
+      .describe('in-progress or completed: the number has answered. Others change nothing.'),
+  })
+  .meta({ id: 'TransferStatusForm' });
+
 /** What the carrier sends with a request for TwiML. */
 export const CarrierRequestForm = z
   .looseObject({

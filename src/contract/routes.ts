@@ -6,6 +6,7 @@ import {
   InboundCallQuery,
   MachineDetectionForm,
   StatusCallbackForm,
+  TransferStatusForm,
 } from './inbound.js';
 import { accountRoutes } from './account-routes.js';
 import { callParams, callRoutes } from './call-routes.js';
@@ -18,7 +19,7 @@ const FORM = 'application/x-www-form-urlencoded';
 const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${CALL_ID}/after-stream</Redirect></Response>`;
-const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number>+12025550143</Number></Dial></Response>`;
+const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number statusCallback="https://calls.example.com/carrier/calls/${CALL_ID}/transfer-status#rc=3&amp;rp=5xx,ct,rt" statusCallbackEvent="answered" statusCallbackMethod="POST">+12025550143</Number></Dial></Response>`;
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 
 const ringing = { success: true, call_id: CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
@@ -212,6 +213,29 @@ export const routes = {
       schema: MachineDetectionForm,
       examples: {
         machine: { ...carrierForm, AnsweredBy: 'machine_end_beep', MachineDetectionDuration: '4100' },
+      },
+    },
+    success: {
+      description: 'Taken note of; also when the call is unknown or over.',
+      contentType: 'text/plain',
+      schema: z.string(),
+      examples: { noted: '' },
+    },
+    errors: [],
+  },
+  reportTransferStatus: {
+    method: 'post',
+    path: '/carrier/calls/{call_id}/transfer-status',
+    tag: 'Carrier callbacks',
+    summary: 'The number that a call was transferred to has answered',
+    auth: 'carrier',
+    changes: 'mode',
+    params: callParams,
+    body: {
+      contentType: FORM,
+      schema: TransferStatusForm,
+      examples: {
+        answered: { ...carrierForm, CallSid: `CA${'1'.repeat(32)}`, ParentCallSid: carrierForm.CallSid },
       },
     },
     success: {

@@ -25,6 +25,7 @@ import { createManagement } from './api/management/create-management.js';
 import { createNoteAnsweredBy } from './carrier/answered-by.js';
 import { createContinueAfterStream } from './carrier/after-stream.js';
 import { createCarrierStatus } from './carrier/status.js';
+import { createNoteTransferStatus } from './carrier/transfer-status.js';
 import { createAnswerOutboundCall } from './carrier/twiml.js';
 import type { RequestState } from './context.js';
 import { createAuditor, type Auditor } from './middleware/audit.js';
@@ -105,6 +106,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
   const answerOutboundCall = createAnswerOutboundCall(shared);
   const continueAfterStream = createContinueAfterStream(shared);
   const noteAnsweredBy = createNoteAnsweredBy(shared);
+  const noteTransferStatus = createNoteTransferStatus(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
   const portal = createPortal(shared);
@@ -122,6 +124,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
       reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
       reportAnsweredBy: (ctx, params) => noteAnsweredBy(ctx, params['call_id'] ?? ''),
+      reportTransferStatus: (ctx, params) => noteTransferStatus(ctx, params['call_id'] ?? ''),
       reportInboundStatus: (ctx) => status.inbound(ctx),
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },

@@ -40,6 +40,23 @@ describe('<Dial>', () => {
     expect(bench.customer.to('/never')).toHaveLength(0);
   });
 
+  it('tells of the answer of its number, as a leg of the call, when that is asked for', async () => {
+    const at = `statusCallback="${bench.customer.baseUrl}/told#rc=3&amp;rp=5xx,ct,rt"`;
+    const number = (event: string) => `<Dial><Number ${at} ${event}>+12025550106</Number></Dial>`;
+    answerTwiml(bench, number('statusCallbackEvent="initiated answered"'));
+    const { sid } = await dial(bench, '+12025550107');
+    await until(() => bench.customer.to('/told').length > 0, 30_000);
+    const [told] = bench.customer.to('/told');
+    expect(told?.signed).toBe(true);
+    expect(told?.params).toMatchObject({ ParentCallSid: sid, CallStatus: 'in-progress', To: '+12025550106' });
+    expect(told?.params['CallSid']).toMatch(/^CA[0-9a-f]{32}$/);
+    expect(told?.params['CallSid']).not.toBe(sid);
+    await bench.ended(sid);
+    answerTwiml(bench, number(''));
+    await bench.ended((await dial(bench, '+12025550107')).sid);
+    expect(bench.customer.to('/told')).toHaveLength(1);
+  });
+
   it.each([
     ['+12025550101', 'busy'],
     ['+12025550102', 'no-answer'],

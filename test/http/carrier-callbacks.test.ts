@@ -59,7 +59,7 @@ const ended = (callId: string) =>
   });
 
 describe('the signature', () => {
-  const paths = ['status', 'twiml', 'after-stream'].map(
+  const paths = ['status', 'twiml', 'transfer-status', 'after-stream'].map(
     (name) => `/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/${name}`,
   );
 

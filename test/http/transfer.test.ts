@@ -63,11 +63,12 @@ describe('after the stream of a call that its agent has transferred', () => {
     const { callId, sid } = await call({ direction, transferTo: '+12025550143' });
     const { status, text } = await afterStream(callId, sid);
     expect(status).toBe(200);
-    const [, action, callerId, timeLimit, number] =
-      /^<\?xml version="1.0" encoding="UTF-8"\?><Response><Dial action="([^"]+)" method="POST" callerId="([^"]+)" timeLimit="(\d+)"><Number>([^<]+)<\/Number><\/Dial><\/Response>$/.exec(
+    const [, action, callerId, timeLimit, told, number] =
+      /^<\?xml version="1.0" encoding="UTF-8"\?><Response><Dial action="([^"]+)" method="POST" callerId="([^"]+)" timeLimit="(\d+)"><Number statusCallback="([^"]+)" statusCallbackEvent="answered" statusCallbackMethod="POST">([^<]+)<\/Number><\/Dial><\/Response>$/.exec(
         text,
       ) ?? [];
     expect(action).toBe(`${service.config.publicBaseUrl}/carrier/calls/${callId}/after-stream`);
+    expect(told).toBe(`${service.config.publicBaseUrl}/carrier/calls/${callId}/transfer-status#rc=3&amp;rp=5xx,ct,rt`);
     expect([callerId, number]).toEqual([OURS, '+12025550143']);
     // What is left of 600 s after the minute of talk, and the time the test took.
     expect(Number(timeLimit)).toBeLessThanOrEqual(540);

@@ -107,7 +107,9 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   it.each(FORGED)('a callback that the carrier signs is refused with one that %s', async (_how, sid) => {
     const callId = newCallId();
     const before = await counts();
-    for (const path of ['twiml', 'status', 'amd', 'after-stream'].map((end) => `/carrier/calls/${callId}/${end}`)) {
+    for (const path of ['twiml', 'status', 'amd', 'transfer-status', 'after-stream'].map(
+      (end) => `/carrier/calls/${callId}/${end}`,
+    )) {
       const answer = await service.carrierPost(path, { CallSid: sid, CallStatus: 'completed', AnsweredBy: 'human' });
       expectError(answer, 400, 'MISSING_PARAMS', /CallSid must be/);
     }

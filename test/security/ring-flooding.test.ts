@@ -1,12 +1,16 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Mode } from '../../src/domain/ids.js';
 import { createUnansweredAttempts } from '../../src/store/unanswered-attempts.js';
 import { eventually, expectError, type Customer } from '../http/harness.js';
 import { newCallId } from '../store/support/test-database.js';
+import { newSid } from '../support/sids.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
-/** By the simulated carrier's scripts: never answers; answers and hangs up at once; answers and stays silent. */
+/** By the simulated carrier's scripts: never answers; answers and hangs up at once; answers and stays silent; answers and talks on. */
 const NEVER_ANSWERS = '+12025550102';
 const HANGS_UP = '+12025550106';
 const SILENT = '+12025550107';
+const TALKS_ON = '+12025550108';
 
 let stack: TelephoneStack;
 beforeAll(async () => {
@@ -146,4 +150,52 @@ describe('a transfer', () => {
     expect((await transferred(customer, '+12025550143')).answer).toMatchObject({ ok: false });
     expectError(await service.place(customer.liveKey, order('+12025550143')), 403, 'SPEND_LIMIT_EXCEEDED');
   });
+
+  it('a forged or foreign transfer status takes nothing out of the count', async () => {
+    const { service } = stack;
+    const customer = await service.customer();
+    const { callId } = await transferred(customer, NEVER_ANSWERS);
+    const { sid } = await eventually(async () => {
+      const call = await stack.carrierCall(callId);
+      return call.dials.length === 1 && call;
+    });
+    const path = `/carrier/calls/${callId}/transfer-status`;
+    const told = { CallSid: newSid('CA'), ParentCallSid: sid, CallStatus: 'in-progress' };
+    const unsigned = { method: 'POST', body: new URLSearchParams(told) };
+    expectError(await service.request(path, unsigned), 403, 'FORBIDDEN');
+    const ignored: [Record<string, string>, Mode?, string?][] = [
+      [{ CallSid: sid, CallStatus: 'in-progress' }],
+      [{ ...told, ParentCallSid: newSid('CA') }],
+      [{ ...told, ParentCallSid: sid.toUpperCase() }],
+      [{ ...told, ParentCallSid: `${sid}/..` }],
+      [{ ...told, CallStatus: 'ringing' }],
+      [{ ...told, CallStatus: 'no-answer' }],
+      [told, 'test'],
+      [told, 'live', `/carrier/calls/${newCallId()}/transfer-status`],
+    ];
+    for (const [form, mode = 'live', to = path] of ignored) {
+      expect((await service.carrierPost(to, form, mode)).status).toBe(200);
+    }
+    expect(await attempts()).toBe(1);
+    for (let n = 0; n < 2; n++) {
+      expect((await service.carrierPost(path, told)).status).toBe(200);
+      expect(await attempts()).toBe(0);
+    }
+  });
+
+  it('six simultaneous answered transfers to one number are not refused', async () => {
+    const customer = await stack.service.customer();
+    for (let n = 0; n < 6; n++) {
+      const { callId, answer } = await transferred(customer, TALKS_ON);
+      expect(answer).toMatchObject({ ok: true });
+      const isConnected = async () => (await stack.carrierCall(callId)).dials[0]?.status === 'completed';
+      await eventually(isConnected);
+      // Until then it is told; without it the sixth is refused.
+      for (let look = 0; look < 50 && (await attempts()) > 0; look++) await wait(100);
+    }
+    const talking = (await stack.carried()).filter(
+      ({ status, dials }) => status === 'in-progress' && dials[0]?.to === TALKS_ON,
+    );
+    expect(talking).toHaveLength(6);
+  }, 120_000);
 });

@@ -4,6 +4,7 @@ import {
   addLog,
   durationSeconds,
   isOver,
+  newSid,
   rfc2822,
   type AnsweredBy,
   type CallEvent,
@@ -23,6 +24,8 @@ export interface CallbackSender {
   fire(event: CallEvent): void;
   /** Tells who answered, as the detection of answering machines took it. @param ms how long that took */
   tellAnsweredBy(target: WebhookTarget, answeredBy: AnsweredBy, ms: number): void;
+  /** Tells that a number which the call dials has answered: a leg of its own, whose parent is the call. */
+  tellDialAnswered: (target: WebhookTarget, to: string) => void;
 }
 
 /**
@@ -101,6 +104,23 @@ export function createCallbackSender(deps: {
         ...faults.extraFields,
       };
       void deliver(target, params, call.account.authToken);
+    },
+    tellDialAnswered(target, to) {
+      if (faults.drop === 'all') return;
+      const params = {
+        ...callParams(call),
+        CallSid: newSid('CA'),
+        ParentCallSid: call.sid,
+        To: to,
+        Called: to,
+        CallStatus: 'in-progress',
+        Direction: 'outbound-dial',
+        Timestamp: rfc2822(Date.now()),
+        CallbackSource: 'call-progress-events',
+        SequenceNumber: '0',
+        ...faults.extraFields,
+      };
+      void deliver(target, params, statusToken);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isE164 } from '../../domain/phone-number.js';
-import { addLog, type CallRecord, type DialLog } from './call-record.js';
+import { addLog, type CallRecord, type DialLog, type WebhookTarget } from './call-record.js';
+import type { CallbackSender } from './callbacks.js';
 import { createFarEnd } from './far-ends/far-end.js';
 import type { Line } from './line.js';
 import type { Plant } from './live-call.js';
@@ -11,6 +12,8 @@ export interface DialRequest {
   ringSeconds: number;
   /** The two are parted after so long. */
   limitSeconds: number;
+  /** Told when the number answers. */
+  onAnswer?: WebhookTarget;
 }
 
 /**
@@ -19,14 +22,23 @@ export interface DialRequest {
  * @param signal aborts it: the call is over or has got other instructions. Rejects with its reason then.
  */
 export async function dialNumber(
-  deps: { call: CallRecord; line: Line; plant: Plant; signal: AbortSignal },
+  deps: {
+    call: CallRecord;
+    line: Line;
+    plant: Plant;
+    signal: AbortSignal;
+    tellDialAnswered: CallbackSender['tellDialAnswered'];
+  },
   request: DialRequest,
 ): Promise<DialLog> {
   const { call, line, plant, signal } = deps;
   const log: DialLog = { to: request.number, at: new Date().toISOString(), status: 'canceled', seconds: 0 };
   addLog(call.dials, log);
   log.status = await ring();
-  if (log.status === 'completed') await connect();
+  if (log.status === 'completed') {
+    if (request.onAnswer !== undefined) deps.tellDialAnswered(request.onAnswer, request.number);
+    await connect();
+  }
   return log;
 
   async function ring(): Promise<DialLog['status']> {

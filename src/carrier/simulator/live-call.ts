@@ -80,7 +80,8 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
     answer,
     stream: (request, signal) =>
       runMediaStream({ call, line, signal, impairment, faults: scenario.stream, timeScale: plant.timeScale }, request),
-    dial: (request, signal) => dialNumber({ call, line, plant, signal }, request),
+    dial: (request, signal) =>
+      dialNumber({ call, line, plant, signal, tellDialAnswered: callbacks.tellDialAnswered }, request),
   });
   const timers = new Set<NodeJS.Timeout>();
   let document = new AbortController();

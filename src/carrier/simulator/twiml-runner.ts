@@ -163,6 +163,7 @@ export function createTwimlRunner(deps: {
         number,
         ringSeconds: secondsOf(verb, 'timeout', DIAL_RING_SECONDS),
         limitSeconds: secondsOf(verb, 'timeLimit', MAX_SECONDS),
+        ...answerCallback(numbers[0], source),
       },
       signal,
     );
@@ -209,6 +210,13 @@ function target(url: string, method: string | undefined, source: TwimlSource): W
   } catch {
     throw new InstructionError(12100, 'A verb names a URL that is none.');
   }
+}
+
+/** Whom `<Number>` wants told of its answer. Of its events this carrier knows no other. */
+function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialRequest, 'onAnswer'> {
+  const { statusCallback, statusCallbackEvent = '', statusCallbackMethod } = number?.attributes ?? {};
+  if (statusCallback === undefined || !statusCallbackEvent.split(/\s+/).includes('answered')) return {};
+  return { onAnswer: target(statusCallback, statusCallbackMethod, source) };
 }
 
 /** An absolute URL stays as it is written: its exact text is what will be signed. */

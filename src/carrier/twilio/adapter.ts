@@ -1,6 +1,7 @@
 import type { Twilio } from 'twilio';
 import type { CarrierAccount } from '../../config.js';
 import type { AnsweredBy } from '../../domain/call-state.js';
+import { CALLBACK_DELIVERY } from '../../domain/callback-delivery.js';
 import { carrierIdentifiers } from '../../domain/carrier-identifiers.js';
 import type { MachineDetection } from '../../domain/voicemail.js';
 import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../port.js';
@@ -13,12 +14,6 @@ import {
   isUnknownCall,
   toCarrierError,
 } from './errors.js';
-
-/**
- * Delivery of status callbacks: three retries on server errors and on timeouts of connecting or reading. Without it a
- * callback that fails once is lost. The fragment is the carrier's own notation; it is neither sent nor signed.
- */
-const CALLBACK_DELIVERY = '#rc=3&rp=5xx,ct,rt';
 
 /** Calls between two numbers within a minute or so: far more than there can be. */
 const PAGE_SIZE = 100;

@@ -1,5 +1,6 @@
 import VoiceResponse from 'twilio/lib/twiml/VoiceResponse.js';
 import type { Config } from '../../config.js';
+import { CALLBACK_DELIVERY } from '../../domain/callback-delivery.js';
 import type { CallRequestDocument } from '../../store/models/call-request.js';
 import type { ConversationResultDocument } from '../../store/models/conversation-result.js';
 import { single, type FormFields } from '../middleware/form.js';
@@ -10,7 +11,7 @@ const MIN_SECONDS = 1;
 
 /**
  * What a carrier does with a call that its agent has put through, once the stream is over; undefined when the agent has
- * not. The carrier asks again when the other side is gone: with `DialCallStatus`, which says whether it ever came.
+ * not. The carrier tells when the other side answers, and asks again when it is gone: with `DialCallStatus`, which says whether it ever came.
  * @param now ms since the epoch
  */
 export function transferTwiml(
@@ -24,15 +25,23 @@ export function transferTwiml(
   const ended = single(form, 'DialCallStatus');
   if (ended !== undefined) return wasConnected(ended) ? hangUpTwiml() : nobodyThereTwiml();
   const talkedSeconds = Math.floor((now - result.startedAt.getTime()) / 1_000);
+  const callUrl = `${config.publicBaseUrl}/carrier/calls/${encodeURIComponent(request._id)}`;
   const response = new VoiceResponse();
   const dial = response.dial({
-    action: `${config.publicBaseUrl}/carrier/calls/${encodeURIComponent(request._id)}/after-stream`,
+    action: `${callUrl}/after-stream`,
     method: 'POST',
     // A number of ours: the carrier shows no other.
     callerId: request.direction === 'outbound' ? request.fromPhoneNumber : request.toPhoneNumber,
     timeLimit: Math.max(MIN_SECONDS, request.maxDurationSeconds - talkedSeconds),
   });
-  dial.number(result.transferTo);
+  dial.number(
+    {
+      statusCallback: `${callUrl}/transfer-status${CALLBACK_DELIVERY}`,
+      statusCallbackEvent: ['answered'],
+      statusCallbackMethod: 'POST',
+    },
+    result.transferTo,
+  );
   return response.toString();
 }
 

@@ -1,0 +1,50 @@
+import type { DialGate } from '../../calls/dial-gate.js';
+import type { Config } from '../../config.js';
+import { carrierIdentifiers } from '../../domain/carrier-identifiers.js';
+import type { CallRequests } from '../../store/call-requests.js';
+import type { CarrierBindings } from '../../store/carrier-bindings.js';
+import type { ConversationResults } from '../../store/conversation-results.js';
+import type { ApiContext } from '../context.js';
+import { within } from '../deadline.js';
+import { single } from '../middleware/form.js';
+import type { SignedRequests } from '../middleware/signed-requests.js';
+import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
+
+export interface TransferStatusDeps {
+  config: Config;
+  signedRequests: SignedRequests;
+  requests: CallRequests;
+  bindings: CarrierBindings;
+  results: ConversationResults;
+  dialGate: DialGate;
+}
+
+const ANSWERED: ReadonlySet<string> = new Set(['in-progress', 'completed']);
+
+/**
+ * POST /carrier/calls/{call_id}/transfer-status: the number that the call was transferred to has answered, so it is no
+ * unanswered attempt any more. What cannot be about a transfer of this call is answered 200 and ignored; when the database
+ * cannot be asked it is 503, and the carrier asks again.
+ */
+export function createNoteTransferStatus(deps: TransferStatusDeps) {
+  const { config, requests, bindings, results, dialGate } = deps;
+
+  async function note(callId: string, { mode, form }: Callback): Promise<void> {
+    if (!ANSWERED.has(single(form, 'CallStatus') ?? '')) return;
+    // CallSid is the other leg's; the call itself is its parent.
+    const parentSid = single(form, 'ParentCallSid') ?? '';
+    if (!carrierIdentifiers(config.carriers[mode].kind).call.test(parentSid)) return;
+    if ((await calledRequest(requests, callId, mode)) === undefined) return;
+    if ((await bindings.find(callId))?.carrierSid !== parentSid) return;
+    const transferTo = (await results.find(callId))?.transferTo;
+    if (transferTo !== undefined) await dialGate.transferAnswered(callId, transferTo);
+  }
+
+  return async function noteTransferStatus(ctx: ApiContext, callId: string): Promise<void> {
+    const callback = await verifiedCallback(ctx, deps);
+    await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, note(callId, callback));
+    ctx.status = 200;
+    ctx.type = 'text/plain';
+    ctx.body = '';
+  };
+}
