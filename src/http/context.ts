@@ -13,6 +13,11 @@ export interface RequestState {
   route?: string;
   /** The sender is known by a key or a session, so that more of its work is done, such as decompressing a body. */
   isAuthenticated?: true;
+  /**
+   * Asks again whether the sender may do this. A body may come seconds after its headers, and the right is gone by then.
+   * Throws ServiceError UNAUTHORIZED or FORBIDDEN.
+   */
+  recheck?: () => Promise<void>;
   /** Counted among the signed requests in flight. */
   isAdmitted?: true;
   /** What a change was done to, for the audit log, where the path does not name it. */

@@ -69,6 +69,7 @@ export function createRouters(deps: {
         requireHttps(ctx, config);
         const route: Route = routes[id as OperationId];
         const principal = await authenticate(ctx, route);
+        ctx.state.recheck = () => authenticator.recheck(ctx, principal, route);
         await handler(ctx, principal, params);
         if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
         await audit(ctx, principal, id as OperationId, params);
@@ -79,7 +80,10 @@ export function createRouters(deps: {
   const withKey = Object.entries(handlers.key).map(([id, handler]) =>
     mounted(id, async (ctx, params) => {
       requireHttps(ctx, config);
-      await handler(ctx, await authenticator.byKey(ctx, routes[id as OperationId]), params);
+      const route: Route = routes[id as OperationId];
+      const principal = await authenticator.byKey(ctx, route);
+      ctx.state.recheck = () => authenticator.recheck(ctx, principal, route);
+      await handler(ctx, principal, params);
     }),
   );
   const withKeyOrSession = audited(handlers.keyOrSession, (ctx, route) => authenticator.byKeyOrSession(ctx, route));

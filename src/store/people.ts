@@ -80,6 +80,18 @@ export function createPeople(database: Database) {
     },
 
     /**
+     * Replaces the password that was proved to be known, as `setPassword` does.
+     * @returns false, with nothing done, when it is not the password any more
+     */
+    async replacePassword(
+      user: Pick<UserDocument, '_id' | 'unverified' | 'passwordHash'>,
+      passwordHash: string,
+    ): Promise<boolean> {
+      const unchanged = { _id: user._id, passwordHash: user.passwordHash };
+      return (await collectionOf(user).updateOne(unchanged, { $set: { passwordHash } })).matchedCount === 1;
+    },
+
+    /**
      * Gives the person the address and their account its full limits. May be repeated after a crash at any point.
      * @throws ServiceError CONFLICT when somebody else verified the address before
      */

@@ -51,8 +51,10 @@ export function storedTools(p: {
   box: SecretBox | undefined;
 }): HttpTool[] {
   return p.tools.map((given, index) => {
-    const parsed = givenHeaders.safeParse(given?.headers);
     const place = `tools.${index}.headers`;
+    // Counted before each is looked at, so that a request with thousands costs nothing.
+    if (Object.keys(given?.headers ?? {}).length > 2 * MOST_HEADERS) throw tooMany(place);
+    const parsed = givenHeaders.safeParse(given?.headers);
     if (!parsed.success) throw refused(place, 'headers must be an object of names and strings');
     const { headers: _given, header_names: _names, ...tool } = given;
     const before = p.present.find(({ name }) => name === tool.name);
@@ -81,13 +83,17 @@ function storedHeaders(
   if (kept.length > 0 && origin !== originBefore) {
     throw refused(p.place, 'headers must be given again, or removed with null, because the url has another origin');
   }
+  const fresh = entries.filter((entry): entry is [string, string] => entry[1] !== null);
+  if (kept.length + fresh.length > MOST_HEADERS) throw tooMany(p.place);
   const seal = (name: string, value: string) => {
     if (p.box === undefined) throw refused(p.place, 'headers cannot be stored without ENCRYPTION_KEYS');
     return p.box.seal(headerContext(p.accountId, p.tool.url, name), value);
   };
-  const fresh = entries.flatMap(([name, value]) => (value === null ? [] : [{ name, sealed: seal(name, value) }]));
-  if (kept.length + fresh.length > MOST_HEADERS) throw refused(p.place, `headers must be at most ${MOST_HEADERS}`);
-  return [...kept, ...fresh];
+  return [...kept, ...fresh.map(([name, value]) => ({ name, sealed: seal(name, value) }))];
+}
+
+function tooMany(place: string): ServiceError {
+  return refused(place, `headers must be at most ${MOST_HEADERS}`);
 }
 
 /**

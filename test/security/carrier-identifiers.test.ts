@@ -119,10 +119,10 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   });
 
   it('a callback with two CallSids is refused', async () => {
-    const body = new URLSearchParams({ AccountSid: service.config.carriers.live.accountSid, CallSid: newSid('CA') });
-    body.append('CallSid', newSid('CA'));
-    const { authToken } = service.config.carriers.live;
-    const params = { AccountSid: body.get('AccountSid') ?? '', CallSid: body.getAll('CallSid') };
+    const { accountSid, authToken } = service.config.carriers.live;
+    const params = { AccountSid: accountSid, CallSid: [newSid('CA'), newSid('CA')] };
+    const body = new URLSearchParams({ AccountSid: accountSid });
+    for (const sid of params.CallSid) body.append('CallSid', sid);
     const url = `${service.config.publicBaseUrl}/carrier/status`;
     const headers = { 'X-Twilio-Signature': sign({ authToken, url, params }) };
     const answer = await service.request('/carrier/status', { method: 'POST', headers, body });

@@ -93,12 +93,27 @@ export function createAuthenticator(deps: {
     return { ...member, mode: askedMode(ctx) ?? 'test' };
   }
 
+  /** What the principal of an earlier request is now: null when it is gone. */
+  async function standingOf({ actor, account }: Principal): Promise<Standing> {
+    if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
+    const user = await sessions.userOf(actor.sessionId);
+    return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
+  }
+
   return {
     /** What the principal of an earlier request is now. It counts neither as a request nor as a use. */
-    async standingOf({ actor, account }: Principal): Promise<Standing> {
-      if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
-      const user = await sessions.userOf(actor.sessionId);
-      return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
+    standingOf,
+
+    /**
+     * Asks again whether a principal that was authenticated a while ago may do this.
+     * @throws ServiceError UNAUTHORIZED, FORBIDDEN, SERVICE_UNAVAILABLE
+     */
+    async recheck(ctx: ApiContext, principal: Principal, route: Route): Promise<void> {
+      const standing = await within(deadlineOf(ctx), standingOf(principal));
+      if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The key or session is not valid any more.');
+      if (standing.role !== undefined && !mayUse(standing.role, route)) {
+        throw new ServiceError('FORBIDDEN', `A ${standing.role} may not do this.`);
+      }
     },
 
     /**

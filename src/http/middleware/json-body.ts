@@ -8,6 +8,9 @@ const MAX_BODY_BYTES = 256 * 1_024;
 /** A log-in or a sign-up is small. */
 const MAX_UNAUTHENTICATED_BODY_BYTES = 16 * 1_024;
 
+/** A body that takes longer may be held back on purpose, until the right to send it is gone. */
+const SLOW_BODY_MS = 500;
+
 export interface JsonBody {
   fields: Record<string, unknown>;
   /** Keys of the outermost object that stand in it more than once. */
@@ -16,7 +19,8 @@ export interface JsonBody {
 
 /**
  * The JSON object of a request body, which may be compressed once its sender is authenticated.
- * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS
+ * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS; UNAUTHORIZED or FORBIDDEN when the
+ *   sender lost the right to ask while the body was on its way
  */
 export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   const { type, charset } = contentTypeOf(ctx.req);
@@ -28,7 +32,10 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   }
   const isAuthenticated = ctx.state.isAuthenticated === true;
   const limit = isAuthenticated ? MAX_BODY_BYTES : MAX_UNAUTHENTICATED_BODY_BYTES;
-  return parseJsonObject(utf8(await readBody(ctx.req, { limit, decompress: isAuthenticated })));
+  const startedAt = performance.now();
+  const bytes = await readBody(ctx.req, { limit, decompress: isAuthenticated });
+  if (performance.now() - startedAt > SLOW_BODY_MS) await ctx.state.recheck?.();
+  return parseJsonObject(utf8(bytes));
 }
 
 /**

@@ -123,7 +123,9 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
         throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
       }
       const passwordHash = await inTime(ctx, passwords.hash(next));
-      await inTime(ctx, members.setPassword(user, passwordHash));
+      if (!(await inTime(ctx, members.replacePassword(user, passwordHash)))) {
+        throw new ServiceError('UNAUTHORIZED', 'The password was changed meanwhile. Please log in.');
+      }
       // Whoever knew the old one is out, this session's old token included.
       await inTime(ctx, sessions.endAll(user._id));
       const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
