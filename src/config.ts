@@ -1,6 +1,6 @@
 import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
-import { listOf, parseEnvironment, type Environment } from './config/environment.js';
+import { DEVELOPMENT_PEPPER, listOf, parseEnvironment, type Environment } from './config/environment.js';
 import { liveLimitsOf } from './config/live-limits.js';
 import { productionFaults } from './config/production.js';
 import { readRateDeck } from './config/rate-deck.js';
@@ -10,9 +10,6 @@ import { withoutTrailing } from './domain/text.js';
 
 export { configuredEngineNames, configuredVoices, offeredEngineNames } from './config/engines.js';
 export type { OpenAiRealtimeSettings, PipelineSettings } from './config/engines.js';
-
-/** The pepper of development set-ups; production must bring its own. */
-const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 
 /** The credentials by which one mode's carrier account signs its requests and takes ours. */
 export interface CarrierAccount extends SimulatedAccount {

@@ -104,6 +104,9 @@ const environment = z.object({
   VOICEMAIL_DETECTION: z.enum(['on', 'off']).default('on'),
 });
 
+/** The pepper of development set-ups; production must bring its own. */
+export const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
+
 /** The variables of the environment, parsed. */
 export type Environment = z.output<typeof environment>;
 

@@ -1,7 +1,7 @@
 import { mayBePlain } from './addresses.js';
 import { encryptionKeysFault } from './encryption.js';
-import { listOf, type Environment } from './environment.js';
-import { accountSidFault, tokenFault } from './simulated-accounts.js';
+import { DEVELOPMENT_PEPPER, listOf, type Environment } from './environment.js';
+import { accountSidFault, isPublished, tokenFault } from './simulated-accounts.js';
 
 interface Check {
   /** The variable at fault. */
@@ -32,8 +32,15 @@ const CHECKS: readonly Check[] = [
   {
     variable: 'API_KEY_PEPPER',
     fault: ({ API_KEY_PEPPER }) =>
-      API_KEY_PEPPER === undefined
-        ? 'API_KEY_PEPPER must be set in production (32 characters or more, kept secret).'
+      API_KEY_PEPPER === undefined || API_KEY_PEPPER === DEVELOPMENT_PEPPER
+        ? 'API_KEY_PEPPER must be set in production (32 characters or more, kept secret, not the one of development).'
+        : undefined,
+  },
+  {
+    variable: 'TWILIO_AUTH_TOKEN',
+    fault: ({ TWILIO_AUTH_TOKEN }) =>
+      isPublished(TWILIO_AUTH_TOKEN)
+        ? 'TWILIO_AUTH_TOKEN must be the token of your Twilio account, not a published one of the simulated carrier.'
         : undefined,
   },
   {

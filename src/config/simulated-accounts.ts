@@ -21,6 +21,11 @@ const PUBLISHED_VALUES = new Set(
   Object.values(PUBLISHED).flatMap(({ accountSid, authToken }) => [accountSid, authToken]),
 );
 
+/** Whether everybody can read this token or identifier. */
+export function isPublished(value: string | undefined): boolean {
+  return value !== undefined && PUBLISHED_VALUES.has(value);
+}
+
 const MIN_TOKEN_LENGTH = 16;
 
 /** The simulated carrier's account of a mode. In production an absent token is replaced by one that nobody knows. */

@@ -21,9 +21,10 @@ const RANGES: readonly (readonly [countryCode: string, ranges: string])[] = [
   ['', '870 881 882 883'],
   // North America: pay per call.
   ['1', '900'],
-  // Anguilla, Antigua and Barbuda, Barbados, British Virgin Islands, Dominica, Dominican Republic, Grenada, Jamaica,
-  // Montserrat, Turks and Caicos Islands.
-  ['1', '264 268 246 284 767 809 829 849 473 658 876 664 649'],
+  // Islands that share +1 and cost many times what the mainland does: American Samoa, Anguilla, Antigua and Barbuda, the
+  // Bahamas, Barbados, Bermuda, British Virgin Islands, Cayman Islands, Dominica, Dominican Republic, Grenada, Jamaica,
+  // Montserrat, Saint Kitts and Nevis, Saint Lucia, Saint Vincent, Sint Maarten, Trinidad and Tobago, Turks and Caicos.
+  ['1', '684 264 268 242 246 441 284 345 767 809 829 849 473 658 876 664 869 758 784 721 868 649'],
   // Greece, Netherlands, Belgium, France, Spain, Hungary, Italy, Romania, Switzerland, Austria.
   ['30', '901 909'],
   ['31', '900 906 909'],

@@ -28,6 +28,8 @@ const KEYWORDS = new Set([
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 const MAX_DEPTH = 8;
+/** Each value of the arguments may be held against each of them. */
+const MAX_SUBSCHEMAS = 200;
 
 type Fault = string | undefined;
 
@@ -43,6 +45,7 @@ export function toolSchemaFault(text: string): Fault {
     return 'must be a string holding a JSON Schema';
   }
   if (!isObject(schema) || schema['type'] !== 'object') return 'must be a JSON Schema of type object';
+  if (sizeOf(schema, 1) > MAX_SUBSCHEMAS) return `must hold at most ${MAX_SUBSCHEMAS} schemas`;
   return schemaFault(schema, 1);
 }
 
@@ -83,6 +86,12 @@ function schemaFault(schema: unknown, depth: number): Fault {
   const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
   if (unknown !== undefined) return `holds the keyword ${unknown.slice(0, 64)}, which is not supported`;
   return ownFault(schema) ?? firstFault(subschemas(schema), (each) => schemaFault(each, depth + 1));
+}
+
+/** How many schemas a schema holds, itself included, down to the depth that is taken. */
+function sizeOf(schema: unknown, depth: number): number {
+  if (!isObject(schema) || depth > MAX_DEPTH) return 1;
+  return subschemas(schema).reduce<number>((sum, each) => sum + sizeOf(each, depth + 1), 1);
 }
 
 function ownFault(schema: Record<string, unknown>): Fault {

@@ -14,6 +14,14 @@ const refusal = (env: NodeJS.ProcessEnv): string => {
 
 describe('production never starts with settings that expose it', () => {
   it.each([
+    ['API_KEY_PEPPER', 'development-pepper-development-pepper'],
+    ['TWILIO_AUTH_TOKEN', '1'.repeat(32)],
+    ['TWILIO_AUTH_TOKEN', '2'.repeat(32)],
+  ])('%s=%s is refused: everybody can read it', (name, value) => {
+    expect(refusal({ [name]: value })).toMatch(new RegExp(`${name} must be`));
+  });
+
+  it.each([
     ['PUBLIC_BASE_URL', 'http://calls.example.com', 'https'],
     ['STREAM_URL', 'ws://calls.example.com/stream', 'wss'],
     ['STREAM_URL', 'https://calls.example.com/stream', 'wss'],

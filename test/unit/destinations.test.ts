@@ -2,6 +2,14 @@ import { countedCaps, isBlockedDestination, isFictionalNumber } from '../../src/
 import { HIGH_RISK_PREFIXES } from '../../src/domain/high-risk-prefixes.js';
 
 describe('a destination', () => {
+  it.each(['242', '345', '441', '684', '721', '758', '784', '868', '869'])(
+    'on an island that shares +1 is blocked without a rule of its own: %s',
+    (area) => {
+      expect(isBlockedDestination(`+1${area}5550123`, [{ prefix: '+1' }])).toBe(true);
+      expect(isBlockedDestination(`+1${area}5550123`, [{ prefix: `+1${area}` }])).toBe(false);
+    },
+  );
+
   it.each([
     ['+19005550123', []],
     ['+97912345678', []],

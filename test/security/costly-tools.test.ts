@@ -1,0 +1,37 @@
+import { argumentFault } from '../../src/conversation/tools/arguments.js';
+import { toolSchemaFault } from '../../src/domain/tool-schema.js';
+import { storedTools } from '../../src/store/tool-headers.js';
+
+const many = (count: number) => Array.from({ length: count }, (_, index) => index);
+const alternatives = (count: number) => ({
+  type: 'object',
+  properties: { a: { type: 'array', items: { oneOf: many(count).map(() => ({})) } } },
+});
+
+describe('a tool never costs the process more than it is worth', () => {
+  it('by thousands of secret headers: none is encrypted', () => {
+    let sealed = 0;
+    const box = { seal: () => `k.${++sealed}`, open: () => '' };
+    const headers = Object.fromEntries(many(20_000).map((index) => [`x${index}`, 'v']));
+    const tool = { name: 'x', description: 'd', method: 'GET' as const, url: 'https://example.com/', parameters: '{}' };
+    const store = (given: Record<string, string>) =>
+      storedTools({ tools: [{ ...tool, headers: given }], present: [], accountId: 'acct_1', box });
+    expect(() => store(headers)).toThrow('headers must be at most 10');
+    expect(() => store(Object.fromEntries(Object.entries(headers).slice(0, 11)))).toThrow('headers must be at most 10');
+    expect(sealed).toBe(0);
+    expect(store({ x0: 'v' })[0]?.headers).toHaveLength(1);
+  });
+
+  it('by a schema of thousands of schemas', () => {
+    expect(toolSchemaFault(JSON.stringify(alternatives(2_700)))).toBe('must hold at most 200 schemas');
+    expect(toolSchemaFault(JSON.stringify(alternatives(197)))).toBeUndefined();
+  });
+
+  it('by arguments of thousands of values', () => {
+    const definition = { name: 'x', description: '', parameters: alternatives(100) };
+    expect(argumentFault(definition, { a: many(2_000) })).toBe('the arguments are too many');
+    const startedAt = performance.now();
+    argumentFault(definition, { a: many(900) });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+});
