@@ -9,8 +9,8 @@ const LEAST_WORK_MS = STALL_MS;
 
 export interface EventLoopWatch {
   /** Stalls since the start. */
-  count(): number;
-  close(): void;
+  count: () => number;
+  close: () => void;
 }
 
 /**

@@ -47,7 +47,8 @@ export function findPatterns(sources: ReadonlyMap<string, string>): FoundPattern
     const add = (node: Node, pattern: string | null, flags: string) =>
       void found.push({ at: `${file.path}:${file.lineOf(node)}`, pattern, flags });
     walk(file.body, (node) => {
-      if (node.type === 'RegExpLiteral') add(node, String(node['pattern']), String(node['flags'] ?? ''));
+      if (node.type === 'RegExpLiteral')
+        add(node, String(node['pattern']), typeof node['flags'] === 'string' ? node['flags'] : '');
       const [first, second] = argumentsOf(node);
       if (isRegExpConstructor(node)) add(node, valueOf(first), second === undefined ? '' : (valueOf(second) ?? ''));
       if (MAKERS.has(methodOf(node)) && first !== undefined && valueOf(first) !== null) add(node, valueOf(first), '');

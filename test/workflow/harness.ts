@@ -6,6 +6,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker, type RuntimeOptions } from '@temporalio/worker';
 import { ulid } from 'ulid';
 import { createActivities } from '../../activities/create-activities.js';
+import { createDialGate } from '../../src/calls/dial-gate.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
 import type { Carrier, CarrierCall, DialOutcome } from '../../src/carrier/port.js';
 import { parseConfig } from '../../src/config.js';
@@ -85,6 +86,9 @@ export async function startHarness(
   });
   const logger = createLogger({ role: 'test', level: 'silent' });
   const carrier = new ScriptedCarrier();
+  // As a worker does: time leaps while the first dial waits for the numbering plans to load.
+  const dialGate = createDialGate({ config, database });
+  await dialGate.warm();
   const worker = await Worker.create({
     connection: environment.nativeConnection,
     taskQueue: config.temporal.taskQueue,
@@ -95,6 +99,7 @@ export async function startHarness(
       carriers: { live: carrier, test: carrier },
       logger,
       clock: () => environment.currentTimeMs(),
+      dialGate,
     }),
   });
   const running = worker.run();
