@@ -69,7 +69,7 @@ export function createRouters(deps: {
         requireHttps(ctx, config);
         const route: Route = routes[id as OperationId];
         const principal = await authenticate(ctx, route);
-        ctx.state.recheck = () => authenticator.recheck(ctx, principal, route);
+        ctx.state.recheck = () => authenticator.recheck(principal, route);
         await handler(ctx, principal, params);
         if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
         await audit(ctx, principal, id as OperationId, params);
@@ -82,7 +82,7 @@ export function createRouters(deps: {
       requireHttps(ctx, config);
       const route: Route = routes[id as OperationId];
       const principal = await authenticator.byKey(ctx, route);
-      ctx.state.recheck = () => authenticator.recheck(ctx, principal, route);
+      ctx.state.recheck = () => authenticator.recheck(principal, route);
       await handler(ctx, principal, params);
     }),
   );

@@ -111,7 +111,7 @@ export function createAuthenticator(deps: {
      * Asks again whether a principal that was authenticated a while ago may do this.
      * @throws ServiceError UNAUTHORIZED, FORBIDDEN, SERVICE_UNAVAILABLE
      */
-    async recheck(ctx: ApiContext, principal: Principal, route: Route): Promise<void> {
+    async recheck(principal: Principal, route: Route): Promise<void> {
       // The body has used up the request's own deadline.
       const standing = await within(Date.now() + RECHECK_WITHIN_MS, standingOf(principal));
       if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The key or session is not valid any more.');
