@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { isBadPort } from '../domain/bad-ports.js';
 
 /** Two ends of a range of ports, both included. */
 export type PortRange = readonly [low: number, high: number];
@@ -14,10 +15,18 @@ export const portList = z.string().transform((text, context): PortRange[] => {
     const [low = NaN, high = low] = PORTS.test(item.trim()) ? item.split('-').map(Number) : [];
     if (!(low >= 1 && high >= low && high <= MAX_PORT)) {
       context.addIssue('must be ports or ranges of them with commas between, like 80,443,8000-8999');
+    } else if (isBlocked([low, high])) {
+      context.addIssue('names a port that other protocols use and no request is sent to: remove it');
     }
     return [low, high];
   });
 });
+
+/** Whether no port of the range can be used; a wider range may span some that cannot. */
+function isBlocked([low, high]: PortRange): boolean {
+  for (let port = low; port <= high; port += 1) if (!isBadPort(port)) return false;
+  return true;
+}
 
 /** WEBHOOK_NAMESERVERS: addresses, each with a port or without, `10.0.0.2,[fd00::2]:5353`. */
 export const nameserverList = z.string().transform((text, context) => {

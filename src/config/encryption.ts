@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isWeakKey } from './secret-strength.js';
 
 /** A key that secrets are stored under. Its id is stored with each secret, so that keys can be rotated. */
 export interface EncryptionKey {
@@ -41,8 +42,12 @@ export function encryptionKeysFault(list: string | undefined, pepper = ''): stri
   if (keys.some((key) => key.equals(DEVELOPMENT_KEY.key))) {
     return `ENCRYPTION_KEYS holds the published development key; ${REMEDY}.`;
   }
+  if (new Set(keys.map((key) => key.toString('hex'))).size < keys.length) {
+    return `ENCRYPTION_KEYS holds one key twice; ${REMEDY}.`;
+  }
   if (keys.some((key) => pepper.includes(key.toString('base64')) || key.equals(Buffer.from(pepper)))) {
     return `ENCRYPTION_KEYS must differ from API_KEY_PEPPER; ${REMEDY}.`;
   }
+  if (keys.some(isWeakKey)) return `ENCRYPTION_KEYS holds a key that is not random; ${REMEDY}.`;
   return undefined;
 }

@@ -1,6 +1,9 @@
 import { mayBePlain } from './addresses.js';
 import { encryptionKeysFault } from './encryption.js';
 import { DEVELOPMENT_PEPPER, listOf, type Environment } from './environment.js';
+import { isPrivateRange } from './private-ranges.js';
+import { weaknessOf } from './secret-strength.js';
+import { secretFaults } from './secret-variables.js';
 import { accountSidFault, isPublished, tokenFault } from './simulated-accounts.js';
 
 interface Check {
@@ -27,20 +30,48 @@ function encrypted(
   };
 }
 
+/** Settings that a path is appended to. */
+const BASES = [
+  'PUBLIC_BASE_URL',
+  'STREAM_URL',
+  'CARRIER_BASE_URL',
+  'SIMULATOR_URL',
+  'OPENAI_BASE_URL',
+  'LLM_BASE_URL',
+  'STT_BASE_URL',
+  'TTS_BASE_URL',
+  'TEMPORAL_UI_URL',
+] as const satisfies readonly (keyof Environment)[];
+
+/** Credentials in an address end in logs and in requests to others; a query or fragment swallows what is appended. */
+function bare(variable: (typeof BASES)[number]): Check {
+  return {
+    variable,
+    fault: (values) => {
+      const address = values[variable];
+      if (address === undefined) return undefined;
+      const { username, password } = new URL(address);
+      return username + password === '' && !/[?#]/.test(address)
+        ? undefined
+        : `${variable} must have no user name, password, query or fragment.`;
+    },
+  };
+}
+
 /** What production demands beyond the form of each variable. */
 const CHECKS: readonly Check[] = [
   {
     variable: 'API_KEY_PEPPER',
     fault: ({ API_KEY_PEPPER }) =>
       API_KEY_PEPPER === undefined || API_KEY_PEPPER === DEVELOPMENT_PEPPER
-        ? 'API_KEY_PEPPER must be set in production (32 characters or more, kept secret, not the one of development).'
+        ? 'API_KEY_PEPPER must be set in production, to a secret of its own: make one with openssl rand -hex 32.'
         : undefined,
   },
   {
     variable: 'TWILIO_AUTH_TOKEN',
     fault: ({ TWILIO_AUTH_TOKEN }) =>
-      isPublished(TWILIO_AUTH_TOKEN)
-        ? 'TWILIO_AUTH_TOKEN must be the token of your Twilio account, not a published one of the simulated carrier.'
+      TWILIO_AUTH_TOKEN !== undefined && !isTwilioToken(TWILIO_AUTH_TOKEN)
+        ? 'TWILIO_AUTH_TOKEN must be the token of your Twilio account, 32 hexadecimal digits: copy it from the Twilio console.'
         : undefined,
   },
   {
@@ -54,6 +85,29 @@ const CHECKS: readonly Check[] = [
         ? 'CARRIER must be named in production: twilio, or simulator if no real call shall ever be placed.'
         : undefined,
   },
+  {
+    variable: 'TEMPORAL_API_KEY',
+    fault: ({ TEMPORAL_API_KEY, TEMPORAL_TLS }) =>
+      TEMPORAL_API_KEY !== undefined && !TEMPORAL_TLS
+        ? 'TEMPORAL_API_KEY would be sent in clear: set TEMPORAL_TLS=true.'
+        : undefined,
+  },
+  {
+    variable: 'WEBHOOK_ALLOW_CIDRS',
+    fault: ({ WEBHOOK_ALLOW_CIDRS }) =>
+      listOf(WEBHOOK_ALLOW_CIDRS).every(isPrivateRange)
+        ? undefined
+        : 'WEBHOOK_ALLOW_CIDRS must hold private networks only, like 10.1.2.0/24, without loopback, link-local and ' +
+          "cloud metadata addresses: name only your receivers' ranges; public addresses need no entry.",
+  },
+  {
+    variable: 'SMTP_URL',
+    fault: ({ SMTP_URL }) =>
+      /[?#]/.test(SMTP_URL ?? '')
+        ? 'SMTP_URL must have no options behind ? or #, which could turn TLS off: encode these characters in a password.'
+        : undefined,
+  },
+  ...BASES.map(bare),
   encrypted('PUBLIC_BASE_URL', ['https'], 'nowhere'),
   encrypted('STREAM_URL', ['wss'], 'nowhere'),
   encrypted('CARRIER_BASE_URL', ['https'], 'nowhere'),
@@ -83,10 +137,14 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
+function isTwilioToken(text: string): boolean {
+  return /^[0-9a-f]{32}$/i.test(text) && !isPublished(text) && weaknessOf(text, 32) === undefined;
+}
+
 /** Every variable whose value is the one of an example, whatever it is for. */
 function placeholderFaults(values: Environment): Fault[] {
   return Object.entries(values).flatMap(([variable, value]) =>
-    typeof value === 'string' && value.toLowerCase().includes('change-me')
+    typeof value === 'string' && /(?<![a-z])change[-_ .]?me(?![a-z])/i.test(value)
       ? [{ variable, sentence: `${variable} still holds the placeholder change-me: set a value of your own.` }]
       : [],
   );
@@ -98,11 +156,16 @@ export interface Fault {
   sentence: string;
 }
 
-/** Every reason why these settings must not run in production; empty when there is none. */
+/** The reasons why these settings must not run in production, the first of each variable; empty when there is none. */
 export function productionFaults(values: Environment): Fault[] {
   const found = CHECKS.flatMap(({ variable, fault }) => {
     const sentence = fault(values);
     return sentence === undefined ? [] : [{ variable, sentence }];
   });
-  return [...found, ...placeholderFaults(values)];
+  const told = new Set<string>();
+  return [...placeholderFaults(values), ...found, ...secretFaults(values)].filter(({ variable }) => {
+    const first = !told.has(variable);
+    told.add(variable);
+    return first;
+  });
 }

@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.js';
 import { characterCount } from '../domain/text.js';
-import { isBadPort } from './bad-ports.js';
+import { isBadPort } from '../domain/bad-ports.js';
 import { NameError } from './name-resolver.js';
 
 export type GuardConfig = Pick<Config, 'webhooks'>;

@@ -1,20 +1,10 @@
 import { parseConfig } from '../../src/config.js';
 import { expectError, startService, type Service } from '../http/harness.js';
 import { createBrowser, PASSWORD } from '../http/portal-support.js';
+import { PRODUCTION } from '../support/production.js';
 import { createMembers } from '../../src/store/members.js';
 import { createPasswords } from '../../src/store/passwords.js';
 
-const PRODUCTION = {
-  NODE_ENV: 'production',
-  API_KEY_PEPPER: 'p'.repeat(48),
-  ENCRYPTION_KEYS: `1:${Buffer.alloc(32, 1).toString('base64')}`,
-  CARRIER: 'simulator',
-  PUBLIC_BASE_URL: 'https://calls.test',
-  STREAM_URL: 'wss://stream.test/audio',
-  SIMULATOR_AUTH_TOKEN: 'a'.repeat(32),
-  SIMULATOR_TEST_AUTH_TOKEN: 'b'.repeat(32),
-  ALLOWED_COUNTRY_PREFIXES: '+1',
-};
 const person = { email: 'stranger@example.com', password: PASSWORD, name: 'Eve', account_name: 'Evil' };
 
 async function ownerOf(service: Service) {
@@ -74,7 +64,7 @@ describe('sign-up by default', () => {
   it('open in production needs a mail server', () => {
     const open = { ...PRODUCTION, SIGN_UP: 'open' };
     expect(() => parseConfig(open)).toThrow(/SIGN_UP=open needs SMTP_URL/);
-    const mail = { SMTP_URL: 'smtps://user:secret@smtp.example.com', MAIL_FROM: 'Callwright <no-reply@example.com>' };
+    const mail = { SMTP_URL: 'smtps://user:word@smtp.example.com', MAIL_FROM: 'Callwright <no-reply@example.com>' };
     expect(parseConfig({ ...open, ...mail }).signUp).toEqual({ mode: 'open', verifiesEmail: true });
   });
 

@@ -1,4 +1,4 @@
-import { isBadPort } from '../../src/egress/bad-ports.js';
+import { isBadPort } from '../../src/domain/bad-ports.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
@@ -74,7 +74,7 @@ describe('a URL with the port of another protocol', () => {
 
 describe('WEBHOOK_PORTS', () => {
   it('leaves only the ports it names, without those of other protocols', async () => {
-    const narrow = await startService({ worker: false, env: { WEBHOOK_PORTS: '443,8000-8999,25' } });
+    const narrow = await startService({ worker: false, env: { WEBHOOK_PORTS: '443,8000-8999,20-26' } });
     try {
       const { liveKey } = await narrow.customer();
       const create = (url: string) =>
@@ -85,7 +85,7 @@ describe('WEBHOOK_PORTS', () => {
       for (const url of ['http://example.com/', 'http://example.com:9000/', 'http://example.com:25/']) {
         const answer = await create(url);
         expectError(answer, 400, 'MISSING_PARAMS');
-        expect(answer.json['message']).toBe('webhook_url must use one of the ports 443, 8000-8999, 25.');
+        expect(answer.json['message']).toBe('webhook_url must use one of the ports 443, 8000-8999, 20-26.');
       }
     } finally {
       await narrow.close();

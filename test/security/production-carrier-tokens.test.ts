@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/config.js';
+import { newToken } from '../../src/config/simulated-accounts.js';
 import { sign } from '../../src/carrier/twilio/signature.js';
 import { openDatabase, type Database } from '../../src/store/database.js';
 import { needsDeploymentTokens, withDeploymentTokens } from '../../src/store/deployment-tokens.js';
@@ -63,7 +64,7 @@ describe('published tokens of the simulated carrier sign nothing in production',
   });
 
   it('the two modes never share a token or an account', () => {
-    const token = 'a'.repeat(32);
+    const token = newToken();
     const shared = { ...PRODUCTION, SIMULATOR_AUTH_TOKEN: token, SIMULATOR_TEST_AUTH_TOKEN: token };
     expect(() => parseConfig(shared)).toThrow(/SIMULATOR_TEST_AUTH_TOKEN must differ/);
     const sid = newSid('AC');
@@ -104,7 +105,7 @@ describe("a deployment's own tokens", () => {
   });
 
   it('give way to configured ones, with which the database is not asked', async () => {
-    const [live, test] = ['a'.repeat(32), 'b'.repeat(32)];
+    const [live, test] = [newToken(), newToken()];
     const config = parseConfig({ ...PRODUCTION, SIMULATOR_AUTH_TOKEN: live, SIMULATOR_TEST_AUTH_TOKEN: test });
     expect(needsDeploymentTokens(config)).toBe(false);
     expect(tokensOf(config.carriers)).toEqual([live, test]);

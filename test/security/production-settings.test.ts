@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/config.js';
 import { openDatabase, requireReplicaSet } from '../../src/store/database.js';
-import { PRODUCTION } from '../support/production.js';
+import { likeASecret, PRODUCTION } from '../support/production.js';
 
 const refusal = (env: NodeJS.ProcessEnv): string => {
   try {
@@ -59,6 +59,131 @@ describe('production never starts with settings that expose it', () => {
   ])('%s is refused while it is a placeholder', (name, value) => {
     expect(refusal({ [name]: value })).toMatch(new RegExp(`${name} still holds the placeholder change-me`));
     expect(() => parseConfig({ [name]: value })).not.toThrow();
+  });
+
+  const REPEATED = 'x7'.repeat(20);
+  const keyOf = (key: Buffer) => `a:${key.toString('base64')}`;
+
+  it.each([
+    ['API_KEY_PEPPER', 'a'.repeat(40)],
+    ['API_KEY_PEPPER', REPEATED],
+    ['API_KEY_PEPPER', 'deadbeefcafe'.repeat(3)],
+    ['API_KEY_PEPPER', 'abcdefghijklmnopqrstuvwxyz0123456789'],
+    ['API_KEY_PEPPER', `my-Passw0rd-${likeASecret('tail')}`],
+    ['API_KEY_PEPPER', `s-e-c-r-e-t ${likeASecret('tail')}`],
+    ['API_KEY_PEPPER', `Ch@ng3 M3 ${likeASecret('tail')}`],
+    ['SIMULATOR_AUTH_TOKEN', 'c'.repeat(32)],
+    ['SIMULATOR_TEST_AUTH_TOKEN', likeASecret('token').slice(0, 31)],
+    ['PAYMENT_WEBHOOK_SECRET', likeASecret('payments').slice(0, 20)],
+    ['PAYMENT_WEBHOOK_SECRET', REPEATED],
+    ['TEMPORAL_POSTGRES_PASSWORD', 'postgres'],
+    ['TEMPORAL_POSTGRES_PASSWORD', 'temporal-password-1234'],
+    ['MONGODB_URI', 'mongodb://root:P4ssword@db1:27017,db2:27017/callwright?replicaSet=rs0'],
+    ['SMTP_URL', 'smtps://mail:%73ecret@smtp.example.com'],
+    ['OPENAI_API_KEY', 'CHANGEME'],
+    ['ENCRYPTION_KEYS', keyOf(Buffer.alloc(32))],
+    ['ENCRYPTION_KEYS', keyOf(Buffer.alloc(32, 'pattern!'))],
+    ['ENCRYPTION_KEYS', keyOf(Buffer.from(Array.from({ length: 32 }, (_, index) => index)))],
+    ['ENCRYPTION_KEYS', keyOf(Buffer.from('a password of thirty-two letters'))],
+    ['ENCRYPTION_KEYS', `${PRODUCTION.ENCRYPTION_KEYS},old:${Buffer.alloc(32, 1).toString('base64')}`],
+    ['ENCRYPTION_KEYS', `${PRODUCTION.ENCRYPTION_KEYS},again:${PRODUCTION.ENCRYPTION_KEYS.slice('test:'.length)}`],
+  ])('%s=%s is refused: it can be guessed', (name, value) => {
+    const message = refusal({ [name]: value, MAIL_FROM: 'a@example.com' });
+    expect(message).toMatch(new RegExp(`${name} .*(openssl rand|placeholder|password)`));
+    expect(message).not.toContain(value);
+    expect(() => parseConfig({ [name]: value, MAIL_FROM: 'a@example.com' })).not.toThrow();
+  });
+
+  it.each([
+    ['API_KEY_PEPPER', 'PAYMENT_WEBHOOK_SECRET'],
+    ['API_KEY_PEPPER', 'TEMPORAL_POSTGRES_PASSWORD'],
+    ['PAYMENT_WEBHOOK_SECRET', 'SIMULATOR_AUTH_TOKEN'],
+    ['SIMULATOR_AUTH_TOKEN', 'TEMPORAL_POSTGRES_PASSWORD'],
+    ['API_KEY_PEPPER', 'OPENAI_API_KEY'],
+  ])('%s and %s with one value are refused', (first, second) => {
+    const value = likeASecret('twice');
+    const message = refusal({ [first]: value, [second]: value });
+    expect(message).toMatch(new RegExp(`(${first} must differ from ${second}|${second} must differ from ${first})`));
+    expect(message).not.toContain(value);
+  });
+
+  it('an encryption key that is another secret is refused, however it is written', () => {
+    const key = Buffer.from(likeASecret('twice'), 'hex');
+    for (const text of [key.toString('base64'), key.toString('hex')]) {
+      expect(refusal({ ENCRYPTION_KEYS: keyOf(key), PAYMENT_WEBHOOK_SECRET: text })).toMatch(/must differ from/);
+    }
+  });
+
+  it.each(['t', 'x'.repeat(32), likeASecret('twilio'), likeASecret('twilio').slice(0, 31), '0'.repeat(32)])(
+    'TWILIO_AUTH_TOKEN=%s is refused: it is no token of Twilio',
+    (value) => {
+      expect(refusal({ TWILIO_AUTH_TOKEN: value })).toMatch(
+        /TWILIO_AUTH_TOKEN must be the token of your Twilio account/,
+      );
+    },
+  );
+
+  it.each([
+    '0.0.0.0/0',
+    '10.0.0.0/8,0.0.0.0/0',
+    '::/0',
+    '10.0.0.0/7',
+    '127.0.0.0/8',
+    '127.0.0.1/32',
+    '::1/128',
+    '::ffff:127.0.0.1/128',
+    '169.254.0.0/16',
+    '169.254.169.254/32',
+    'fe80::/10',
+    'fd00:ec2::254/128',
+    'fc00::/7',
+    '100.64.0.0/10',
+    '8.8.8.8/32',
+    '192.168.0.0/15',
+  ])('WEBHOOK_ALLOW_CIDRS=%s is refused: customers would reach more than a private network', (value) => {
+    expect(refusal({ WEBHOOK_ALLOW_CIDRS: value })).toMatch(/WEBHOOK_ALLOW_CIDRS must hold private networks only/);
+  });
+
+  it.each(['10.0.0.0/8', '192.168.4.0/24, 172.16.0.0/12', 'fd12:3456:789a::/48', '100.64.0.0/16'])(
+    'WEBHOOK_ALLOW_CIDRS=%s is taken',
+    (value) => {
+      expect(refusal({ WEBHOOK_ALLOW_CIDRS: value })).toBe('');
+    },
+  );
+
+  it('TEMPORAL_API_KEY is never sent in clear', () => {
+    const key = likeASecret('temporal');
+    expect(refusal({ TEMPORAL_API_KEY: key })).toMatch(/TEMPORAL_API_KEY .*TEMPORAL_TLS=true/);
+    expect(refusal({ TEMPORAL_API_KEY: key, TEMPORAL_TLS: 'true' })).toBe('');
+  });
+
+  it.each([
+    ['PUBLIC_BASE_URL', 'https://u:p@calls.example.com'],
+    ['PUBLIC_BASE_URL', 'https://calls.example.com?x=1'],
+    ['PUBLIC_BASE_URL', 'https://calls.example.com/#x'],
+    ['STREAM_URL', 'wss://calls.example.com/stream?token=1'],
+    ['CARRIER_BASE_URL', 'https://u@api.example.com'],
+    ['SIMULATOR_URL', 'http://u:p@simulator:8082'],
+    ['LLM_BASE_URL', 'https://llm.example.com/v1#x'],
+    ['STT_BASE_URL', 'wss://u:p@stt.example.com'],
+    ['TEMPORAL_UI_URL', 'https://temporal.example.com/?x'],
+  ])('%s=%s is refused: an address has no credentials, query or fragment', (name, value) => {
+    expect(refusal({ [name]: value })).toMatch(
+      new RegExp(`${name} must have no user name, password, query or fragment`),
+    );
+  });
+
+  it.each(['requireTLS=false', 'ignoreTLS=true', 'tls.rejectUnauthorized=false', 'secure=false'])(
+    'SMTP_URL with ?%s is refused: it would send links in clear',
+    (option) => {
+      const SMTP_URL = `smtps://user:word@smtp.example.com/?${option}`;
+      expect(refusal({ SMTP_URL, MAIL_FROM: 'a@example.com' })).toMatch(/SMTP_URL must have no options/);
+    },
+  );
+
+  it.each(['25', '443,25', '6665-6669', '0'])('WEBHOOK_PORTS=%s is refused wherever the service runs', (ports) => {
+    expect(() => parseConfig({ WEBHOOK_PORTS: ports })).toThrow(/WEBHOOK_PORTS/);
+    expect(refusal({ WEBHOOK_PORTS: ports })).toMatch(/WEBHOOK_PORTS/);
   });
 
   it('all faults are told together, each naming its variable', () => {

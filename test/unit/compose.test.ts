@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { parseConfig } from '../../src/config.js';
-import { PRODUCTION } from '../support/production.js';
+import { likeASecret, PRODUCTION } from '../support/production.js';
 
 const ROOT = join(__dirname, '..', '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -121,11 +121,11 @@ describe('docker-compose.yml', () => {
     const config = parseConfig(
       filledEnvironment({
         ...mounted,
-        API_KEY_PEPPER: 'p'.repeat(48),
+        API_KEY_PEPPER: likeASecret('pepper'),
         ENCRYPTION_KEYS: PRODUCTION.ENCRYPTION_KEYS,
-        TEMPORAL_POSTGRES_PASSWORD: 'd'.repeat(32),
+        TEMPORAL_POSTGRES_PASSWORD: likeASecret('database').slice(0, 32),
         TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
-        TWILIO_AUTH_TOKEN: 't',
+        TWILIO_AUTH_TOKEN: likeASecret('twilio').slice(0, 32),
         OPENAI_API_KEY: 'k',
         CARRIER_FROM_NUMBER: '+12025550199',
       }),

@@ -1,0 +1,103 @@
+import type { Environment } from './environment.js';
+import { holdsGuessedWord, weaknessOf } from './secret-strength.js';
+
+type Variable = keyof Environment;
+
+/** Secrets that an operator makes: how short they may be, and how to make one. */
+const OWN = {
+  API_KEY_PEPPER: { least: 32, remedy: 'make one with openssl rand -hex 32' },
+  PAYMENT_WEBHOOK_SECRET: { least: 32, remedy: "set the payment provider's, or one made with openssl rand -hex 32" },
+  SIMULATOR_AUTH_TOKEN: {
+    least: 32,
+    remedy: 'leave it empty to have one made, or set the output of openssl rand -hex 16',
+  },
+  SIMULATOR_TEST_AUTH_TOKEN: {
+    least: 32,
+    remedy: 'leave it empty to have one made, or set the output of openssl rand -hex 16',
+  },
+  TEMPORAL_POSTGRES_PASSWORD: { least: 16, remedy: 'make one with openssl rand -hex 16' },
+} satisfies Partial<Record<Variable, { least: number; remedy: string }>>;
+const OWN_NAMES = Object.keys(OWN) as (keyof typeof OWN)[];
+
+/** Secrets that others gave us. One may serve several providers, but must be none of our own. */
+const GIVEN = [
+  'TWILIO_AUTH_TOKEN',
+  'TEMPORAL_API_KEY',
+  'OPENAI_API_KEY',
+  'DEEPGRAM_API_KEY',
+  'LLM_API_KEY',
+  'ELEVENLABS_API_KEY',
+  'TTS_API_KEY',
+] as const satisfies readonly Variable[];
+
+/** Addresses that hold a password. */
+const WITH_PASSWORD = ['MONGODB_URI', 'SMTP_URL'] as const satisfies readonly Variable[];
+const PASSWORD = /^[a-z+]{1,20}:\/\/[^/?#@:]*:([^/?#@]*)@/;
+
+interface Fault {
+  variable: string;
+  sentence: string;
+}
+
+/** Every secret that is easy to guess or serves two purposes. No sentence repeats a value. */
+export function secretFaults(values: Environment): Fault[] {
+  return [...weakSecrets(values), ...weakPasswords(values), ...sharedSecrets(values)];
+}
+
+function weakSecrets(values: Environment): Fault[] {
+  return OWN_NAMES.flatMap((variable) => {
+    const value = values[variable];
+    const weakness = value === undefined ? undefined : weaknessOf(value, OWN[variable].least);
+    return weakness === undefined
+      ? []
+      : [{ variable, sentence: `${variable} ${weakness}, which production refuses: ${OWN[variable].remedy}.` }];
+  });
+}
+
+function weakPasswords(values: Environment): Fault[] {
+  return WITH_PASSWORD.flatMap((variable) =>
+    holdsGuessedWord(passwordIn(values[variable]) ?? '')
+      ? [{ variable, sentence: `${variable} must have a password of your own, such as openssl rand -hex 16 makes.` }]
+      : [],
+  );
+}
+
+function sharedSecrets(values: Environment): Fault[] {
+  const own = [
+    ...OWN_NAMES.map((variable) => ({ variable, forms: formsOf(values[variable]) })),
+    { variable: 'ENCRYPTION_KEYS', forms: keyForms(values.ENCRYPTION_KEYS) },
+  ];
+  const given = [
+    ...GIVEN.map((variable) => ({ variable, forms: formsOf(values[variable]) })),
+    ...WITH_PASSWORD.map((variable) => ({ variable, forms: formsOf(passwordIn(values[variable])) })),
+  ];
+  return own.flatMap(({ variable, forms }, index) => {
+    const others = [...own.slice(0, index), ...given];
+    const same = others.find((other) => other.forms.some((form) => forms.includes(form)));
+    return same === undefined
+      ? []
+      : [{ variable, sentence: `${variable} must differ from ${same.variable}: each secret serves one purpose.` }];
+  });
+}
+
+function formsOf(value: string | undefined): string[] {
+  return value === undefined || value === '' ? [] : [value];
+}
+
+/** Each key as it may stand elsewhere: in base64, in hexadecimal digits, as text. */
+function keyForms(list: string | undefined): string[] {
+  return (list?.split(',') ?? []).flatMap((entry) => {
+    const base64 = entry.slice(entry.indexOf(':') + 1);
+    const key = Buffer.from(base64, 'base64');
+    return [base64, key.toString('hex'), key.toString('latin1')];
+  });
+}
+
+function passwordIn(address: string | undefined): string | undefined {
+  const password = PASSWORD.exec(address ?? '')?.[1];
+  try {
+    return password && decodeURIComponent(password);
+  } catch {
+    return password;
+  }
+}
