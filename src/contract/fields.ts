@@ -14,6 +14,12 @@ export const MAX_LENGTHS = {
 /** Nesting that JSON of a request may have. */
 export const MAX_JSON_DEPTH = 32;
 
+/**
+ * Members that one list or object of a request may have, and all of them together. Validation is slow on each member and
+ * counts only afterwards. No field takes more than 20 members; fields that a path does not know need room, too.
+ */
+export const MAX_JSON_MEMBERS = { ofOne: 256, ofAll: 4_096 } as const;
+
 /** Half a surrogate pair, or a NUL: no text that people write has them, and stores and carriers disagree on them. */
 const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
 

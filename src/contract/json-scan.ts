@@ -1,26 +1,61 @@
+/** What a JSON text holds, as far as one pass over its characters tells. */
+export interface JsonScan {
+  depth: number;
+  /** Keys of the outermost object that stand in it more than once. */
+  repeatedKeys: ReadonlySet<string>;
+  /** Members of all lists and objects together. */
+  members: number;
+  /** The list or object with the most members, and the field of the outermost object that it is in. */
+  largest: { members: number; isList: boolean; field?: string };
+}
+
+interface Container {
+  isList: boolean;
+  commas: number;
+  field?: string;
+}
+
 /**
- * How deeply arrays and objects nest in a JSON text and which keys its outermost object repeats, without parsing it:
- * parsers of nested text exhaust the stack, and they silently keep the last of two equal keys.
+ * Looks at a JSON text without parsing it, in linear time: parsers exhaust the stack on nested text and silently keep the
+ * last of two equal keys, and validation spends far more on each member than this does.
  */
-export function scanJson(json: string): { depth: number; repeatedKeys: ReadonlySet<string> } {
-  let level = 0;
-  let depth = 0;
+export function scanJson(json: string): JsonScan {
+  const open: Container[] = [];
   const keys = new Set<string>();
-  const repeatedKeys = new Set<string>();
+  const scan = { depth: 0, repeatedKeys: new Set<string>(), members: 0, largest: { members: 0, isList: false } };
+  let field: string | undefined;
   for (let i = 0; i < json.length; i++) {
     const character = json[i];
-    if (character === '{' || character === '[') depth = Math.max(depth, ++level);
-    else if (character === '}' || character === ']') level--;
+    if (character === '{' || character === '[') {
+      const within = open.length > 0 && field !== undefined ? { field } : {};
+      open.push({ isList: character === '[', commas: 0, ...within });
+      scan.depth = Math.max(scan.depth, open.length);
+    } else if (character === '}' || character === ']') close(open.pop(), scan);
+    else if (character === ',') countComma(open.at(-1));
     else if (character === '"') {
       const end = endOfString(json, i);
-      if (level === 1 && isFollowedByColon(json, end)) {
-        const key = unescaped(json.slice(i, end + 1));
-        (keys.has(key) ? repeatedKeys : keys).add(key);
+      if (open.length === 1 && isFollowedByColon(json, end)) {
+        field = unescaped(json.slice(i, end + 1));
+        (keys.has(field) ? scan.repeatedKeys : keys).add(field);
       }
       i = end;
     }
   }
-  return { depth, repeatedKeys };
+  // Text that ends early does not parse either.
+  return scan;
+}
+
+function countComma(container: Container | undefined): void {
+  if (container) container.commas += 1;
+}
+
+/** An empty container counts as one of one member. */
+function close(container: Container | undefined, scan: JsonScan): void {
+  if (container === undefined) return;
+  const { commas, ...what } = container;
+  const members = commas + 1;
+  scan.members += members;
+  if (members > scan.largest.members) scan.largest = { members, ...what };
 }
 
 /** Index of the closing quote; the end of the text when there is none. */

@@ -186,4 +186,14 @@ describe('the look at JSON before it is parsed', () => {
   ])('%s repeats %j', (json, repeated) => {
     expect([...scanJson(json).repeatedKeys]).toEqual(repeated);
   });
+
+  it.each([
+    ['{}', 1, { members: 1, isList: false }],
+    ['{"a":1,"b":[1,2,3],"c":{"d":",,,,"}}', 7, { members: 3, isList: false }],
+    ['{"a":1,"b":[[],[1,2,3]]}', 8, { members: 3, isList: true, field: 'b' }],
+    ['{"a":{"x":1,"y":2,"z":3}}', 4, { members: 3, isList: false, field: 'a' }],
+    ['[1,2', 0, { members: 0, isList: false }],
+  ])('%s has %i members', (json, members, largest) => {
+    expect(scanJson(json)).toMatchObject({ members, largest });
+  });
 });

@@ -34,7 +34,7 @@ export function createInboundCall(deps: InboundCallDeps) {
     if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
       throw new ServiceError('MISSING_PARAMS', 'The request body must be application/x-www-form-urlencoded.');
     }
-    const query = validated(InboundCallQuery, presentFields(fieldsOf(new URLSearchParams(ctx.querystring))));
+    const query = validated(InboundCallQuery, presentFields(fieldsOf(ctx.querystring)));
     const fields = validated(InboundCallForm, presentFields(await readOnce()));
     requireCallSidOf(deps.config, forwarder.mode, fields.CallSid);
     const agent = await within(

@@ -45,7 +45,7 @@ export function createOutboundCall(deps: OutboundCallDeps) {
     },
 
     async get(ctx: ApiContext, principal: Principal): Promise<void> {
-      const fields = fieldsOf(new URLSearchParams(ctx.querystring));
+      const fields = fieldsOf(ctx.querystring);
       if ('call_id' in fields) return sendStatus(ctx, principal, fields['call_id']);
       refusePrefetch(ctx);
       refusePrototypeKeys(fields);

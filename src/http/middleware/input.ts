@@ -11,7 +11,7 @@ import { presentFields, strictlyValidated } from './validation.js';
  * @throws ServiceError MISSING_PARAMS
  */
 export function queryOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): z.output<T> {
-  const fields = fieldsOf(new URLSearchParams(ctx.querystring));
+  const fields = fieldsOf(ctx.querystring);
   refusePrototypeKeys(fields);
   const { mode: _read, ...others } = fields;
   return strictlyValidated(schema, others);

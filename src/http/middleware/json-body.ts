@@ -1,5 +1,5 @@
-import { MAX_JSON_DEPTH } from '../../contract/fields.js';
-import { scanJson } from '../../contract/json-scan.js';
+import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from '../../contract/fields.js';
+import { scanJson, type JsonScan } from '../../contract/json-scan.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { ApiContext } from '../context.js';
 import { contentTypeOf, readBody, utf8 } from './raw-body.js';
@@ -43,10 +43,8 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
  * @throws ServiceError MISSING_PARAMS
  */
 export function parseJsonObject(json: string): JsonBody {
-  const { depth, repeatedKeys } = scanJson(json);
-  if (depth > MAX_JSON_DEPTH) {
-    throw new ServiceError('MISSING_PARAMS', `The JSON nests deeper than ${MAX_JSON_DEPTH} levels.`);
-  }
+  const scan = scanJson(json);
+  refuseLarge(scan);
   let fields: unknown;
   try {
     fields = JSON.parse(json);
@@ -54,7 +52,28 @@ export function parseJsonObject(json: string): JsonBody {
     throw new ServiceError('MISSING_PARAMS', 'The request body is not valid JSON.');
   }
   if (!isObject(fields)) throw new ServiceError('MISSING_PARAMS', 'The request body must be a JSON object.');
-  return { fields, repeated: repeatedKeys };
+  return { fields, repeated: scan.repeatedKeys };
+}
+
+/** @throws ServiceError MISSING_PARAMS that names the field with the most members and what it may have */
+function refuseLarge({ depth, members, largest }: JsonScan): void {
+  if (depth > MAX_JSON_DEPTH) {
+    throw new ServiceError('MISSING_PARAMS', `The JSON nests deeper than ${MAX_JSON_DEPTH} levels.`);
+  }
+  const { ofOne, ofAll } = MAX_JSON_MEMBERS;
+  const { field = '' } = largest;
+  // The sender's own word, so it is repeated only where it is one.
+  const where = /^\w{1,64}$/.test(field) ? `${field}: ` : '';
+  if (largest.members > ofOne) {
+    const what = largest.isList ? 'A list may have at most' : 'An object may have at most';
+    throw new ServiceError('MISSING_PARAMS', `${where}${what} ${ofOne} ${largest.isList ? 'items' : 'fields'}.`);
+  }
+  if (members > ofAll) {
+    throw new ServiceError(
+      'MISSING_PARAMS',
+      `${where}All lists and objects together may have at most ${ofAll} members.`,
+    );
+  }
 }
 
 /**
