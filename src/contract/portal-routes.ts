@@ -22,7 +22,7 @@ import {
   SESSION_EXAMPLE,
   SignUpBody,
   SignUpOptions,
-  TokenBody,
+  VerifyEmailBody,
 } from './portal.js';
 import type { Route } from './route.js';
 
@@ -100,7 +100,7 @@ export const portalRoutes = {
     changes: 'self',
     tag: 'Portal',
     summary: 'Choose a new password by a link',
-    description: 'Ends every session of the person and verifies the e-mail address.',
+    description: 'Ends every session of the person.',
     auth: 'origin',
     body: {
       contentType: json,
@@ -116,8 +116,11 @@ export const portalRoutes = {
     changes: 'self',
     tag: 'Portal',
     summary: 'Verify an e-mail address by a link',
+    description:
+      'The link alone verifies nothing: it takes the session of somebody who signed up with the address, or their password. ' +
+      'Wrong passwords count as those of a log-in do.',
     auth: 'origin',
-    body: { contentType: json, schema: TokenBody, examples: { link: { token: 'Zm9v…' } } },
+    body: { contentType: json, schema: VerifyEmailBody, examples: { link: { token: 'Zm9v…', password } } },
     success: ok('Verified.', EmailVerified, { verified: { verified: true } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   },

@@ -61,7 +61,15 @@ const token = (what: string) => ofLength(z.string('token is required.'), { max: 
 
 export const EmailBody = z.strictObject({ email }).meta({ id: 'EmailAddress' });
 
-export const TokenBody = z.strictObject({ token: token('a link') }).meta({ id: 'LinkToken' });
+export const VerifyEmailBody = z
+  .strictObject({
+    token: token('a link'),
+    password: givenPassword('password')
+      .optional()
+      .describe('Of the sign-up; not needed with its session.')
+      .meta({ format: 'password' }),
+  })
+  .meta({ id: 'EmailVerification' });
 
 export const ResetPasswordBody = z
   .strictObject({ token: token('a link'), new_password: newPassword('new_password') })

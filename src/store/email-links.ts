@@ -10,27 +10,30 @@ export type LinkPurpose = EmailLinkDocument['purpose'];
 /** Links that show that an address is somebody's: random tokens, stored as hashes, valid once and for 30 minutes. */
 export function createEmailLinks({ emailLinks }: Database) {
   return {
-    /** @returns the token, which is stored nowhere */
-    async issue(userId: string, purpose: LinkPurpose): Promise<string> {
+    /**
+     * @param subject whom the link is for: a person's id to reset a password, an e-mail address to verify it
+     * @returns the token, which is stored nowhere
+     */
+    async issue(subject: string, purpose: LinkPurpose): Promise<string> {
       const token = randomBytes(32).toString('base64url');
       const createdAt = new Date();
       const expiresAt = new Date(createdAt.getTime() + VALID_MS);
-      await emailLinks.deleteMany({ userId, expiresAt: { $lte: createdAt } });
-      await emailLinks.create([{ _id: hashOf(token), purpose, userId, createdAt, expiresAt }]);
+      await emailLinks.deleteMany({ subject, expiresAt: { $lte: createdAt } });
+      await emailLinks.create([{ _id: hashOf(token), purpose, subject, createdAt, expiresAt }]);
       return token;
     },
 
-    /** The person whose link it is, without using it up; undefined when it is not valid. */
+    /** The link's subject, without using it up; undefined when it is not valid. */
     async find(token: string, purpose: LinkPurpose): Promise<string | undefined> {
       const link = await emailLinks.findOne({ _id: hashOf(token), purpose }).lean<EmailLinkDocument>();
-      return link && link.expiresAt.getTime() > Date.now() ? link.userId : undefined;
+      return link && link.expiresAt.getTime() > Date.now() ? link.subject : undefined;
     },
 
-    /** Uses the link up, and all others of the person for this purpose; false when somebody else was first. */
+    /** Uses the link up, and all others of the subject for this purpose; false when somebody else was first. */
     async use(token: string, purpose: LinkPurpose): Promise<boolean> {
       const filter = { _id: hashOf(token), purpose, expiresAt: { $gt: new Date() } };
       const link = await emailLinks.findOneAndDelete(filter).lean<EmailLinkDocument>();
-      if (link) await emailLinks.deleteMany({ userId: link.userId, purpose });
+      if (link) await emailLinks.deleteMany({ subject: link.subject, purpose });
       return link !== null;
     },
   };

@@ -37,7 +37,7 @@ export function createMembers(database: Database) {
 
     /** Oldest first. */
     async list(accountId: string): Promise<UserDocument[]> {
-      const unverified = await unverifiedUsers.find({ accountId }).lean<UserDocument[]>();
+      const unverified = await unverifiedUsers.find({ accountId, expiredAt: null }).lean<UserDocument[]>();
       const verified = await users
         .find({ accountId })
         .sort({ createdAt: 1, _id: 1 })

@@ -1,4 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { hash, verify, type Algorithm } from '@node-rs/argon2';
+
+const SALT_BYTES = 16;
 
 /** OWASP's minimum for Argon2id: 19 MiB, two passes. */
 const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -38,6 +41,13 @@ export function createPasswords() {
   return {
     hash: (password: string): Promise<string> => inTurn(() => hash(password, OPTIONS)),
 
+    /**
+     * The same hash for the same password, by a salt that belongs to the e-mail address: of any number of sign-ups with the
+     * address, the one with this password is found by a single hash.
+     */
+    hashFor: (address: { email: string; pepper: string }, password: string): Promise<string> =>
+      inTurn(() => hash(password, { ...OPTIONS, salt: saltOf(address) })),
+
     /** Whether it is the password; takes its time also where there is none to compare with. */
     async verify(password: string, passwordHash: string | undefined): Promise<boolean> {
       nobody ??= inTurn(() => hash('nobody has this password', OPTIONS));
@@ -46,4 +56,9 @@ export function createPasswords() {
       return fits && passwordHash !== undefined;
     },
   };
+}
+
+/** The pepper keeps whoever knows the address from computing hashes in advance. */
+function saltOf({ email, pepper }: { email: string; pepper: string }): Uint8Array {
+  return createHmac('sha256', pepper).update(`sign-up password\n${email}`).digest().subarray(0, SALT_BYTES);
 }

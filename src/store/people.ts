@@ -14,6 +14,9 @@ export function createPeople(database: Database) {
   const { users, unverifiedUsers } = database;
   const accounts = createAccounts(database);
 
+  /** One that expired is nobody any more. */
+  const inForce = (filter: object) => ({ ...filter, expiredAt: null });
+
   const collectionOf = (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
 
   /** @throws ServiceError CONFLICT when the address belongs to somebody */
@@ -37,6 +40,27 @@ export function createPeople(database: Database) {
     return opened;
   }
 
+  /** Completes a verification that was cut short. May be repeated. */
+  async function settle(user: UserDocument): Promise<void> {
+    if (!user.invited) await accounts.verify(user.accountId);
+    await unverifiedUsers.deleteOne({ _id: user._id });
+    await users.updateOne({ _id: user._id }, { $unset: { verifying: '' } });
+  }
+
+  /** Gives somebody the address unless it has an owner. @throws ServiceError CONFLICT */
+  async function claim(user: UserDocument): Promise<void> {
+    const { unverified: _verified, verifyingSince: _begun, ...person } = user;
+    try {
+      if (await users.exists({ email: person.email, _id: { $ne: person._id } })) throw addressTaken();
+      await add({ ...person, verifying: true });
+    } catch (error) {
+      // Somebody else's, or their own by a request that came first.
+      if (await users.exists({ _id: person._id })) return;
+      await unverifiedUsers.updateOne({ _id: person._id }, { $unset: { verifyingSince: '' } });
+      throw error;
+    }
+  }
+
   return {
     add,
 
@@ -58,19 +82,24 @@ export function createPeople(database: Database) {
     /** Whose the address is. */
     async findByEmail(email: string): Promise<UserDocument | null> {
       const user = await users.findOne({ email }).lean<UserDocument>();
+      if (user?.verifying) await settle(user);
       return user && withAccount(user);
     },
 
-    /** Who signed up with the address last, of those who have not verified it. */
-    async findUnverified(email: string): Promise<UserDocument | null> {
-      const user = await unverifiedUsers.findOne({ email }).sort({ createdAt: -1 }).lean<UserDocument>();
+    /** Who signed up with the address and this password and has not verified it; the last of several. */
+    async findUnverified(email: string, passwordHash: string): Promise<UserDocument | null> {
+      const found = unverifiedUsers.findOne(inForce({ email, passwordHash })).sort({ createdAt: -1 });
+      const user = await found.lean<UserDocument>();
       return user && withAccount(user);
     },
+
+    /** How many signed up with the address and have not verified it. */
+    countUnverified: (email: string): Promise<number> => unverifiedUsers.countDocuments(inForce({ email })).exec(),
 
     async findById(userId: string): Promise<UserDocument | null> {
       return (
         (await users.findOne({ _id: userId }).lean<UserDocument>()) ??
-        (await unverifiedUsers.findOne({ _id: userId }).lean<UserDocument>())
+        (await unverifiedUsers.findOne(inForce({ _id: userId })).lean<UserDocument>())
       );
     },
 
@@ -93,15 +122,16 @@ export function createPeople(database: Database) {
 
     /**
      * Gives the person the address and their account its full limits. May be repeated after a crash at any point.
-     * @throws ServiceError CONFLICT when somebody else verified the address before
+     * @throws ServiceError CONFLICT when somebody else verified the address before, NOT_FOUND when the sign-up expired
      */
-    async verify(user: UserDocument): Promise<void> {
-      if (!user.unverified) return;
-      const { unverified: _verified, ...person } = await withAccount(user);
-      if (await users.exists({ email: person.email, _id: { $ne: person._id } })) throw addressTaken();
-      await accounts.verify(person.accountId);
-      if (!(await users.exists({ _id: person._id }))) await add(person);
-      await unverifiedUsers.deleteOne({ _id: person._id });
+    async verify({ _id }: Pick<UserDocument, '_id'>): Promise<void> {
+      const begun = await unverifiedUsers
+        .findOneAndUpdate(inForce({ _id }), { $set: { verifyingSince: new Date() } }, { returnDocument: 'after' })
+        .lean<UserDocument>();
+      if (begun) await claim(await withAccount(begun));
+      const user = await users.findOne({ _id }).lean<UserDocument>();
+      if (!user) throw new ServiceError('NOT_FOUND', 'This sign-up has expired. Sign up again.');
+      if (user.verifying || begun) await settle(user);
     },
   };
 }

@@ -47,9 +47,13 @@ describe('callwright admin members', () => {
     const token = tokenOf(invited, 'accept-invitation');
     expect(await createMembers(database).openInvitation(token)).toMatchObject({ accountId, role: 'viewer' });
     const person = { email: 'new@example.com', name: 'New', passwordHash: 'none', accountName: 'New' };
-    const user = await createMembers(database).signUp({ ...person, unverified: true });
+    await createMembers(database).signUp({ ...person, unverified: true });
     const verify = tokenOf(await json('members', 'verify-link', 'new@example.com'), 'verify-email');
-    expect(await createEmailLinks(database).find(verify, 'verify')).toBe(user._id);
+    expect(await createEmailLinks(database).find(verify, 'verify')).toBe('new@example.com');
+    // Its owner must not take over what whoever signed up made.
+    const unverified = await runAdmin(['members', 'reset-link', 'new@example.com'], env);
+    expect(unverified).toMatchObject({ code: 1, stdout: '' });
+    expect(unverified.stderr).toContain('members verify-link');
     const reset = tokenOf(await json('members', 'reset-link', 'ada@example.com'), 'reset-password');
     expect(reset).not.toBe('');
     for (const command of ['verify-link', 'reset-link']) {

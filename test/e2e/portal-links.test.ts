@@ -58,6 +58,20 @@ const PASSWORD = 'correct horse battery';
     return /http\S+#token=[\w-]{43}/.exec(text)?.[0] ?? '';
   }
 
+  /** In a browser without the session of the sign-up. */
+  async function expectPasswordAsked(link: string): Promise<void> {
+    const elsewhere = await (await browser.newContext({ viewport: { width: 375, height: 800 } })).newPage();
+    elsewhere.setDefaultTimeout(30_000);
+    await elsewhere.goto(link);
+    await elsewhere.fill('[name=password]', 'wrong horse battery');
+    await elsewhere.click('button:has-text("Verify")');
+    await elsewhere.waitForSelector('.field-error:has-text("not that of a sign-up")');
+    const { violations } = await new AxeBuilder({ page: elsewhere }).analyze();
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    if (SHOTS !== undefined) await elsewhere.screenshot({ path: join(SHOTS, 'verify-email-password.png') });
+    await elsewhere.context().close();
+  }
+
   it('asks a new member to check their e-mail, and reminds them until the address is verified', async () => {
     await page.goto(`${base}/portal/sign-up`);
     for (const [name, value] of Object.entries({
@@ -77,8 +91,10 @@ const PASSWORD = 'correct horse battery';
     await page.click('button:has-text("Send again")');
     await page.waitForSelector('text=Sent.');
     await expectSound('banner');
+    await expectPasswordAsked(await linkIn(2));
     await page.goto(await linkIn(2));
     await page.waitForSelector('button:has-text("Verify")');
+    expect(await page.locator('[name=password]').count()).toBe(0);
     expect(page.url()).toBe(`${base}/portal/verify-email`);
     await expectSound('verify-email');
     await page.click('button:has-text("Verify")');

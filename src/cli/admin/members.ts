@@ -26,7 +26,7 @@ export async function createMember(
   const members = createMembers(on.database);
   const passwordHash = await createPasswords().hash(randomBytes(32).toString('base64url'));
   const user = await members.addMember({ accountId: account._id, email, role, name: options.name, passwordHash });
-  const link = await linkFor(on, user, 'reset');
+  const link = await linkFor(on, user._id, 'reset');
   await out.record(`Member created. They choose a password by this link. ${SHOWN_ONCE}`, { ...memberView(user), link });
 }
 
@@ -57,22 +57,38 @@ export async function inviteMember(
 
 export async function resetLink(on: Connection, out: Output, email: string) {
   const members = createMembers(on.database);
-  const address = email.trim().toLowerCase();
-  const user = (await members.findByEmail(address)) ?? (await members.findUnverified(address));
-  if (!user) throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
-  await out.record(SHOWN_ONCE, { ...memberView(user), link: await linkFor(on, user, 'reset') });
+  const address = addressOf(email);
+  const user = await members.findByEmail(address);
+  if (user) return out.record(SHOWN_ONCE, { ...memberView(user), link: await linkFor(on, user._id, 'reset') });
+  if ((await members.countUnverified(address)) === 0) {
+    throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
+  }
+  // Whoever signed up never showed that the address is theirs: its owner must not take over what they made.
+  const remedy = 'They sign up again, or are removed and invited again; members verify-link then verifies the address';
+  throw new ServiceError('CONFLICT', `${address} is not verified, so its password cannot be reset. ${remedy}.`);
 }
 
+/** Vouches for the address: with this link somebody who signed up with it verifies it by their password. */
 export async function verifyLink(on: Connection, out: Output, email: string) {
-  const user = await createMembers(on.database).findUnverified(email.trim().toLowerCase());
-  if (!user) throw new ServiceError('NOT_FOUND', `Nobody unverified has the e-mail address ${email}.`);
-  await out.record(SHOWN_ONCE, { ...memberView(user), link: await linkFor(on, user, 'verify') });
+  const members = createMembers(on.database);
+  const address = addressOf(email);
+  if (await members.findByEmail(address)) throw new ServiceError('CONFLICT', `${address} is verified already.`);
+  const count = await members.countUnverified(address);
+  if (count === 0) throw new ServiceError('NOT_FOUND', `Nobody unverified has the e-mail address ${email}.`);
+  const sentence = `${SHOWN_ONCE} Whoever opens it needs the password they signed up with.`;
+  await out.record(sentence, {
+    email: address,
+    unverified_sign_ups: count,
+    link: await linkFor(on, address, 'verify'),
+  });
 }
+
+const addressOf = (email: string) => email.trim().toLowerCase();
 
 const PAGES: Readonly<Record<LinkPurpose, string>> = { verify: 'verify-email', reset: 'reset-password' };
 
-async function linkFor({ config, database }: Connection, user: UserDocument, purpose: LinkPurpose): Promise<string> {
-  return linkTo(config.publicBaseUrl, PAGES[purpose], await createEmailLinks(database).issue(user._id, purpose));
+async function linkFor({ config, database }: Connection, subject: string, purpose: LinkPurpose): Promise<string> {
+  return linkTo(config.publicBaseUrl, PAGES[purpose], await createEmailLinks(database).issue(subject, purpose));
 }
 
 /** @throws ServiceError MISSING_PARAMS */

@@ -1,10 +1,8 @@
 import type { Config } from '../../config.js';
-import { EmailBody, ResetPasswordBody, TokenBody } from '../../contract/portal.js';
+import { EmailBody, ResetPasswordBody, VerifyEmailBody } from '../../contract/portal.js';
 import { ServiceError } from '../../domain/errors.js';
 import type { Accounts } from '../../store/accounts.js';
-import { createApiKeys } from '../../store/api-keys.js';
-import type { Database } from '../../store/database.js';
-import type { EmailLinks, LinkPurpose } from '../../store/email-links.js';
+import type { EmailLinks } from '../../store/email-links.js';
 import type { Members } from '../../store/members.js';
 import type { UserDocument } from '../../store/models/user.js';
 import type { PasswordRules } from '../../store/password-rules.js';
@@ -14,12 +12,12 @@ import type { ApiContext, MemberPrincipal } from '../context.js';
 import { within } from '../deadline.js';
 import type { Auditor } from '../middleware/audit.js';
 import { bodyOf } from '../middleware/input.js';
+import { sessionTokenOf } from '../middleware/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 
 export interface RecoveryDeps {
   config: Config;
-  database: Database;
   accounts: Accounts;
   members: Members;
   sessions: Sessions;
@@ -37,15 +35,34 @@ const ANSWER_WITHIN_MS = 8_000;
 export function createRecoveryRoutes(deps: RecoveryDeps) {
   const { config, accounts, members, sessions, passwords, passwordRules, emailLinks, accountMail, limits, auditor } =
     deps;
-  const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
   const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
 
   /** @throws ServiceError NOT_FOUND */
-  async function personOf(token: string, purpose: LinkPurpose): Promise<UserDocument> {
-    const userId = await emailLinks.find(token, purpose);
+  async function personOf(token: string): Promise<UserDocument> {
+    const userId = await emailLinks.find(token, 'reset');
     const user = userId === undefined ? null : await members.findById(userId);
-    if (!user) throw invalidLink();
+    if (!user || user.unverified) throw invalidLink();
     return user;
+  }
+
+  /**
+   * Who signed up with the address, by the session or the password of the sign-up: whoever only reads the mail must not
+   * verify what a stranger opened with the address.
+   * @throws ServiceError MISSING_PARAMS, RATE_LIMIT_EXCEEDED
+   */
+  async function signedUp(ctx: ApiContext, email: string, password: string | undefined): Promise<UserDocument> {
+    if (password !== undefined) {
+      const found = await limits.tryPassword(ctx, email, async () => {
+        const hash = await inTime(ctx, passwords.hashFor({ email, pepper: config.apiKeyPepper }, password));
+        return (await inTime(ctx, members.findUnverified(email, hash))) ?? undefined;
+      });
+      if (found === undefined) throw wrongPassword('password is not that of a sign-up with this e-mail address.');
+      return found;
+    }
+    const cookie = sessionTokenOf(ctx, config);
+    const session = cookie === undefined ? null : await inTime(ctx, sessions.find(cookie));
+    if (session?.user.email === email) return session.user;
+    throw wrongPassword('password is required: the one that you signed up with.');
   }
 
   async function audit(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
@@ -53,21 +70,11 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
     await auditor(ctx, { accountId: user.accountId, actor, action });
   }
 
-  /** Whoever signed up never showed that the address is theirs: nothing they made lets anybody in after a reset. */
-  async function verifyByReset(user: UserDocument): Promise<void> {
-    const keys = (await apiKeys.list(user.accountId)).filter((key) => !key.revokedAt);
-    for (const { keyId } of keys) await apiKeys.revoke(keyId);
-    const current = await members.findById(user._id);
-    if (current) await members.verify(current);
-  }
-
   return {
     /** Answers the same for every address. */
     async requestReset(ctx: ApiContext): Promise<void> {
       const { email } = await bodyOf(EmailBody, ctx);
-      if (config.mail === undefined) {
-        throw new ServiceError('FORBIDDEN', 'This service sends no e-mail. Ask its operator for a link.');
-      }
+      refuseWithoutMail(config);
       await inTime(ctx, limits.countLink(ctx));
       accountMail.passwordReset(email);
       ctx.body = { requested: true };
@@ -76,7 +83,7 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
     async resetPassword(ctx: ApiContext): Promise<void> {
       const { token, new_password: password } = await bodyOf(ResetPasswordBody, ctx);
       await inTime(ctx, limits.countLink(ctx));
-      const user = await inTime(ctx, personOf(token, 'reset'));
+      const user = await inTime(ctx, personOf(token));
       const accountName = (await inTime(ctx, accounts.find(user.accountId)))?.name ?? '';
       const own = [user.email, user.name, accountName];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password, own }));
@@ -85,15 +92,16 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
       await inTime(ctx, members.setPassword(user, passwordHash));
       // Sessions are bound to the password; those of an earlier version of the service are not.
       await inTime(ctx, sessions.endAll(user._id));
-      if (user.unverified) await inTime(ctx, verifyByReset(user));
       ctx.body = { password_changed: true };
       await audit(ctx, user, 'resetPassword');
     },
 
     async verifyEmail(ctx: ApiContext): Promise<void> {
-      const { token } = await bodyOf(TokenBody, ctx);
+      const { token, password } = await bodyOf(VerifyEmailBody, ctx);
       await inTime(ctx, limits.countLink(ctx));
-      const user = await inTime(ctx, personOf(token, 'verify'));
+      const email = await inTime(ctx, emailLinks.find(token, 'verify'));
+      if (email === undefined) throw invalidLink();
+      const user = await signedUp(ctx, email, password);
       await inTime(ctx, members.verify(user));
       // Used up last: after a crash the same link completes what was begun, and nothing is credited twice.
       await inTime(ctx, emailLinks.use(token, 'verify'));
@@ -104,11 +112,21 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
     /** Answers the same whether or not the address belongs to somebody else. */
     async sendVerification(ctx: ApiContext, { user }: MemberPrincipal): Promise<void> {
       if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is verified already.');
+      refuseWithoutMail(config);
       await inTime(ctx, limits.countLink(ctx));
       accountMail.verification(user);
       ctx.body = { requested: true };
     },
   };
+}
+
+function refuseWithoutMail({ mail }: Config): void {
+  if (mail !== undefined) return;
+  throw new ServiceError('FORBIDDEN', 'This service sends no e-mail. Ask its operator for a link.');
+}
+
+function wrongPassword(fault: string): ServiceError {
+  return new ServiceError('MISSING_PARAMS', fault, { fields: { password: fault } });
 }
 
 function invalidLink(): ServiceError {

@@ -37,6 +37,15 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
 
   const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
 
+  /** Sign-ups are found by the address and the hash, so theirs is made for the address. */
+  function hashOf(ctx: ApiContext, user: Pick<UserDocument, 'email' | 'unverified'>, password: string) {
+    const { email, unverified } = user;
+    const hashed = unverified
+      ? passwords.hashFor({ email, pepper: config.apiKeyPepper }, password)
+      : passwords.hash(password);
+    return inTime(ctx, hashed);
+  }
+
   /** A session that begins is always a new one, so that nobody can have planted its token; the old one ends. */
   async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
     const before = sessionTokenOf(ctx, config);
@@ -59,8 +68,8 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       const { email, name, password, account_name: accountName } = await bodyOf(SignUpBody, ctx);
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countOpening(ctx));
-      const passwordHash = await inTime(ctx, passwords.hash(password));
       const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
+      const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
       await begin(ctx, user, 'signUp');
       if (user.unverified) accountMail.verification(user);
@@ -80,15 +89,13 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
     async logIn(ctx: ApiContext): Promise<void> {
       const { email, password } = await bodyOf(LogInBody, ctx);
       const user = await limits.tryPassword(ctx, email, async () => {
-        const people = [await inTime(ctx, members.findByEmail(email))];
-        if (config.signUp.verifiesEmail) people.push(await inTime(ctx, members.findUnverified(email)));
-        // Each is compared with, whether or not there is somebody, so that the time tells nothing.
-        let found: UserDocument | undefined;
-        for (const known of people) {
-          const isRight = await inTime(ctx, passwords.verify(password, known?.passwordHash));
-          if (isRight && known !== null) found ??= known;
-        }
-        return found;
+        const owner = await inTime(ctx, members.findByEmail(email));
+        // All of it is done, whether or not there is somebody, so that the time tells nothing.
+        const isOwner = await inTime(ctx, passwords.verify(password, owner?.passwordHash));
+        const signedUp = config.signUp.verifiesEmail
+          ? await inTime(ctx, members.findUnverified(email, await hashOf(ctx, { email, unverified: true }, password)))
+          : null;
+        return (isOwner ? owner : signedUp) ?? undefined;
       });
       if (user === undefined)
         throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
@@ -122,7 +129,7 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
         const fault = 'current_password is not right.';
         throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
       }
-      const passwordHash = await inTime(ctx, passwords.hash(next));
+      const passwordHash = await hashOf(ctx, user, next);
       if (!(await inTime(ctx, members.replacePassword(user, passwordHash)))) {
         throw new ServiceError('UNAUTHORIZED', 'The password was changed meanwhile. Please log in.');
       }

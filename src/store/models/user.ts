@@ -18,6 +18,14 @@ export interface UserDocument {
   unverified?: true;
   /** With a sign-up whose account is not there yet: how it is to be called. */
   openingAccount?: string;
+  /** Joined an account by invitation, and did not open it. */
+  invited?: true;
+  /** Verified, but the account may not have its full limits yet. */
+  verifying?: true;
+  /** With somebody unverified: a verification began, so that the sign-up does not expire meanwhile. */
+  verifyingSince?: Date;
+  /** With somebody unverified: when the sign-up expired. Nobody finds it any more, and what hangs on it is being deleted. */
+  expiredAt?: Date;
 }
 
 /** `_id` is the SHA-256 of the cookie's value, so that who reads the database cannot log in by it. */
@@ -34,7 +42,8 @@ export interface SessionDocument {
 export interface EmailLinkDocument {
   _id: string;
   purpose: 'verify' | 'reset';
-  userId: string;
+  /** A person's id to reset a password, an e-mail address to verify it. */
+  subject: string;
   createdAt: Date;
   expiresAt: Date;
 }
@@ -63,6 +72,8 @@ export const userSchema = new Schema<UserDocument>(
     createdAt: { type: Date, required: true },
     operator: Boolean,
     openingAccount: String,
+    invited: Boolean,
+    verifying: Boolean,
   },
   { collection: 'users', versionKey: false },
 );
@@ -79,23 +90,27 @@ export const unverifiedUserSchema = new Schema<UserDocument>(
     createdAt: { type: Date, required: true },
     unverified: { type: Boolean, required: true },
     openingAccount: String,
+    invited: Boolean,
+    verifyingSince: Date,
+    expiredAt: Date,
   },
   { collection: 'unverified_users', versionKey: false },
 );
-unverifiedUserSchema.index({ email: 1, createdAt: -1 });
+unverifiedUserSchema.index({ email: 1, passwordHash: 1 });
+unverifiedUserSchema.index({ createdAt: 1 });
 unverifiedUserSchema.index({ accountId: 1 });
 
 export const emailLinkSchema = new Schema<EmailLinkDocument>(
   {
     _id: String,
     purpose: { type: String, enum: ['verify', 'reset'], required: true },
-    userId: { type: String, required: true },
+    subject: { type: String, required: true },
     createdAt: { type: Date, required: true },
     expiresAt: { type: Date, required: true },
   },
   { collection: 'email_links', versionKey: false },
 );
-emailLinkSchema.index({ userId: 1 });
+emailLinkSchema.index({ subject: 1 });
 emailLinkSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
 
 export const sessionSchema = new Schema<SessionDocument>(

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { usePortal } from '../session';
+import { useSignUpOptions } from '../use-sign-up-options';
 
 /** Sends the link that verifies the own address once more. */
 export function SendAgain() {
@@ -23,9 +24,21 @@ export function SendAgain() {
 export function VerificationBanner() {
   const { session } = usePortal();
   if (session === undefined || session.member.email_verified) return null;
+  return <UnverifiedBanner email={session.member.email} />;
+}
+
+function UnverifiedBanner({ email }: { email: string }) {
+  const options = useSignUpOptions();
+  if (options === undefined) return null;
   return (
     <aside class="test-banner" aria-label="Verification">
-      Verify your e-mail address: we sent a link to {session.member.email}. <SendAgain />
+      {options.sends_email ? (
+        <>
+          Verify your e-mail address: we sent a link to {email}. <SendAgain />
+        </>
+      ) : (
+        `Your e-mail address ${email} is not verified. Ask the operator of this service for a link.`
+      )}
     </aside>
   );
 }

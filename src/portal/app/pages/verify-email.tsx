@@ -1,18 +1,29 @@
 import { useState } from 'preact/hooks';
 import { Failure } from '../components/feedback';
-import { SubmitButton } from '../components/fields';
+import { SubmitButton, TextField } from '../components/fields';
+import { ApiError } from '../api';
 import { usePortal } from '../session';
 import { useForm } from '../use-form';
 import { useLinkToken } from '../use-link-token';
 import { useTitle } from '../use-title';
 
-/** Where the link of a verification leads. It takes a click, since mail filters open links. */
+/**
+ * Where the link of a verification leads. The link alone verifies nothing: it takes the session or the password of the
+ * sign-up, so that nobody verifies what a stranger opened with their address.
+ */
 export function VerifyEmail() {
   const { api, session, refresh } = usePortal();
   const token = useLinkToken();
   const [verified, setVerified] = useState(false);
-  const form = useForm({}, async () => {
-    await api.post('/portal/verify-email', { token });
+  const [asksPassword, setAsksPassword] = useState(session?.member.email_verified !== false);
+  const form = useForm({ password: '' }, async ({ password }) => {
+    try {
+      await api.post('/portal/verify-email', { token, ...(asksPassword ? { password } : {}) });
+    } catch (error) {
+      // The session is that of another sign-up.
+      if (error instanceof ApiError && 'password' in error.fields) setAsksPassword(true);
+      throw error;
+    }
     setVerified(true);
     if (session !== undefined) await refresh().catch(() => undefined);
   });
@@ -32,8 +43,14 @@ export function VerifyEmail() {
   return (
     <form class="card" onSubmit={(event) => void form.submit(event)} noValidate>
       <h1>Verify your e-mail address</h1>
-      <p class="quiet">Only go on if you signed up for Callwright yourself.</p>
+      <p class="quiet">
+        Only go on if you signed up for Callwright yourself.
+        {asksPassword ? ' Enter the password that you signed up with.' : ''}
+      </p>
       <Failure>{form.failure}</Failure>
+      {asksPassword ? (
+        <TextField label="Password" type="password" autocomplete="current-password" {...form.field('password')} />
+      ) : null}
       <SubmitButton busy={form.busy}>Verify</SubmitButton>
     </form>
   );

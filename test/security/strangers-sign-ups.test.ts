@@ -1,0 +1,131 @@
+import { createIndexes } from '../../src/store/database.js';
+import { eventually, expectError, startService, type Service } from '../http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { startMailServer, tokenIn } from '../support/mail-server.js';
+
+let mail: Awaited<ReturnType<typeof startMailServer>>;
+let service: Service;
+beforeAll(async () => {
+  mail = await startMailServer();
+  service = await startService({ worker: false, env: mail.env });
+  await createIndexes(service.database);
+});
+afterAll(async () => {
+  await service.close();
+  await mail.close();
+});
+beforeEach(() => forgetLimits(service));
+
+const STRANGERS_PASSWORD = 'the horse of a stranger';
+let count = 0;
+const newAddress = () => `victim-${++count}@example.com`;
+const mailTo = (email: string, which = 1) => eventually(async () => mail.to(email)[which - 1]);
+const post = (path: string, body: object) => createBrowser(service).post(path, body);
+const logIn = (email: string, password: string) => post('/portal/log-in', { email, password });
+const signUp = async (email: string, password: string, accountName = 'Acme') => {
+  const browser = createBrowser(service);
+  const person = { email, password, name: 'Ada', account_name: accountName };
+  expect((await browser.post('/portal/sign-up', person)).status).toBe(200);
+  return browser;
+};
+const isVerified = async (email: string, password: string) =>
+  ((await logIn(email, password)).json['member'] as { email_verified: boolean }).email_verified;
+
+describe('who signs up with somebody else’s address', () => {
+  it('is not verified by her click, whether or not she is logged in', async () => {
+    const email = newAddress();
+    const stranger = await signUp(email, STRANGERS_PASSWORD);
+    const { json: key } = await stranger.post('/api_keys', { name: 'planted' });
+    const token = tokenIn(await mailTo(email));
+    const alone = await post('/portal/verify-email', { token });
+    expectError(alone, 400, 'MISSING_PARAMS', /password/);
+    const owner = await signUp(newAddress(), PASSWORD);
+    expectError(await owner.post('/portal/verify-email', { token }), 400, 'MISSING_PARAMS', /password/);
+    expectError(await post('/portal/verify-email', { token, password: PASSWORD }), 400, 'MISSING_PARAMS', /password/);
+    expect(await service.database.users.countDocuments({ email })).toBe(0);
+    expect((await service.request('/balance', { key: String(key['secret']) })).json).toMatchObject({
+      available_micros: 1_000_000,
+    });
+  });
+
+  it('gets nothing of hers when she verifies her own sign-up, whichever came first', async () => {
+    const email = newAddress();
+    const before = await signUp(email, STRANGERS_PASSWORD);
+    const own = await signUp(email, PASSWORD);
+    const after = await signUp(email, STRANGERS_PASSWORD);
+    const token = tokenIn(await mailTo(email, 3));
+    expect((await own.post('/portal/verify-email', { token })).status).toBe(200);
+    const { account } = (await own.get('/portal/session')).json as { account: { account_id: string } };
+    for (const stranger of [before, after]) {
+      const { json } = await stranger.get('/portal/session');
+      expect(json).toMatchObject({ member: { email_verified: false } });
+      expect((json['account'] as { account_id: string }).account_id).not.toBe(account.account_id);
+    }
+    expect([await isVerified(email, PASSWORD), await isVerified(email, STRANGERS_PASSWORD)]).toEqual([true, false]);
+  });
+
+  it('does not keep her from logging in, however often he signs up after her', async () => {
+    const email = newAddress();
+    await signUp(email, PASSWORD, 'Hers');
+    for (let sign = 0; sign < 4; sign++) await signUp(email, `${STRANGERS_PASSWORD} ${sign}`);
+    expect((await logIn(email, PASSWORD)).json).toMatchObject({ account: { name: 'Hers' } });
+  });
+
+  it('does not keep her from verifying by using up the mails to her address', async () => {
+    const email = newAddress();
+    for (let sign = 0; sign < 7; sign++) {
+      const stranger = await signUp(email, STRANGERS_PASSWORD);
+      await stranger.post('/portal/verification-email');
+      await forgetSignUps();
+    }
+    await mailTo(email, 6);
+    const own = await signUp(email, PASSWORD);
+    await own.post('/portal/verification-email');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    // So many in half an hour, and whoever reads them has a link that finishes any sign-up of theirs.
+    expect(mail.to(email)).toHaveLength(6);
+    const token = tokenIn(mail.to(email).at(-1));
+    expect((await post('/portal/verify-email', { token, password: PASSWORD })).json).toEqual({ verified: true });
+    expect(await isVerified(email, PASSWORD)).toBe(true);
+  });
+
+  it('leaves her nothing to adopt by a new password: the mail says how to sign up anew', async () => {
+    const email = newAddress();
+    await signUp(email, STRANGERS_PASSWORD);
+    await mailTo(email);
+    const answer = await post('/portal/forgot-password', { email });
+    const unknown = await post('/portal/forgot-password', { email: newAddress() });
+    expect([answer.status, answer.text]).toEqual([unknown.status, unknown.text]);
+    const told = await mailTo(email, 2);
+    expect(tokenIn(told)).toBe('');
+    expect(told.text).toContain('/portal/sign-up');
+    expect(await service.database.emailLinks.countDocuments({ purpose: 'reset' })).toBe(0);
+  });
+
+  it('cannot guess his way in by a link’s password: tries are limited as those of a log-in', async () => {
+    const email = newAddress();
+    await signUp(email, PASSWORD);
+    const token = tokenIn(await mailTo(email));
+    for (let guess = 0; guess < 5; guess++) {
+      expectError(await post('/portal/verify-email', { token, password: `wrong ${guess}` }), 400, 'MISSING_PARAMS');
+    }
+    expectError(await post('/portal/verify-email', { token, password: PASSWORD }), 429, 'RATE_LIMIT_EXCEEDED');
+    expectError(await logIn(email, PASSWORD), 429, 'RATE_LIMIT_EXCEEDED');
+  });
+});
+
+/** Tests sign up more often from one network address than the limit allows. */
+async function forgetSignUps(): Promise<void> {
+  await service.database.rateLimits.deleteMany({ key: /^(opening|links):/ });
+}
+
+it('a verification mail names the account and the time of the sign-up', async () => {
+  const email = newAddress();
+  await signUp(email, PASSWORD, 'Acme & Sons');
+  const { text } = await mailTo(email);
+  expect(text).toContain('"Acme & Sons"');
+  expect(text.replace(/\s+/g, ' ')).toMatch(/\d{1,2} \w+ \d{4},? (at )?\d\d:\d\d UTC/);
+  const evil = newAddress();
+  await signUp(evil, PASSWORD, 'http://evil.example/ click');
+  expect((await mailTo(evil)).text).not.toContain('evil.example/ click');
+});
