@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** How far the time of a signature may be from ours: long enough for clocks, too short to keep a recorded request for. */
 const TOLERANCE_SECONDS = 300;
+const HEX = /^[0-9a-f]{64}$/i;
 
 /**
  * Whether a payment event was signed with the secret, in the scheme of `Stripe-Signature: t=<unix s>,v1=<hex>,…`: HMAC-SHA256
@@ -9,20 +10,36 @@ const TOLERANCE_SECONDS = 300;
  * @param p.now ms since the epoch
  */
 export function isPaymentSignature(p: { secret: string; header: string; body: Buffer; now: number }): boolean {
-  const parts = p.header.split(',').map((part) => part.trim().split('='));
+  const parts = partsOf(p.header);
+  if (parts === undefined || !isInTime(parts.time, p.now)) return false;
+  const expected = createHmac('sha256', p.secret).update(`${parts.time}.`).update(p.body).digest();
+  // Every one is compared, so that the time it takes does not tell which fitted.
+  return parts.signatures.map((signature) => isEqual(signature, expected)).includes(true);
+}
+
+/**
+ * Whether a header could be the signature of any event, which is told before the event is there.
+ * @param now ms since the epoch
+ */
+export function mayBePaymentSignature(header: string, now: number): boolean {
+  const parts = partsOf(header);
+  return parts !== undefined && isInTime(parts.time, now) && parts.signatures.some((each) => HEX.test(each));
+}
+
+function partsOf(header: string): { time: string; signatures: string[] } | undefined {
+  const parts = header.split(',').map((part) => part.trim().split('='));
   const valuesOf = (name: string) =>
     parts.filter((part) => part[0] === name && part.length === 2).map(([, v = '']) => v);
   const [time, another] = valuesOf('t');
-  if (time === undefined || another !== undefined || !/^\d{1,12}$/.test(time)) return false;
-  if (Math.abs(p.now / 1_000 - Number(time)) > TOLERANCE_SECONDS) return false;
-  const expected = createHmac('sha256', p.secret).update(`${time}.`).update(p.body).digest();
-  // Every one is compared, so that the time it takes does not tell which fitted.
-  return valuesOf('v1')
-    .map((signature) => isEqual(signature, expected))
-    .includes(true);
+  if (time === undefined || another !== undefined || !/^\d{1,12}$/.test(time)) return undefined;
+  return { time, signatures: valuesOf('v1') };
+}
+
+function isInTime(time: string, now: number): boolean {
+  return Math.abs(now / 1_000 - Number(time)) <= TOLERANCE_SECONDS;
 }
 
 function isEqual(hex: string, expected: Buffer): boolean {
-  const given = Buffer.from(/^[0-9a-f]{64}$/i.test(hex) ? hex : '', 'hex');
+  const given = Buffer.from(HEX.test(hex) ? hex : '', 'hex');
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
