@@ -110,7 +110,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     dialGate,
     rates: config.calls.rates,
     accounts: createAccounts(database),
-    webhookSecrets: createWebhookSecrets({ database, pepper: config.apiKeyPepper }),
+    webhookSecrets: createWebhookSecrets({ database, config }),
     secretBox: createSecretBox(config.encryptionKeys),
     egress: createEgressClient({ config }),
     logger,

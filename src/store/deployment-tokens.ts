@@ -23,13 +23,18 @@ export async function withDeploymentTokens(config: Config, database: Database): 
     const { unsettled, configuredSid, ...rest } = account;
     if (unsettled !== true) return account;
     const _id = `simulator-token:${mode}`;
-    const context = `deployment:${_id}`;
+    const context = deploymentContext(_id);
     const { sealed } = await firstOf(database, { _id, sealed: box.seal(context, newToken()), createdAt: new Date() });
     return { ...rest, ...accountWith(mode, box.open(context, sealed), configuredSid) };
   }
 
   const { live, test } = config.carriers;
   return { ...config, carriers: { live: await settled('live', live), test: await settled('test', test) } };
+}
+
+/** What a secret of the deployment is sealed with. @param id of its document */
+export function deploymentContext(id: string): string {
+  return `deployment:${id}`;
 }
 
 /** The standing secret of that name, which is this one when there is none. */

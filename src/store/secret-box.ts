@@ -20,6 +20,11 @@ export interface SecretBox {
   open(context: string, sealed: string): string;
 }
 
+/** The id of the key that a secret is sealed under. */
+export function keyIdOf(sealed: string): string {
+  return sealed.slice(0, Math.max(0, sealed.indexOf('.')));
+}
+
 /** @param keys `config.encryptionKeys`, newest first: the first one seals, all open */
 export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
   const [newest] = keys;
@@ -35,15 +40,14 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
     },
 
     open(context, sealed) {
-      const dot = sealed.indexOf('.');
-      const id = sealed.slice(0, Math.max(0, dot));
+      const id = keyIdOf(sealed);
       const key = keyOf.get(id);
       if (key === undefined) {
         throw new Error(
           `No key ${JSON.stringify(id.slice(0, 32))} in ENCRYPTION_KEYS; put it back to read this secret.`,
         );
       }
-      const bytes = Buffer.from(sealed.slice(dot + 1), 'base64url');
+      const bytes = Buffer.from(sealed.slice(id.length + 1), 'base64url');
       if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('A sealed secret is cut off.');
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,

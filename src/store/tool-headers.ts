@@ -127,7 +127,8 @@ function isValue(text: string): boolean {
   return text.length <= MAX_VALUE_LENGTH && PRINTABLE_ASCII.test(text) && text.trim() === text;
 }
 
-function headerContext(accountId: string, url: string, name: string): string {
+/** What a header's value is sealed with: it opens for this account, origin and name only. */
+export function headerContext(accountId: string, url: string, name: string): string {
   return `tool-header ${accountId} ${originOf(url)} ${name.toLowerCase()}`;
 }
 

@@ -1,7 +1,9 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
+import type { Config } from '../config.js';
 import type { Database } from './database.js';
 import type { AccountDocument, StoredWebhookSecret } from './models/account.js';
+import { createSecretBox } from './secret-box.js';
 
 const SECRET_BYTES = 32;
 /** Receivers compare with each signature, so a few of them are no burden; more are not kept. */
@@ -9,27 +11,49 @@ const MOST_SECRETS = 3;
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 
+type KeyConfig = Pick<Config, 'apiKeyPepper' | 'encryptionKeys'>;
+
 /**
- * Secrets by which webhooks of an account are signed. Unlike passwords and keys they must be readable, so they are kept
- * encrypted (AES-256-GCM) under a key made from our pepper, and bound to their account.
+ * Encrypts the secrets of webhooks, each for its own account and id. Earlier releases used a key made from the pepper of
+ * API keys; what they stored still opens.
  */
-export function createWebhookSecrets(deps: { database: Database; pepper: string }) {
+export function createWebhookSecretBox(config: KeyConfig) {
+  const box = createSecretBox(config.encryptionKeys);
+  return {
+    /** @returns `StoredWebhookSecret.sealed` */
+    seal: (accountId: string, id: string, secret: Buffer) =>
+      box.seal(contextOf(accountId, id), secret.toString('base64')),
+
+    /** @throws Error when its key is not configured any more, or it belongs elsewhere */
+    open(accountId: string, { id, sealed }: Pick<StoredWebhookSecret, 'id' | 'sealed'>): Buffer {
+      if (isSealedByPepper(sealed)) return openWithPepper(config.apiKeyPepper, accountId, sealed);
+      return Buffer.from(box.open(contextOf(accountId, id), sealed), 'base64');
+    },
+  };
+}
+
+/** Whether an earlier release stored this: the secret box puts a key id and a dot in front. */
+export function isSealedByPepper(sealed: string): boolean {
+  return !sealed.includes('.');
+}
+
+function contextOf(accountId: string, id: string): string {
+  return `webhook-secret ${accountId} ${id}`;
+}
+
+function openWithPepper(pepper: string, accountId: string, sealed: string): Buffer {
+  const key = createHmac('sha256', pepper).update('webhook secrets').digest();
+  const bytes = Buffer.from(sealed, 'base64');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 });
+  decipher.setAAD(Buffer.from(accountId));
+  decipher.setAuthTag(bytes.subarray(12, 28));
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
+}
+
+/** Secrets by which webhooks of an account are signed. Unlike passwords and keys they must be readable: stored encrypted. */
+export function createWebhookSecrets(deps: { database: Database; config: KeyConfig }) {
   const { accounts } = deps.database;
-  const key = createHmac('sha256', deps.pepper).update('webhook secrets').digest();
-
-  function seal(accountId: string, secret: Buffer): string {
-    const nonce = randomBytes(12);
-    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(accountId));
-    const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
-  }
-
-  function open(accountId: string, text: string): Buffer {
-    const bytes = Buffer.from(text, 'base64');
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAAD(Buffer.from(accountId));
-    decipher.setAuthTag(bytes.subarray(12, 28));
-    return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
-  }
+  const box = createWebhookSecretBox(deps.config);
 
   const find = (accountId: string) =>
     accounts.findOne({ _id: accountId }, { webhookSecrets: 1 }).lean<Pick<AccountDocument, '_id' | 'webhookSecrets'>>();
@@ -42,7 +66,7 @@ export function createWebhookSecrets(deps: { database: Database; pepper: string 
 
     /** The keys to sign with, newest first. */
     async keys(accountId: string): Promise<Buffer[]> {
-      return (await this.list(accountId)).map(({ sealed }) => open(accountId, sealed));
+      return (await this.list(accountId)).map((stored) => box.open(accountId, stored));
     },
 
     /**
@@ -53,7 +77,8 @@ export function createWebhookSecrets(deps: { database: Database; pepper: string 
     async rotate(accountId: string, overlapMs: number): Promise<{ secret: string; stored: StoredWebhookSecret }> {
       const bytes = randomBytes(SECRET_BYTES);
       const createdAt = new Date();
-      const stored: StoredWebhookSecret = { id: `whs_${ulid()}`, sealed: seal(accountId, bytes), createdAt };
+      const id = `whs_${ulid()}`;
+      const stored: StoredWebhookSecret = { id, sealed: box.seal(accountId, id, bytes), createdAt };
       for (;;) {
         const before = (await find(accountId))?.webhookSecrets;
         const endsAt = createdAt.getTime() + overlapMs;

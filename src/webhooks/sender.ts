@@ -42,7 +42,7 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   const requests = createCallRequests(database);
   const deliveries = createWebhookDeliveries(database);
   const attempts = createWebhookAttempts(database);
-  const secrets = createWebhookSecrets({ database, pepper: config.apiKeyPepper });
+  const secrets = createWebhookSecrets({ database, config });
   const client = createWebhookClient({ config });
   const places = createPlaces();
 

@@ -45,7 +45,7 @@ async function requestOf(accountId: string, method: 'GET' | 'POST', given: Recor
 
 const newAccount = async () => (await createAccounts(media.database).create({ name: 'Acme' }))._id;
 const secretOf = async (accountId: string) => {
-  const secrets = createWebhookSecrets({ database: media.database, pepper: parseConfig({}).apiKeyPepper });
+  const secrets = createWebhookSecrets({ database: media.database, config: parseConfig({}) });
   return new Webhook((await secrets.rotate(accountId, 0)).secret);
 };
 

@@ -44,6 +44,7 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
   addOperatorCommands(admin, run);
   addMoneyCommands(admin, run);
   addReconciliationCommands(admin, run);
+  addSecretCommands(admin, run);
 }
 
 function addAccountCommands(admin: Command, run: Run): void {
@@ -188,6 +189,15 @@ function addOperatorCommands(admin: Command, run: Run): void {
     .command('remove <email>')
     .description('make an operator an ordinary member again')
     .action((email) => run(async () => (await load()).removeOperator, email));
+}
+
+function addSecretCommands(admin: Command, run: Run): void {
+  admin
+    .command('secrets')
+    .description('secrets that are stored under ENCRYPTION_KEYS')
+    .command('reseal')
+    .description('put all of them under the newest key, after a rotation; exit 1 when one cannot be read')
+    .action(() => run(async () => (await import('./secrets.js')).reseal));
 }
 
 function addMemberCommands(admin: Command, run: Run): void {

@@ -67,7 +67,7 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
   const watchCall = createWatchCall(shared);
   const readRecording = createReadRecording(shared);
   const deliveries = createWebhookDeliveryRoutes(shared);
-  const secrets = createWebhookSecrets({ database, pepper: config.apiKeyPepper });
+  const secrets = createWebhookSecrets({ database, config });
   const signing = createWebhookSigningRoutes({ secrets });
   const agents = createAgentRoutes(shared);
   const numbers = createPhoneNumberRoutes(shared);

@@ -1,0 +1,23 @@
+import { resealSecrets, type Resealing } from '../../store/resealing.js';
+import type { Connection } from './connect.js';
+import type { Output } from '../output.js';
+import { CliError } from '../run.js';
+
+/** Seals every stored secret under the newest of ENCRYPTION_KEYS and tells which of the others is not needed any more. */
+export async function reseal({ config, database }: Connection, out: Output) {
+  const { resealed, unreadable, keys } = await resealSecrets({ database, config });
+  const newest = config.encryptionKeys[0]?.id;
+  const rows = keys.map((key) => ({ key_id: key.keyId, secrets: key.secrets, state: stateOf(key, newest) }));
+  if (out.json) await out.record('', { resealed, unreadable, keys: rows });
+  else {
+    await out.record('Every secret that could be read is under the newest key.', { resealed, unreadable });
+    await out.table(rows, { key_id: 'Key', secrets: 'Secrets', state: 'State' });
+  }
+  if (unreadable > 0) throw new CliError(`${unreadable} secrets cannot be read with these ENCRYPTION_KEYS.`);
+}
+
+function stateOf({ keyId, secrets, configured }: Resealing['keys'][number], newest: string | undefined): string {
+  if (keyId === newest) return 'seals new secrets';
+  if (secrets === 0) return 'unused: may be removed';
+  return configured ? 'in use: keep it and run this again' : 'in use and missing: put it back';
+}
