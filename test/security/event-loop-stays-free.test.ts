@@ -13,12 +13,14 @@ import {
   pipelinedRequests,
   rawRequest,
   sendBytes,
+  shortestRequests,
 } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
 const JSON_TYPE = 'application/json';
 /** Made once: what the test itself does must not delay its questions. */
+const SHORT_REQUESTS = shortestRequests(10_000).bytes;
 const BOMB = gzipSync(Buffer.alloc(20_000_000));
 
 let api: ChildProcess;
@@ -112,6 +114,15 @@ const CASES: { name: string; run: () => Promise<unknown> }[] = [
     run: () => many(10, () => sendBytes(port, formOfNamesRequest().bytes, { forMs: 3_000 })),
   },
   { name: 'JSON that nests deeply', run: () => many(10, () => post('/outbound_call', '['.repeat(250_000))) },
+  {
+    name: 'tools of very many headers',
+    run: () =>
+      many(10, () => post('/agents', JSON.stringify(agent({ tools: [{ headers: JSON.parse(manyKeys(18_000)) }] })))),
+  },
+  {
+    name: 'lists of very many tools',
+    run: () => many(10, () => post('/agents', JSON.stringify(agent({ tools: Array(85_000).fill(1) })))),
+  },
   { name: 'JSON of many keys', run: () => many(10, () => post('/outbound_call', manyKeys(18_000))) },
   {
     name: 'a key given very often',
@@ -135,6 +146,10 @@ const CASES: { name: string; run: () => Promise<unknown> }[] = [
     name: 'pipelined requests that nobody reads the answers of',
     run: () =>
       many(5, () => sendBytes(port, pipelinedRequests('/openapi.json', 300).bytes, { read: false, forMs: 3_000 })),
+  },
+  {
+    name: 'thousands of short requests in a row',
+    run: () => many(20, () => sendBytes(port, SHORT_REQUESTS, { read: false, forMs: 3_000 })),
   },
   {
     name: 'a flood of log-ins',

@@ -1,7 +1,10 @@
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limitConnections } from '../../src/http/connection-limits.js';
 import { startService, type Service } from '../http/harness.js';
-import { pipelinedRequests, rawRequest, sendBytes } from '../support/hostile-requests.js';
+import { pipelinedRequests, rawRequest, sendBytes, shortestRequests } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
 
 const MEGABYTE = 1_024 * 1_024;
@@ -57,6 +60,21 @@ describe('a client that does not read', () => {
     120_000,
   );
 
+  it('has few of its requests parsed once it has too many in flight', async () => {
+    let parsed = 0;
+    const server = createServer((req, res) => {
+      parsed += 1;
+      connections.admit(req, res);
+    });
+    const connections = limitConnections(server);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    await sendBytes(port, shortestRequests(10_000).bytes, { forMs: 3_000 });
+    server.close();
+    expect(parsed).toBeGreaterThan(16);
+    expect(parsed).toBeLessThan(100);
+  });
+
   it('holds little memory on many sockets, each within its bound', async () => {
     const { bytes } = pipelinedRequests(LARGE_FILE, 16);
     const growth = await growthDuring(() =>
@@ -79,6 +97,14 @@ describe('a client that does not read', () => {
 });
 
 describe('a client that reads', () => {
+  it('gets the answer to a request of any size, and to the next one behind a large body', async () => {
+    const body = JSON.stringify({ email: 'x'.repeat(15_000) });
+    const headers = { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' };
+    const logIn = rawRequest({ method: 'POST', path: '/portal/log-in', headers, body });
+    const answers = await sendBytes(service.port, Buffer.concat([logIn, logIn, lastRequest('/health/live')]));
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 400', 'HTTP/1.1 200']);
+  });
+
   it('slowly gets all of it, for longer than an unread response lasts', async () => {
     const socket = await open(Buffer.concat([pipelinedRequests(LARGE_FILE, 15).bytes, lastRequest(LARGE_FILE)]));
     let received = 0;

@@ -57,6 +57,14 @@ export function pipelinedRequests(path = '/openapi.json', count = 1_000): Hostil
   return { name: `${count} requests for ${path} on one socket`, bytes: Buffer.concat(Array(count).fill(one)) };
 }
 
+/** As many requests as fit, of which 64 KiB hold 2,600. */
+export function shortestRequests(count: number): HostileRequest {
+  return {
+    name: `${count} short requests on one socket`,
+    bytes: Buffer.from('GET / HTTP/1.1\r\nHost:\r\n\r\n'.repeat(count)),
+  };
+}
+
 /**
  * Sends bytes on a connection of their own and waits until the server has answered and closed it, or until `forMs` have
  * passed.

@@ -189,7 +189,8 @@ describe('the look at JSON before it is parsed', () => {
 
   it.each([
     ['{}', 1, { members: 1, isList: false }],
-    ['{"a":1,"b":[1,2,3],"c":{"d":",,,,"}}', 7, { members: 3, isList: false }],
+    ['{"a":1,"b":[1,2,3],"c":{"d":",,,,"}}', 7, { members: 3, isList: true, field: 'b' }],
+    ['{"a":1,"b":[1,2],"c":3}', 5, { members: 3, isList: false }],
     ['{"a":1,"b":[[],[1,2,3]]}', 8, { members: 3, isList: true, field: 'b' }],
     ['{"a":{"x":1,"y":2,"z":3}}', 4, { members: 3, isList: false, field: 'a' }],
     ['[1,2', 0, { members: 0, isList: false }],
