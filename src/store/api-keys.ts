@@ -115,6 +115,11 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
       throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
     },
 
+    /** Takes back what `update` changed. */
+    async restore({ keyId, name, expiresAt }: ApiKeyDocument): Promise<void> {
+      await apiKeys.updateOne({ keyId }, updateOf({ name, expiresAt: expiresAt ?? null }));
+    },
+
     /**
      * Ends a key; the first time of revoking stays.
      * @throws ServiceError NOT_FOUND

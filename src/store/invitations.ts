@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import type { Role } from '../domain/access.js';
 import { ServiceError } from '../domain/errors.js';
 import type { Database } from './database.js';
-import type { InvitationDocument } from './models/user.js';
+import type { InvitationDocument, UserDocument } from './models/user.js';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 /** Listed of an account. */
@@ -12,13 +12,21 @@ const MOST_LISTED = 200;
 export type Invitations = ReturnType<typeof createInvitations>;
 
 /** Open invitations to accounts. Their tokens are stored as hashes. */
-export function createInvitations({ invitations }: Database) {
+export function createInvitations({ invitations, users }: Database) {
+  /** Only owners invite; one who was removed or may do less now takes their invitations along. */
+  async function mayStillInvite({ invitedBy, accountId }: InvitationDocument): Promise<boolean> {
+    if (invitedBy === undefined) return true;
+    const inviter = await users.findOne({ _id: invitedBy, accountId }).lean<UserDocument>();
+    return inviter?.role === 'owner';
+  }
+
   return {
     /** Creates an invitation; its token is in the answer and nowhere else. */
     async create(p: {
       accountId: string;
       email: string;
       role: Role;
+      invitedBy?: string;
     }): Promise<{ token: string; invitation: InvitationDocument }> {
       const token = randomBytes(32).toString('base64url');
       const createdAt = new Date();
@@ -43,10 +51,11 @@ export function createInvitations({ invitations }: Database) {
       return found;
     },
 
-    /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn or too old */
+    /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn, too old, or its inviter may not invite any more */
     async find(token: string): Promise<InvitationDocument> {
       const invitation = await invitations.findOne({ _id: hashOf(token) }).lean<InvitationDocument>();
-      if (invitation && invitation.expiresAt.getTime() > Date.now()) return invitation;
+      const isOpen = invitation && invitation.expiresAt.getTime() > Date.now() && (await mayStillInvite(invitation));
+      if (isOpen) return invitation;
       throw new ServiceError('NOT_FOUND', 'This invitation is not open any more. Ask for a new one.');
     },
 
@@ -55,6 +64,11 @@ export function createInvitations({ invitations }: Database) {
       const invitation = await invitations.findOneAndDelete({ accountId, invitationId }).lean<InvitationDocument>();
       if (!invitation) throw new ServiceError('NOT_FOUND', 'The account has no such open invitation.');
       return invitation;
+    },
+
+    /** Withdraws every invitation that a member made. */
+    async withdrawBy(userId: string): Promise<void> {
+      await invitations.deleteMany({ invitedBy: userId });
     },
 
     /** Withdraws every invitation of an address to an account, such as older ones when one is accepted. */

@@ -65,6 +65,7 @@ export function createMembers(database: Database) {
       await users.deleteOne({ _id: userId, accountId });
       // An older invitation would let them in again.
       await invitations.withdrawAll(accountId, member.email);
+      await invitations.withdrawBy(userId);
       return member;
     },
 
@@ -77,6 +78,8 @@ export function createMembers(database: Database) {
       accountId: string;
       email: string;
       role: Role;
+      /** Absent: an operator. */
+      invitedBy?: string;
     }): Promise<{ token: string; invitation: InvitationDocument }> {
       if (await users.exists({ email: p.email, accountId: p.accountId })) {
         const fault = 'This e-mail address belongs to a member of your account already.';
@@ -93,6 +96,9 @@ export function createMembers(database: Database) {
 
     /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn or too old */
     openInvitation: (token: string): Promise<InvitationDocument> => invitations.find(token),
+
+    /** Withdraws every invitation that a member made. */
+    withdrawInvitationsBy: (userId: string): Promise<void> => invitations.withdrawBy(userId),
 
     /** @throws ServiceError NOT_FOUND */
     withdraw: (accountId: string, invitationId: string): Promise<InvitationDocument> =>
@@ -119,6 +125,13 @@ export function createMembers(database: Database) {
         createdAt: new Date(),
         ...person,
       });
+      try {
+        // Whoever withdrew it, or took the right to invite from its inviter, in the same moment wins.
+        await invitations.find(token);
+      } catch (error) {
+        await users.deleteOne({ _id: user._id });
+        throw error;
+      }
       await invitations.withdrawAll(accountId, email);
       return user;
     },

@@ -6,6 +6,7 @@ import type { Sessions } from '../../store/sessions.js';
 import { wholeList } from '../api/management/lists.js';
 import type { ApiContext, MemberPrincipal } from '../context.js';
 import { deadlineOf, within } from '../deadline.js';
+import { granted } from '../middleware/granted.js';
 import { bodyOf } from '../middleware/input.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
@@ -28,7 +29,11 @@ export function createMemberRoutes(deps: {
 
     async update(ctx: ApiContext, { account }: MemberPrincipal, userId: string): Promise<void> {
       const { role } = await bodyOf(MemberChangesBody, ctx);
-      const user = await within(deadlineOf(ctx), members.setRole(account._id, userId, role));
+      const before = await within(deadlineOf(ctx), members.find(account._id, userId));
+      const changed = granted(ctx, members.setRole(account._id, userId, role), () =>
+        members.setRole(account._id, userId, before.role),
+      );
+      const user = await within(deadlineOf(ctx), changed);
       // What they may do is read with every request; they log in again all the same, with a new token.
       await within(deadlineOf(ctx), sessions.endAll(userId));
       ctx.body = memberView(user);
@@ -50,8 +55,9 @@ export function createMemberRoutes(deps: {
       if (user.unverified) throw new ServiceError('FORBIDDEN', 'Verify your e-mail address before you invite people.');
       const { email, role } = await bodyOf(InvitationBody, ctx);
       await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
-      const invited = members.invite({ accountId: account._id, email, role });
-      const { invitation, token } = await within(deadlineOf(ctx), invited);
+      const invited = members.invite({ accountId: account._id, email, role, invitedBy: user._id });
+      const kept = granted(ctx, invited, ({ invitation }) => members.withdraw(account._id, invitation.invitationId));
+      const { invitation, token } = await within(deadlineOf(ctx), kept);
       ctx.state.target = invitation.invitationId;
       if (config.mail !== undefined) accountMail.invitation({ email, token, accountName: account.name });
       // Who has the token proves that they have the address, unless it was shown to somebody else.

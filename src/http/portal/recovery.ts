@@ -92,6 +92,8 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
       await inTime(ctx, members.setPassword(user, passwordHash));
       // Sessions are bound to the password; those of an earlier version of the service are not.
       await inTime(ctx, sessions.endAll(user._id));
+      // Whoever knew the old password may have made them.
+      await inTime(ctx, members.withdrawInvitationsBy(user._id));
       ctx.body = { password_changed: true };
       await audit(ctx, user, 'resetPassword');
     },

@@ -55,6 +55,8 @@ export interface InvitationDocument {
   accountId: string;
   email: string;
   role: Role;
+  /** The member who invites; absent: an operator. */
+  invitedBy?: string;
   createdAt: Date;
   expiresAt: Date;
 }
@@ -132,6 +134,7 @@ export const invitationSchema = new Schema<InvitationDocument>(
     accountId: { type: String, required: true },
     email: { type: String, required: true },
     role,
+    invitedBy: String,
     createdAt: { type: Date, required: true },
     expiresAt: { type: Date, required: true },
   },

@@ -4,6 +4,7 @@ import type { ApiKeys } from '../../../store/api-keys.js';
 import type { ApiKeyDocument } from '../../../store/models/api-key.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
+import { granted } from '../../middleware/granted.js';
 import { bodyOf } from '../../middleware/input.js';
 import { wholeList } from './lists.js';
 
@@ -37,7 +38,8 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
       }
       const expiresAt = futureTime(expiry);
       const made = apiKeys.create({ ...owner, name, ...(expiresAt ? { expiresAt } : {}) });
-      const { key, secret } = await within(deadlineOf(ctx), made);
+      const kept = granted(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
+      const { key, secret } = await within(deadlineOf(ctx), kept);
       ctx.state.target = key.keyId;
       ctx.body = { ...keyView(key), secret };
     },
@@ -45,9 +47,10 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
     async update(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {
       const { name, expires_at: expiry } = await bodyOf(ApiKeyChangesBody, ctx);
       const expiresAt = futureTime(expiry);
-      await find(ctx, principal, keyId);
+      const before = await find(ctx, principal, keyId);
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
-      ctx.body = keyView(await within(deadlineOf(ctx), apiKeys.update(keyId, changes)));
+      const updated = granted(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
+      ctx.body = keyView(await within(deadlineOf(ctx), updated));
     },
 
     async revoke(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {

@@ -3,6 +3,7 @@ import type { StoredWebhookSecret } from '../../../store/models/account.js';
 import type { WebhookSecrets } from '../../../store/webhook-secrets.js';
 import type { ApiContext, Principal } from '../../context.js';
 import { deadlineOf, within } from '../../deadline.js';
+import { granted } from '../../middleware/granted.js';
 import { bodyOf } from '../../middleware/input.js';
 
 const DEFAULT_OVERLAP_HOURS = 24;
@@ -21,7 +22,9 @@ export function createWebhookSigningRoutes({ secrets }: { secrets: WebhookSecret
     async rotate(ctx: ApiContext, principal: Principal): Promise<void> {
       const accountId = principal.account._id;
       const { overlap_hours: hours = DEFAULT_OVERLAP_HOURS } = await bodyOf(RotateSigningBody, ctx);
-      const { secret, stored } = await within(deadlineOf(ctx), secrets.rotate(accountId, hours * MS_PER_HOUR));
+      // Nothing to undo: the secret is shown in this answer only, and the next rotation replaces it.
+      const rotated = granted(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), () => Promise.resolve());
+      const { secret, stored } = await within(deadlineOf(ctx), rotated);
       ctx.state.target = stored.id;
       ctx.body = { ...(await viewOf(ctx, accountId)), secret };
     },

@@ -1,0 +1,153 @@
+import { createEmailLinks } from '../../src/store/email-links.js';
+import { createMembers } from '../../src/store/members.js';
+import { expectError, startService, type Service } from '../http/harness.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../http/portal-support.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+});
+afterAll(() => service.close());
+beforeEach(() => forgetLimits(service));
+afterEach(() => jest.restoreAllMocks());
+
+const NEW_PASSWORD = 'another horse battery';
+const newOwner = async () => {
+  const browser = createBrowser(service);
+  const email = await browser.signUp();
+  const { member, account } = (await browser.get('/portal/session')).json as {
+    member: { user_id: string };
+    account: { account_id: string };
+  };
+  return { browser, email, userId: member.user_id, accountId: account.account_id };
+};
+const reset = async (userId: string) => {
+  const token = await createEmailLinks(service.database).issue(userId, 'reset');
+  const body = { token, new_password: NEW_PASSWORD };
+  expect((await createBrowser(service).post('/portal/reset-password', body)).status).toBe(200);
+};
+const activeKeys = async (accountId: string) =>
+  (await service.apiKeys.list(accountId)).filter(({ revokedAt }) => !revokedAt).map(({ name }) => name);
+const accept = (token: unknown) =>
+  createBrowser(service).post('/portal/accept-invitation', { token, name: 'Grace', password: PASSWORD });
+
+/** Lets something happen between a request's last look at the sender and its next write of a kind. */
+function beforeNextWrite(model: 'apiKeys' | 'invitations' | 'users', method: 'create' | 'updateOne', happen: () => Promise<unknown>) {
+  const of = service.database[model] as unknown as Record<string, (...args: unknown[]) => unknown>;
+  const original = of[method]!.bind(of);
+  jest.spyOn(of, method).mockImplementationOnce(async (...args) => {
+    await happen();
+    return original(...args);
+  });
+}
+
+describe('a reset of the password wins against what is in flight', () => {
+  it('a new API key', async () => {
+    const { browser, userId, accountId } = await newOwner();
+    beforeNextWrite('apiKeys', 'create', () => reset(userId));
+    expectError(await browser.post('/api_keys', { name: 'survivor' }), 401, 'UNAUTHORIZED');
+    expect(await activeKeys(accountId)).not.toContain('survivor');
+  });
+
+  it('a later expiry of an API key', async () => {
+    const { browser, userId, accountId } = await newOwner();
+    const expiresAt = new Date(Date.now() + 3_600_000);
+    const { key } = await service.apiKeys.create({ accountId, mode: 'test', name: 'short', expiresAt });
+    const of = service.database.apiKeys as unknown as Record<string, (...args: unknown[]) => unknown>;
+    const original = of['findOneAndUpdate']!.bind(of);
+    jest.spyOn(of, 'findOneAndUpdate').mockImplementationOnce((...args) => ({
+      lean: async () => {
+        await reset(userId);
+        return (original(...args) as { lean: () => Promise<unknown> }).lean();
+      },
+    }));
+    expectError(await browser.patch(`/api_keys/${key.keyId}`, { expires_at: null, name: 'long' }), 401, 'UNAUTHORIZED');
+    expect(await service.apiKeys.find({ accountId, mode: 'test', keyId: key.keyId })).toMatchObject({
+      name: 'short',
+      expiresAt,
+    });
+  });
+
+  it('an invitation', async () => {
+    const { browser, userId, accountId } = await newOwner();
+    beforeNextWrite('invitations', 'create', () => reset(userId));
+    const body = { email: 'accomplice@example.com', role: 'owner' };
+    expectError(await browser.post('/portal/invitations', body), 401, 'UNAUTHORIZED');
+    expect(await service.database.invitations.countDocuments({ accountId })).toBe(0);
+  });
+
+  it('the acceptance of an invitation that was made before', async () => {
+    const { browser, userId, accountId } = await newOwner();
+    const { json } = await browser.post('/portal/invitations', { email: 'early@example.com', role: 'owner' });
+    beforeNextWrite('users', 'create', () => reset(userId));
+    expectError(await accept(json['token']), 404, 'NOT_FOUND');
+    expect(await service.database.users.countDocuments({ accountId })).toBe(1);
+    expectError(await accept(json['token']), 404, 'NOT_FOUND');
+  });
+});
+
+describe('the removal of a member wins against what is in flight', () => {
+  const withSecond = async () => {
+    const first = await newOwner();
+    const second = await memberOf(service, first.browser, 'owner');
+    const removeSecond = async () => {
+      expect((await first.browser.delete(`/portal/members/${second.userId}`)).status).toBe(200);
+    };
+    return { first, second, removeSecond };
+  };
+
+  it('another member’s higher role', async () => {
+    const { first, second, removeSecond } = await withSecond();
+    const viewer = await memberOf(service, first.browser, 'viewer');
+    beforeNextWrite('users', 'updateOne', removeSecond);
+    const raised = await second.browser.patch(`/portal/members/${viewer.userId}`, { role: 'owner' });
+    expectError(raised, 401, 'UNAUTHORIZED');
+    expect(await createMembers(service.database).find(first.accountId, viewer.userId)).toMatchObject({ role: 'viewer' });
+  });
+
+  it('a body that was held back for less than half a second', async () => {
+    const { account, liveKey } = await service.customer();
+    const body = JSON.stringify({ name: 'survivor' });
+    const held = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from(body.slice(0, 3)));
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        for (const { keyId } of await service.apiKeys.list(account._id)) await service.apiKeys.revoke(keyId);
+        controller.enqueue(Buffer.from(body.slice(3)));
+        controller.close();
+      },
+    });
+    const answer = await fetch(`${service.baseUrl}/api_keys`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${liveKey}`, 'Content-Type': 'application/json' },
+      body: held,
+      duplex: 'half',
+    });
+    expect(answer.status).toBe(401);
+    expect(await activeKeys(account._id)).toEqual([]);
+  });
+});
+
+describe('an invitation ends with its inviter’s right to invite', () => {
+  it.each<[string, (first: Browser, userId: string) => Promise<unknown>]>([
+    ['is removed', (first, userId) => first.delete(`/portal/members/${userId}`)],
+    ['may do less', (first, userId) => first.patch(`/portal/members/${userId}`, { role: 'developer' })],
+    ['resets the password', (_first, userId) => reset(userId)],
+  ])('who %s', async (_what, happen) => {
+    const { browser, accountId } = await newOwner();
+    const inviter = await memberOf(service, browser, 'owner');
+    const body = { email: `friend-of-${inviter.userId.toLowerCase()}@example.com`, role: 'owner' };
+    const { json } = await inviter.browser.post('/portal/invitations', body);
+    await happen(browser, inviter.userId);
+    expectError(await accept(json['token']), 404, 'NOT_FOUND');
+    expect(await service.database.users.countDocuments({ accountId, email: body.email })).toBe(0);
+  });
+
+  it('and not before: another owner’s stays open', async () => {
+    const { browser, accountId } = await newOwner();
+    const leaver = await memberOf(service, browser, 'owner');
+    const { json } = await browser.post('/portal/invitations', { email: 'stays@example.com', role: 'viewer' });
+    await browser.delete(`/portal/members/${leaver.userId}`);
+    expect((await accept(json['token'])).json).toMatchObject({ account: { account_id: accountId } });
+  });
+});
