@@ -95,7 +95,11 @@ export const Member = z
     email: z.string(),
     name: z.string(),
     role,
-    email_verified: z.boolean().describe('Until then the account has 1 USD of play money and one call at a time.'),
+    email_verified: z
+      .boolean()
+      .describe(
+        'Until then they invite nobody, and an account they opened has 1 USD of play money and one call at a time.',
+      ),
     created_at: timestamp('When they joined.'),
   })
   .meta({ id: 'Member' });

@@ -20,13 +20,18 @@ export function createInvitations({ invitations, users }: Database) {
     return inviter?.role === 'owner';
   }
 
+  const notOpen = () => new ServiceError('NOT_FOUND', 'This invitation is not open any more. Ask for a new one.');
+
   return {
+    notOpen,
+
     /** Creates an invitation; its token is in the answer and nowhere else. */
     async create(p: {
       accountId: string;
       email: string;
       role: Role;
       invitedBy?: string;
+      provesAddress: boolean;
     }): Promise<{ token: string; invitation: InvitationDocument }> {
       const token = randomBytes(32).toString('base64url');
       const createdAt = new Date();
@@ -56,7 +61,7 @@ export function createInvitations({ invitations, users }: Database) {
       const invitation = await invitations.findOne({ _id: hashOf(token) }).lean<InvitationDocument>();
       const isOpen = invitation && invitation.expiresAt.getTime() > Date.now() && (await mayStillInvite(invitation));
       if (isOpen) return invitation;
-      throw new ServiceError('NOT_FOUND', 'This invitation is not open any more. Ask for a new one.');
+      throw notOpen();
     },
 
     /** @throws ServiceError NOT_FOUND */

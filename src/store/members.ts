@@ -21,13 +21,22 @@ export function createMembers(database: Database) {
   const invitations = createInvitations(database);
   const people = createPeople(database);
 
+  const collectionOf = ({ unverified }: UserDocument) => (unverified ? unverifiedUsers : users);
+
   async function find(accountId: string, userId: string): Promise<UserDocument> {
-    const user = await users.findOne({ _id: userId, accountId }).lean<UserDocument>();
-    if (!user && (await unverifiedUsers.exists({ _id: userId, accountId }))) {
-      throw new ServiceError('CONFLICT', 'This member must verify their e-mail address first.');
-    }
-    if (!user) throw new ServiceError('NOT_FOUND', 'The account has no such member.');
+    const user = await people.findById(userId);
+    if (user?.accountId !== accountId) throw new ServiceError('NOT_FOUND', 'The account has no such member.');
     return user;
+  }
+
+  /** @throws ServiceError CONFLICT when the address belongs to a member, NOT_FOUND when somebody else was faster */
+  async function addInvited(user: UserDocument): Promise<UserDocument> {
+    try {
+      return await people.add(user);
+    } catch (error) {
+      if (await people.findById(user._id)) throw invitations.notOpen();
+      throw error;
+    }
   }
 
   return {
@@ -49,10 +58,10 @@ export function createMembers(database: Database) {
     /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left */
     async setRole(accountId: string, userId: string, role: Role): Promise<UserDocument> {
       const before = await find(accountId, userId);
-      await users.updateOne({ _id: userId, accountId }, { $set: { role } });
-      // Looked at afterwards: of two owners who take the role from each other at once, at least one sees it and goes back.
+      await collectionOf(before).updateOne({ _id: userId, accountId }, { $set: { role } });
+      // Only somebody verified counts: an account must not be left to an address that is not proved. Looked at afterwards: of two owners who take the role from each other at once, at least one sees it and goes back.
       if (before.role === 'owner' && role !== 'owner' && !(await users.exists({ accountId, role: 'owner' }))) {
-        await users.updateOne({ _id: userId, accountId }, { $set: { role: 'owner' } });
+        await collectionOf(before).updateOne({ _id: userId, accountId }, { $set: { role: 'owner' } });
         throw new ServiceError('CONFLICT', 'An account must have an owner.');
       }
       return { ...before, role };
@@ -62,7 +71,7 @@ export function createMembers(database: Database) {
     async remove(accountId: string, userId: string): Promise<UserDocument> {
       const member = await find(accountId, userId);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
-      await users.deleteOne({ _id: userId, accountId });
+      await collectionOf(member).deleteOne({ _id: userId, accountId });
       // An older invitation would let them in again.
       await invitations.withdrawAll(accountId, member.email);
       await invitations.withdrawBy(userId);
@@ -80,12 +89,17 @@ export function createMembers(database: Database) {
       role: Role;
       /** Absent: an operator. */
       invitedBy?: string;
+      /** Whether its token reaches only whoever has the address. */
+      provesAddress: boolean;
     }): Promise<{ token: string; invitation: InvitationDocument }> {
-      if (await users.exists({ email: p.email, accountId: p.accountId })) {
+      const inAccount = { accountId: p.accountId };
+      const known = { ...inAccount, email: p.email };
+      if ((await users.exists(known)) || (await unverifiedUsers.exists({ ...known, expiredAt: null }))) {
         const fault = 'This e-mail address belongs to a member of your account already.';
         throw new ServiceError('CONFLICT', fault, { fields: { email: fault } });
       }
-      if ((await users.countDocuments({ accountId: p.accountId })) >= MOST_MEMBERS) {
+      const counts = await Promise.all([users.countDocuments(inAccount), unverifiedUsers.countDocuments(inAccount)]);
+      if (counts[0] + counts[1] >= MOST_MEMBERS) {
         throw new ServiceError('CONFLICT', `An account has at most ${MOST_MEMBERS} members.`);
       }
       return invitations.create(p);
@@ -112,13 +126,18 @@ export function createMembers(database: Database) {
 
     /**
      * Makes the invited person a member. The invitation ends only when that succeeds.
+     * @param person.unverified the invitation did not prove the address, which may then be anybody's
      * @throws ServiceError NOT_FOUND when the invitation is not open, CONFLICT when the address belongs to a member
      */
-    async accept(token: string, person: { name: string; passwordHash: string }): Promise<UserDocument> {
-      const { accountId, email, role } = await invitations.find(token);
-      // Of several that accept at once, the unique address lets one in.
-      const user = await people.add({
-        _id: `user_${ulid()}`,
+    async accept(
+      token: string,
+      person: { name: string; passwordHash: string; unverified?: true },
+    ): Promise<UserDocument> {
+      const { accountId, email, role, invitationId } = await invitations.find(token);
+      // Of several that accept at once, the id lets one in.
+      const user = await addInvited({
+        _id: invitationId.replace('invite', 'user'),
+        invited: true,
         email,
         accountId,
         role,
@@ -129,7 +148,7 @@ export function createMembers(database: Database) {
         // Whoever withdrew it, or took the right to invite from its inviter, in the same moment wins.
         await invitations.find(token);
       } catch (error) {
-        await users.deleteOne({ _id: user._id });
+        await collectionOf(user).deleteOne({ _id: user._id });
         throw error;
       }
       await invitations.withdrawAll(accountId, email);

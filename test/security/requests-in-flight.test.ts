@@ -32,7 +32,11 @@ const accept = (token: unknown) =>
   createBrowser(service).post('/portal/accept-invitation', { token, name: 'Grace', password: PASSWORD });
 
 /** Lets something happen between a request's last look at the sender and its next write of a kind. */
-function beforeNextWrite(model: 'apiKeys' | 'invitations' | 'users', method: 'create' | 'updateOne', happen: () => Promise<unknown>) {
+function beforeNextWrite(
+  model: 'apiKeys' | 'invitations' | 'users',
+  method: 'create' | 'updateOne',
+  happen: () => Promise<unknown>,
+) {
   const of = service.database[model] as unknown as Record<string, (...args: unknown[]) => unknown>;
   const original = of[method]!.bind(of);
   jest.spyOn(of, method).mockImplementationOnce(async (...args) => {
@@ -102,7 +106,9 @@ describe('the removal of a member wins against what is in flight', () => {
     beforeNextWrite('users', 'updateOne', removeSecond);
     const raised = await second.browser.patch(`/portal/members/${viewer.userId}`, { role: 'owner' });
     expectError(raised, 401, 'UNAUTHORIZED');
-    expect(await createMembers(service.database).find(first.accountId, viewer.userId)).toMatchObject({ role: 'viewer' });
+    expect(await createMembers(service.database).find(first.accountId, viewer.userId)).toMatchObject({
+      role: 'viewer',
+    });
   });
 
   it('a body that was held back for less than half a second', async () => {

@@ -145,7 +145,7 @@ const MAKE: Readonly<Record<Target['kind'], (mode: Mode) => Promise<string>>> = 
       email: `${ulid().toLowerCase()}@example.com`,
       role: 'viewer' as const,
     };
-    return (await createMembers(service.database).invite(invited)).invitation.invitationId;
+    return (await createMembers(service.database).invite({ ...invited, provesAddress: true })).invitation.invitationId;
   },
 };
 

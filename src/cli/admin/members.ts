@@ -46,6 +46,8 @@ export async function inviteMember(
   const { token, invitation } = await createMembers(on.database).invite({
     accountId: account._id,
     ...checked(given, options.role),
+    // Whoever hands the link over vouches for the address.
+    provesAddress: true,
   });
   await out.record('Invitation created. This link is shown this once only, and is valid once for 7 days.', {
     invitation_id: invitation.invitationId,

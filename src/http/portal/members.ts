@@ -55,13 +55,20 @@ export function createMemberRoutes(deps: {
       if (user.unverified) throw new ServiceError('FORBIDDEN', 'Verify your e-mail address before you invite people.');
       const { email, role } = await bodyOf(InvitationBody, ctx);
       await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
-      const invited = members.invite({ accountId: account._id, email, role, invitedBy: user._id });
+      const isMailed = config.mail !== undefined;
+      const invited = members.invite({
+        accountId: account._id,
+        email,
+        role,
+        invitedBy: user._id,
+        provesAddress: isMailed,
+      });
       const kept = granted(ctx, invited, ({ invitation }) => members.withdraw(account._id, invitation.invitationId));
       const { invitation, token } = await within(deadlineOf(ctx), kept);
       ctx.state.target = invitation.invitationId;
-      if (config.mail !== undefined) accountMail.invitation({ email, token, accountName: account.name });
+      if (isMailed) accountMail.invitation({ email, token, accountName: account.name });
       // Who has the token proves that they have the address, unless it was shown to somebody else.
-      ctx.body = { ...invitationView(invitation), ...(config.mail === undefined ? { token } : {}) };
+      ctx.body = { ...invitationView(invitation), ...(isMailed ? {} : { token }) };
     },
 
     async withdraw(ctx: ApiContext, { account }: MemberPrincipal, invitationId: string): Promise<void> {

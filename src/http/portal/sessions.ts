@@ -79,11 +79,14 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       refuseInvitations(config);
       const { token, name, password } = await bodyOf(AcceptInvitationBody, ctx);
       await inTime(ctx, limits.countOpening(ctx));
-      const { email, accountId } = await inTime(ctx, members.openInvitation(token));
+      const { email, accountId, provesAddress } = await inTime(ctx, members.openInvitation(token));
       const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
-      const passwordHash = await inTime(ctx, passwords.hash(password));
-      await begin(ctx, await inTime(ctx, members.accept(token, { name, passwordHash })), 'acceptInvitation');
+      const unverified = config.signUp.verifiesEmail && !provesAddress ? { unverified: true as const } : {};
+      const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
+      const user = await inTime(ctx, members.accept(token, { name, passwordHash, ...unverified }));
+      await begin(ctx, user, 'acceptInvitation');
+      if (user.unverified) accountMail.verification(user);
     },
 
     async logIn(ctx: ApiContext): Promise<void> {

@@ -57,6 +57,8 @@ export interface InvitationDocument {
   role: Role;
   /** The member who invites; absent: an operator. */
   invitedBy?: string;
+  /** The token was mailed to the address, or an operator vouches for it. */
+  provesAddress?: boolean;
   createdAt: Date;
   expiresAt: Date;
 }
@@ -135,6 +137,7 @@ export const invitationSchema = new Schema<InvitationDocument>(
     email: { type: String, required: true },
     role,
     invitedBy: String,
+    provesAddress: Boolean,
     createdAt: { type: Date, required: true },
     expiresAt: { type: Date, required: true },
   },

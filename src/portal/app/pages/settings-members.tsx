@@ -42,7 +42,10 @@ export function Members() {
             {members.map((member) => (
               <tr key={member.user_id}>
                 <td>{member.name}</td>
-                <td>{member.email}</td>
+                <td>
+                  {member.email}
+                  {member.email_verified ? null : <span class="quiet"> (not verified)</span>}
+                </td>
                 <td>
                   {isOwner ? (
                     <select
