@@ -7,47 +7,58 @@ type Changes = Readonly<Record<string, string | null>>;
 export function ToolHeaders(p: {
   /** Stored ones. */
   names: readonly string[];
+  /** Whether these stay if nothing is given; they do not with another name or server of the tool. */
+  kept: boolean;
   /** Values to store; null removes one. */
   changes: Changes;
   error?: string | undefined;
   onChange: (changes: Record<string, string | null>) => void;
 }) {
-  const { names, changes } = p;
+  const { names, kept, changes } = p;
   const [name, setName] = useState('');
   const fresh = Object.keys(changes).filter((each) => !names.includes(each));
   const without = (gone: string) => Object.fromEntries(Object.entries(changes).filter(([each]) => each !== gone));
   const add = () => {
-    if (name.trim() !== '') p.onChange({ ...changes, [name.trim()]: '' });
+    const typed = name.trim();
+    // The names of headers differ in more than letter case.
+    const present = [...names, ...fresh].find((each) => each.toLowerCase() === typed.toLowerCase()) ?? typed;
+    if (typed !== '')
+      p.onChange({ [present]: '', ...changes, ...(changes[present] === null ? { [present]: '' } : {}) });
     setName('');
   };
   return (
-    <div>
+    <fieldset class="template">
+      <legend>Secret headers</legend>
       <p class="hint">
-        Secret headers, such as Authorization. They go to the server of this URL only and are shown to nobody; give them
-        again when the URL leads to another server.
+        Such as Authorization. They go to the server of this URL only and are shown to nobody; give them again when the
+        tool gets another name or its URL leads to another server.
       </p>
       {[...names, ...fresh].map((each) => {
-        const value = changes[each];
+        const value = changes[each] === undefined && !kept ? '' : changes[each];
         if (value === undefined || value === null) {
           const isRemoved = value === null;
           return (
-            <p key={each}>
-              <strong>{each}</strong> {isRemoved ? 'will be removed' : 'is set'}{' '}
+            <div key={each} class="template-row">
+              <span class="breakable">
+                <strong>{each}</strong> {isRemoved ? 'will be removed' : 'is set'}
+              </span>
               <button type="button" class="button button-small" onClick={() => p.onChange({ ...changes, [each]: '' })}>
                 Replace {each}
-              </button>{' '}
-              <button
-                type="button"
-                class="button button-small"
-                onClick={() => p.onChange(isRemoved ? without(each) : { ...changes, [each]: null })}
-              >
-                {isRemoved ? `Keep ${each}` : `Remove ${each}`}
               </button>
-            </p>
+              {kept ? (
+                <button
+                  type="button"
+                  class="button button-small"
+                  onClick={() => p.onChange(isRemoved ? without(each) : { ...changes, [each]: null })}
+                >
+                  {isRemoved ? `Keep ${each}` : `Remove ${each}`}
+                </button>
+              ) : null}
+            </div>
           );
         }
         return (
-          <div key={each}>
+          <div key={each} class="secret-header">
             <TextField
               label={`Value of ${each}`}
               name={`header ${each}`}
@@ -56,27 +67,41 @@ export function ToolHeaders(p: {
               value={value}
               onChange={(text) => p.onChange({ ...changes, [each]: text })}
             />
-            <button type="button" class="button button-small" onClick={() => p.onChange(without(each))}>
-              {names.includes(each) ? `Keep ${each} as it is` : `Leave out ${each}`}
+            <button
+              type="button"
+              class="button button-small"
+              onClick={() => p.onChange(names.includes(each) && !kept ? { ...changes, [each]: null } : without(each))}
+            >
+              {names.includes(each) && kept ? `Keep ${each} as it is` : `Leave out ${each}`}
             </button>
           </div>
         );
       })}
-      <TextField
-        label="New secret header"
-        name="header name"
-        placeholder="Authorization"
-        value={name}
-        onChange={setName}
-      />
-      <button type="button" class="button button-small" onClick={add}>
-        Add the header
-      </button>
+      <div
+        class="secret-header"
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
+          // It would save the agent without the header.
+          event.preventDefault();
+          add();
+        }}
+      >
+        <TextField
+          label="New secret header"
+          name="header name"
+          placeholder="Authorization"
+          value={name}
+          onChange={setName}
+        />
+        <button type="button" class="button button-small" onClick={add}>
+          Add the header
+        </button>
+      </div>
       {p.error === undefined ? null : (
         <p class="field-error" role="alert">
           {p.error}
         </p>
       )}
-    </div>
+    </fieldset>
   );
 }

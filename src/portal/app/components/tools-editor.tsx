@@ -7,15 +7,45 @@ import { ToolParameters } from './tool-parameters';
 
 export type Tool = NonNullable<Agent['tools']>[number];
 
-/** A tool in the form; the key tells it from the others while they come and go. */
-export type EditedTool = Tool & { key: string; headers?: Record<string, string | null> };
+/** A tool in the form. */
+export type EditedTool = Tool & {
+  /** Tells it from the others while they come and go. */
+  key: string;
+  headers?: Record<string, string | null>;
+  /** As the service has it; absent in a new one. */
+  stored?: { name: string; url: string };
+};
 
 const MOST_TOOLS = 16;
 const METHODS = ['GET', 'POST'].map((value) => ({ value, label: value }));
 const NO_ARGUMENTS = '{"type":"object","properties":{}}';
 
-export const editedTools = (tools: readonly Tool[] = []): EditedTool[] =>
-  tools.map((tool) => ({ ...tool, key: tool.name }));
+/** @param before the tools as they were sent; each keeps its key, so that it stays open */
+export function editedTools(tools: readonly Tool[] = [], before: readonly EditedTool[] = []): EditedTool[] {
+  return tools.map((tool, index) => {
+    const { name, url } = tool;
+    return { ...tool, key: before[index]?.key ?? name, stored: { name, url } };
+  });
+}
+
+/** A tool as the service takes it. */
+export function givenTool(tool: EditedTool) {
+  const { key: _key, header_names: names = [], stored: _stored, headers = {}, ...fields } = tool;
+  if (keepsHeaders(tool)) return Object.keys(headers).length === 0 ? fields : { ...fields, headers };
+  // Empty values are refused by name, so that no header is lost unnoticed.
+  const again = { ...Object.fromEntries(names.map((name) => [name, ''])), ...headers };
+  const given = Object.fromEntries(Object.entries(again).filter(([, value]) => value !== null));
+  return Object.keys(given).length === 0 ? fields : { ...fields, headers: given };
+}
+
+/** Whether stored headers stay with a tool: it still has the name and the server that they were given for. */
+function keepsHeaders({ name, url, stored }: EditedTool): boolean {
+  return stored !== undefined && name === stored.name && originOf(url) === originOf(stored.url);
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : '';
+}
 
 /** The requests that an agent may make to the customer's servers during a call. */
 export function ToolsEditor(p: {
@@ -104,6 +134,7 @@ function ToolFields(p: {
       <ToolParameters {...field('parameters')} />
       <ToolHeaders
         names={tool.header_names ?? []}
+        kept={keepsHeaders(tool)}
         changes={tool.headers ?? {}}
         error={errors[`${place}.headers`]}
         onChange={(headers) => p.onChange({ headers })}

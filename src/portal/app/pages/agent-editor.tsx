@@ -9,9 +9,10 @@ import { Confirm } from '../components/dialog';
 import { FailingWebhooks } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
 import { CheckField, SelectField, SubmitButton, TextArea, TextField } from '../components/fields';
+import { LiveCopy } from '../components/live-copy';
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
-import { editedTools, ToolsEditor } from '../components/tools-editor';
+import { editedTools, givenTool, ToolsEditor } from '../components/tools-editor';
 import { TestBadge } from '../components/values';
 import { words } from '../format';
 import { Page } from '../layout';
@@ -100,17 +101,16 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         engine: orNone(values.engine, agent),
         voicemail_message: orNone(values.voicemail_message, agent),
         phone_number: orNone(values.phone_number, agent),
-        tools: orNone(
-          values.tools.map(({ key: _key, header_names: _names, ...tool }) => tool),
-          agent,
-        ),
+        tools: orNone(values.tools.map(givenTool), agent),
         transfer_numbers: values.transfer_numbers.split(/\s+/).filter(Boolean),
       };
       if (agent === undefined) {
         const made = await api.post<Agent>('/agents', body);
         route(`/portal/agents/${made.agent_id}`, true);
       } else {
-        await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
+        const { tools } = await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
+        // What was typed as a secret is stored now, and not shown again.
+        form.set({ tools: editedTools(tools, values.tools) });
         setSaved(true);
       }
     },
@@ -226,40 +226,6 @@ function Actions({ agent }: { agent: Agent }) {
       <TestBadge of={agent} />
       {agent.mode === 'test' ? <LiveCopy agent={agent} /> : null}
       <Archive agent={agent} />
-    </>
-  );
-}
-
-/** A test agent stays one: what it has become is taken to live calls as another agent. */
-function LiveCopy({ agent }: { agent: Agent }) {
-  const { api, setMode } = usePortal();
-  const { route } = useLocation();
-  const [failure, setFailure] = useState<string>();
-
-  async function copy(): Promise<void> {
-    const {
-      agent_id: _id,
-      mode: _mode,
-      created_at: _created,
-      updated_at: _updated,
-      archived_at: _gone,
-      ...fields
-    } = agent;
-    try {
-      const made = await api.post<Agent>('/agents', fields, { mode: 'live' });
-      setMode('live');
-      route(`/portal/agents/${made.agent_id}`);
-    } catch (error) {
-      setFailure((error as Error).message);
-    }
-  }
-
-  return (
-    <>
-      <Failure>{failure}</Failure>
-      <button type="button" class="button" onClick={() => void copy()}>
-        Make a live copy
-      </button>
     </>
   );
 }

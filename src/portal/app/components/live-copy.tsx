@@ -1,0 +1,109 @@
+import { useLocation } from 'preact-iso';
+import { useState } from 'preact/hooks';
+import type { Agent } from '../../../contract/management/agents.js';
+import { usePortal } from '../session';
+import { Dialog } from './dialog';
+import { Failure } from './feedback';
+import { SubmitButton, TextField } from './fields';
+
+/** A secret header of a tool; the service shows its value to nobody, so a copy has it only if it is given again. */
+interface Secret {
+  tool: string;
+  header: string;
+}
+
+/** A test agent stays one: what it has become is taken to live calls as another agent. */
+export function LiveCopy({ agent }: { agent: Agent }) {
+  const { api, setMode } = usePortal();
+  const { route } = useLocation();
+  const [failure, setFailure] = useState<string>();
+  const [asking, setAsking] = useState(false);
+  const secrets = (agent.tools ?? []).flatMap(({ name: tool, header_names: headers = [] }) =>
+    headers.map((header) => ({ tool, header })),
+  );
+
+  async function copy(values: Readonly<Record<string, string>>): Promise<void> {
+    try {
+      const made = await api.post<Agent>('/agents', copyOf(agent, values), { mode: 'live' });
+      setMode('live');
+      route(`/portal/agents/${made.agent_id}`);
+    } catch (error) {
+      setFailure((error as Error).message);
+    }
+  }
+
+  return (
+    <>
+      {asking ? null : <Failure>{failure}</Failure>}
+      <button type="button" class="button" onClick={() => (secrets.length === 0 ? void copy({}) : setAsking(true))}>
+        Make a live copy
+      </button>
+      {asking ? (
+        <AskForSecrets secrets={secrets} failure={failure} onCopy={copy} onClose={() => setAsking(false)} />
+      ) : null}
+    </>
+  );
+}
+
+function AskForSecrets(p: {
+  secrets: readonly Secret[];
+  failure: string | undefined;
+  onCopy: (values: Readonly<Record<string, string>>) => Promise<void>;
+  onClose: () => void;
+}) {
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const [busy, setBusy] = useState(false);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    void p.onCopy(values).finally(() => setBusy(false));
+  };
+  return (
+    <Dialog title="Secret headers of the live copy" onClose={p.onClose}>
+      <form onSubmit={submit} noValidate>
+        <p>
+          The values of secret headers are shown to nobody and cannot be copied. Give those of the live copy; a header
+          left empty is not copied.
+        </p>
+        <Failure>{p.failure}</Failure>
+        {p.secrets.map((secret) => (
+          <TextField
+            key={keyOf(secret)}
+            label={`${secret.header} of ${secret.tool}`}
+            name={`copy ${keyOf(secret)}`}
+            type="password"
+            value={values[keyOf(secret)] ?? ''}
+            onChange={(value) => setValues((before) => ({ ...before, [keyOf(secret)]: value }))}
+          />
+        ))}
+        <SubmitButton busy={busy}>Make the live copy</SubmitButton>
+      </form>
+    </Dialog>
+  );
+}
+
+function keyOf({ tool, header }: Secret): string {
+  return `${tool} ${header}`;
+}
+
+/** The fields of a new agent like this one, with the headers whose values are given. */
+function copyOf(agent: Agent, values: Readonly<Record<string, string>>) {
+  const {
+    agent_id: _id,
+    mode: _mode,
+    created_at: _created,
+    updated_at: _updated,
+    archived_at: _gone,
+    tools = [],
+    ...fields
+  } = agent;
+  const copied = tools.map(({ header_names: names = [], ...tool }) => {
+    const given = names.flatMap((header) => {
+      const value = values[keyOf({ tool: tool.name, header })] ?? '';
+      return value === '' ? [] : [[header, value] as const];
+    });
+    return given.length === 0 ? tool : { ...tool, headers: Object.fromEntries(given) };
+  });
+  return copied.length === 0 ? fields : { ...fields, tools: copied };
+}

@@ -1,0 +1,153 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { createPorts } from '../../src/launch/free-port.js';
+import { createSecretBox } from '../../src/store/secret-box.js';
+import { openToolHeaders } from '../../src/store/tool-headers.js';
+import { startService, type Service } from '../http/harness.js';
+
+jest.setTimeout(180_000);
+
+const BROWSER = [process.env['CHROMIUM_PATH'] ?? '', '/usr/bin/chromium', '/usr/bin/google-chrome'].find(
+  (path) => path !== '' && existsSync(path),
+);
+const SHOTS = process.env['PORTAL_SCREENSHOTS'];
+
+(BROWSER === undefined ? describe.skip : describe)('the secret headers of a tool in the portal', () => {
+  const ports = createPorts(process.env);
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let base = '';
+  const faults: string[] = [];
+
+  beforeAll(async () => {
+    const port = await ports.take();
+    base = `http://127.0.0.1:${port}`;
+    service = await startService({ worker: false, env: { PUBLIC_BASE_URL: base, API_PORT: String(port) } });
+    browser = await chromium.launch({ executablePath: BROWSER ?? '', args: ['--no-sandbox'] });
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('pageerror', (error) => faults.push(error.message));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+    await ports.release();
+  });
+  afterEach(() => expect(faults).toEqual([]));
+
+  /** Without an accessibility fault and without a sideways scroll, on a desk and on a phone. */
+  async function expectSound(name: string): Promise<void> {
+    for (const width of [375, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => `${name}: ${id} ${nodes[0]?.html}`)).toEqual([]);
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
+      expect({ name, width, overflow: Math.max(0, overflow) }).toEqual({ name, width, overflow: 0 });
+      if (SHOTS !== undefined) await page.screenshot({ path: join(SHOTS, `${name}-${width}.png`), fullPage: true });
+    }
+  }
+
+  /** The headers that the agent's tool sends. */
+  async function sentBy(mode: 'live' | 'test'): Promise<Record<string, string>> {
+    const agent = await service.database.agents.findOne({ mode }).lean();
+    const [tool] = agent?.tools ?? [];
+    if (agent === null || tool === undefined) throw new Error('There is no such agent with a tool.');
+    return openToolHeaders(tool, agent.accountId, createSecretBox(service.config.encryptionKeys));
+  }
+
+  const save = async () => {
+    await page.click('button:has-text("Save")');
+    await page.waitForSelector('text=Saved.');
+  };
+
+  it('are added to a new tool, with Enter too, and told by name alone afterwards', async () => {
+    await page.goto(`${base}/portal/sign-up`);
+    for (const [name, value] of [
+      ['email', 'ada@example.com'],
+      ['account_name', 'Acme'],
+      ['name', 'Ada'],
+      ['password', 'correct horse battery'],
+    ]) {
+      await page.fill(`[name=${name}]`, value ?? '');
+    }
+    await page.click('button[type=submit]');
+    await page.waitForSelector('nav[aria-label=Pages]');
+    await page.goto(`${base}/portal/agents/new`);
+    await page.fill('[name=name]', 'Orders');
+    await page.fill('[name=instruction]', 'Hello, this is about your order.');
+    await page.click('text=Add a tool');
+    await page.fill('[name="tools.0.name"]', 'look_up');
+    await page.fill('[name="tools.0.description"]', 'Looks up an order.');
+    await page.fill('[name="tools.0.url"]', 'https://shop.example.com/orders');
+    await page.fill('[name="header name"]', 'Authorization');
+    await page.press('[name="header name"]', 'Enter');
+    await page.fill('[name="header Authorization"]', 'Bearer one');
+    await page.fill('[name="header name"]', 'X-Shop');
+    await page.click('button:has-text("Add the header")');
+    await page.click('text=Make the agent');
+    await page.waitForSelector('.field-error:has-text("X-Shop has not")');
+    await expectSound('tool-headers-refused');
+    await page.fill('[name="header X-Shop"]', '7');
+    await page.click('text=Make the agent');
+    await page.waitForURL(/agents\/agent_/);
+    await page.click('summary:has-text("look_up")');
+    await page.waitForSelector('.template-row:has-text("Authorization is set")');
+    await expectSound('tool-headers-set');
+    expect(await page.content()).not.toContain('Bearer one');
+    expect(await sentBy('test')).toEqual({ Authorization: 'Bearer one', 'X-Shop': '7' });
+  });
+
+  it('are kept, replaced and removed, and stay out of the page once they are saved', async () => {
+    await page.click('button:has-text("Replace Authorization")');
+    await page.fill('[name="header Authorization"]', 'Bearer two');
+    await page.click('button:has-text("Remove X-Shop")');
+    await page.fill('[name="header name"]', 'X-Team');
+    await page.click('button:has-text("Add the header")');
+    await page.fill('[name="header X-Team"]', 'blue');
+    await expectSound('tool-headers-changed');
+    await save();
+    await page.waitForSelector('.template-row:has-text("X-Team is set")');
+    expect(await page.locator('input[type=password]').count()).toBe(0);
+    expect(await page.locator('.template-row:has-text("X-Shop")').count()).toBe(0);
+    expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
+    await save();
+    expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
+    // A header is the same in another spelling.
+    await page.fill('[name="header name"]', 'authorization');
+    await page.click('button:has-text("Add the header")');
+    await page.click('button:has-text("Keep Authorization as it is")');
+    await save();
+    expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
+  });
+
+  it('are asked for again, not lost, when the tool gets another name', async () => {
+    await page.fill('[name="tools.0.name"]', 'find_order');
+    await page.waitForSelector('[name="header Authorization"]');
+    await page.click('button:has-text("Leave out X-Team")');
+    await page.click('button:has-text("Save")');
+    await page.waitForSelector('.field-error:has-text("Authorization has not")');
+    expect(await sentBy('test')).toEqual({ Authorization: 'Bearer two', 'X-Team': 'blue' });
+    await page.fill('[name="header Authorization"]', 'Bearer three');
+    await save();
+    expect(await sentBy('test')).toEqual({ Authorization: 'Bearer three' });
+  });
+
+  it('are asked for when a live copy is made, and left out where nothing is given', async () => {
+    await page.fill('[name="header name"]', 'X-Team');
+    await page.press('[name="header name"]', 'Enter');
+    await page.fill('[name="header X-Team"]', 'blue');
+    await save();
+    await page.reload();
+    await page.click('button:has-text("Make a live copy")');
+    await page.waitForSelector('dialog[open] :text("cannot be copied")');
+    await expectSound('live-copy');
+    await page.fill('[name="copy find_order Authorization"]', 'Bearer live');
+    await page.click('dialog button:has-text("Make the live copy")');
+    await page.waitForSelector('text=Place the call');
+    expect(await sentBy('live')).toEqual({ Authorization: 'Bearer live' });
+    expect(await sentBy('test')).toEqual({ Authorization: 'Bearer three', 'X-Team': 'blue' });
+  });
+});
