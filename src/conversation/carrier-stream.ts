@@ -35,6 +35,8 @@ const MAX_BUFFERED_BYTES = 1_048_576;
 /** Messages a second that an honest carrier stays far below (50 of audio, some marks), and the burst it may catch up with. */
 const MESSAGES_PER_SECOND = 300;
 const MESSAGE_BURST = 3_000;
+/** Messages that may have been on their way when we closed; a far end that sends more goes on regardless. */
+const MAX_IGNORED = 200;
 /** Close codes of a carrier that is done; any other, 1006 for a socket that broke among them, is a line that was lost. */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1005]);
 
@@ -47,6 +49,7 @@ export function openCarrierStream(
   let state: 'connecting' | 'live' | 'ended' = 'connecting';
   let streamSid = '';
   let alive = true;
+  let ignored = 0;
   let tokens = MESSAGE_BURST;
   let tokensAt = performance.now();
 
@@ -69,8 +72,16 @@ export function openCarrierStream(
     return tokens >= 0;
   }
 
+  /** Whether what comes is still read; a closing socket is destroyed when too much comes. */
+  function isRead(): boolean {
+    if (socket.readyState === socket.OPEN) return true;
+    ignored += 1;
+    if (ignored > MAX_IGNORED) socket.terminate();
+    return false;
+  }
+
   function read(data: RawData, isBinary: boolean): void {
-    if (socket.readyState !== socket.OPEN) return;
+    if (!isRead()) return;
     if (isBinary) throw new ProtocolViolation(1003, 'binary frames are not understood');
     if (!takeToken()) throw new ProtocolViolation(1008, 'too many messages');
     const message = parseCarrierMessage(textOf(data));
@@ -138,6 +149,10 @@ export function openCarrierStream(
 
   socket.on('pong', () => {
     alive = true;
+  });
+  // The library answers each; nobody who reads the answers needs many.
+  socket.on('ping', () => {
+    if (isRead() && !takeToken()) refuse(1008, 'too many messages');
   });
   socket.on('message', (data, isBinary) => {
     alive = true;

@@ -11,6 +11,7 @@ import type { Config } from '../config.js';
 import { machineDetectionFor } from '../domain/voicemail.js';
 import { clientOf } from '../egress/client-address.js';
 import { createEgressClient } from '../egress/client.js';
+import { parseInParts } from '../egress/parse-in-parts.js';
 import { createAccounts } from '../store/accounts.js';
 import { createCallQueries } from '../store/call-queries.js';
 import { createCarrierBindings } from '../store/carrier-bindings.js';
@@ -127,9 +128,10 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     answer,
   );
   server.maxHeadersCount = 100;
-  server.maxRequestsPerSocket = 1_000;
   server.maxConnections = MAX_CONNECTIONS;
   const gate = createConnectionGate(MAX_STRANGERS);
+  parseInParts(server);
+  const answered = new WeakSet<Duplex>();
   const streams = new Set<Duplex>();
   const sockets = new WebSocketServer({
     noServer: true,
@@ -139,6 +141,9 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   });
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
+    // Each connection has one answer; who sends more requests does not wait for it.
+    if (answered.has(request.socket)) return void request.socket.destroy();
+    answered.add(request.socket);
     identify(request);
     const isHealth = request.url === '/health' && (request.method === 'GET' || request.method === 'HEAD');
     const status = isHealth ? (closing ? 503 : 200) : 404;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { parseInParts } from '../egress/parse-in-parts.js';
 
 export interface ConnectionLimits {
   /** Requests of one connection in flight. Browsers and most clients send one at a time. */
@@ -7,9 +8,6 @@ export interface ConnectionLimits {
   /** A connection with output that its client does not read is closed after so many ms. */
   unreadForMs: number;
 }
-
-/** Bytes; the shortest request has 18. */
-const PARSED_AT_ONCE = 1_024;
 
 const DEFAULT_LIMITS: ConnectionLimits = { maxInFlight: 16, unreadForMs: 30_000 };
 
@@ -29,9 +27,9 @@ export function limitConnections(server: Server, given: Partial<ConnectionLimits
   const { maxInFlight, unreadForMs } = { ...DEFAULT_LIMITS, ...given };
   const connections = new Map<Socket, Connection>();
 
+  parseInParts(server);
   server.on('connection', (socket: Socket) => {
     connections.set(socket, { inFlight: 0, sent: '', progressedAt: Date.now() });
-    parseInParts(socket);
     socket.once('close', () => connections.delete(socket));
   });
   const timer = setInterval(closeUnread, unreadForMs / 4);
@@ -68,25 +66,6 @@ export function limitConnections(server: Server, given: Partial<ConnectionLimits
       return true;
     },
   };
-}
-
-/**
- * Hands what arrives to the parser in small parts. The parser makes requests of all that it is given, also when the first of
- * them has closed the connection, and 64 KiB may hold 2,600 of them.
- */
-function parseInParts(socket: Socket): void {
-  // Node's own listener. Where a later release reads in another way, there is none and nothing changes.
-  const [parse] = socket.listeners('data');
-  if (parse === undefined || socket.listenerCount('data') !== 1) return;
-  socket.removeListener('data', parse as (chunk: Buffer) => void);
-  socket.on('data', (chunk: Buffer) => {
-    // Nothing that comes behind the last answer is read.
-    for (let at = 0; at < chunk.length && socket.writable; at += PARSED_AT_ONCE) {
-      // Node pauses a connection whose output is full, and its parser does not take bytes meanwhile.
-      if (socket.isPaused()) return void socket.unshift(chunk.subarray(at));
-      parse.call(socket, chunk.subarray(at, at + PARSED_AT_ONCE));
-    }
-  });
 }
 
 /** Changes whenever the kernel takes more of a socket's output, also in the middle of a large write. */

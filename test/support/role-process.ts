@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+
+/** A role as the launcher starts it, in a process of its own, so that what a test does costs that process nothing. */
+export async function startRole(role: 'api' | 'media', env: Record<string, string | undefined>) {
+  const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  await once(child, 'message', { signal: AbortSignal.timeout(50_000) });
+  return {
+    isRunning: () => child.exitCode === null,
+    async kill(): Promise<void> {
+      if (child.exitCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
