@@ -241,6 +241,7 @@ export const portalRoutes = {
     auth: 'session',
     changes: 'account',
     roles: ['owner'],
+    verified: true,
     body: {
       contentType: json,
       schema: InvitationBody,

@@ -33,6 +33,8 @@ interface Operation {
   auth: RouteAuth;
   /** Which members may, where it is not that all read and all but viewers change. */
   roles?: readonly Role[];
+  /** Only for members whose e-mail address is verified. */
+  verified?: true;
   /** Not written to the audit log although it changes something. */
   unaudited?: true;
   params?: z.ZodObject;

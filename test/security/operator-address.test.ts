@@ -1,5 +1,6 @@
 import { routes } from '../../src/contract/routes.js';
 import type { Route } from '../../src/contract/route.js';
+import { createMembers } from '../../src/store/members.js';
 import { createOperators } from '../../src/store/operators.js';
 import { startService, type Answer, type Customer, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../http/portal-support.js';
@@ -94,4 +95,13 @@ describe("the operator's Temporal address", () => {
     const changed = await owner.patch(`/portal/members/${userId}`, { role: 'viewer', operator: true });
     expect(changed.status).toBe(400);
   });
+});
+
+it('is shown to nobody for an address that is not verified: whoever signed up with it may be a stranger', async () => {
+  const email = 'unverified-operator@example.com';
+  const person = { email, name: 'Eve', passwordHash: 'none', accountName: 'Evil', unverified: true as const };
+  const { _id } = await createMembers(service.database).signUp(person);
+  const adding = createOperators(service.database).add(email);
+  await expect(adding).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringMatching(/not verified.*verify-link/) });
+  expect(await createMembers(service.database).findById(_id)).not.toHaveProperty('operator');
 });

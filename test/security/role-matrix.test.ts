@@ -15,6 +15,8 @@ import { verdictOf, type Actor, type Target } from './support/route-rules.js';
 jest.setTimeout(240_000);
 
 const PAYMENT_SECRET = 'whsec_of-these-tests';
+/** Nobody listens there; the routes that send e-mail answer before they send it. */
+const MAIL = { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'Callwright <no-reply@callwright.example>' };
 const MODES: readonly Mode[] = ['live', 'test'];
 const TABLE: [string, Route][] = Object.entries(routes);
 
@@ -28,6 +30,7 @@ const ACTORS: readonly Actor[] = [
     { name: `${mode} key`, kind: 'key', mode },
     { name: `another account’s ${mode} key`, kind: 'key', mode, stranger: true },
     ...ROLES.flatMap((role): Actor[] => [
+      { name: `unverified ${role} in ${mode} mode`, kind: 'member', mode, role, ownOrigin: true, unverified: true },
       { name: `${role} in ${mode} mode`, kind: 'member', mode, role, ownOrigin: true },
       { name: `${role} in ${mode} mode from elsewhere`, kind: 'member', mode, role },
     ]),
@@ -97,12 +100,15 @@ let revoked: string;
 const users = new Map<string, string>();
 
 beforeAll(async () => {
-  service = await startService({ worker: false, env: { PAYMENT_WEBHOOK_SECRET: PAYMENT_SECRET } });
+  service = await startService({ worker: false, env: { PAYMENT_WEBHOOK_SECRET: PAYMENT_SECRET, ...MAIL } });
   make = managementOf(service);
   [own, other] = [await service.customer(), await service.customer()];
   for (const { account } of [own, other]) {
     await service.accounts.setLimits(account._id, { requestsPerMinute: 1_000_000 });
-    for (const role of ROLES) users.set(`${account._id} ${role}`, await newUser(account._id, role));
+    for (const role of ROLES) {
+      users.set(`${account._id} ${role}`, await newUser(account._id, role));
+      users.set(`${account._id} ${role} unverified`, await newUser(account._id, role, true));
+    }
   }
   const { secret, key } = await service.apiKeys.create({ accountId: own.account._id, mode: 'live', name: 'revoked' });
   await service.apiKeys.revoke(key.keyId);
@@ -110,10 +116,13 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-async function newUser(accountId: string, role: Role): Promise<string> {
+async function newUser(accountId: string, role: Role, unverified = false): Promise<string> {
   const _id = `user_${ulid()}`;
   const person = { email: `${_id.toLowerCase()}@example.com`, name: 'Ada', passwordHash: 'none' };
-  await service.database.users.create([{ _id, ...person, accountId, role, createdAt: new Date() }]);
+  const { users: verifiedUsers, unverifiedUsers } = service.database;
+  const user = { _id, ...person, accountId, role, createdAt: new Date() };
+  if (unverified) await unverifiedUsers.create([{ ...user, unverified: true, invited: true }]);
+  else await verifiedUsers.create([user]);
   return _id;
 }
 
@@ -218,7 +227,7 @@ const tokens = new Map<string, string>();
 
 /** A session serves one route: it has a rate of its own, and some routes end it. */
 async function tokenFor(id: string, route: Route, actor: Actor, accountId: string): Promise<string> {
-  const user = `${accountId} ${actor.role ?? 'owner'}`;
+  const user = `${accountId} ${actor.role ?? 'owner'}${actor.unverified ? ' unverified' : ''}`;
   const known = tokens.get(`${id} ${actor.kind} ${user}`);
   if (known !== undefined && route.changes !== 'self') return known;
   const sessions = createSessions(service.database);

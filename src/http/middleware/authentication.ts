@@ -93,6 +93,9 @@ export function createAuthenticator(deps: {
     if (!mayUse(member.actor.role, route)) {
       throw new ServiceError('FORBIDDEN', `A ${member.actor.role} may not do this.`);
     }
+    if (route.verified && member.user.unverified) {
+      throw new ServiceError('FORBIDDEN', 'Verify your e-mail address first.');
+    }
     return { ...member, mode: askedMode(ctx) ?? 'test' };
   }
 

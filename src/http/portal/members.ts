@@ -52,7 +52,6 @@ export function createMemberRoutes(deps: {
 
     async invite(ctx: ApiContext, { account, user }: MemberPrincipal): Promise<void> {
       refuseInvitations(config);
-      if (user.unverified) throw new ServiceError('FORBIDDEN', 'Verify your e-mail address before you invite people.');
       const { email, role } = await bodyOf(InvitationBody, ctx);
       await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const isMailed = config.mail !== undefined;

@@ -9,6 +9,8 @@ export interface Actor {
   /** Of the key, of the carrier's account, or the one that a member names. */
   mode?: Mode;
   role?: Role;
+  /** A member whose e-mail address is not verified. */
+  unverified?: true;
   /** Says that it comes from a page of our own. */
   ownOrigin?: true;
   /** Asks about things of an account that is not its own. */
@@ -38,6 +40,9 @@ const DOORS: Record<RouteAuth, { in: readonly Actor['kind'][]; page?: true; othe
 /** What no field of the contract says: routes that find out by themselves who asks. */
 const BY_THEMSELVES: Readonly<Record<string, readonly Actor['kind'][]>> = { receivePayment: ['payment'] };
 
+/** Whoever may bring others in must be known by an address. */
+const ONLY_VERIFIED = ['inviteMember'];
+
 const ALL_ROLES: readonly Role[] = ['owner', 'developer', 'viewer'];
 const MAY_CHANGE: readonly Role[] = ['owner', 'developer'];
 
@@ -57,6 +62,7 @@ export function verdictOf(id: string, route: Route, actor: Actor, target?: Targe
     if (changes && actor.ownOrigin !== true) return 403;
     const roles: readonly Role[] = route.roles ?? (changes ? MAY_CHANGE : ALL_ROLES);
     if (actor.role === undefined || !roles.includes(actor.role)) return 403;
+    if (actor.unverified && ONLY_VERIFIED.includes(id)) return 403;
   }
   const isTestKey = actor.kind === 'key' && actor.mode === 'test';
   if (isTestKey && route.changes === 'account') return 403;
