@@ -28,6 +28,7 @@ import { createPacingActivities } from './pacing.js';
 import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
 import { withoutVainRetries } from './refused-requests.js';
+import { createSignUpActivities } from './sign-ups.js';
 import { createWebhookActivities } from './webhooks.js';
 
 export type Activities = ReturnType<typeof createActivities>;
@@ -56,18 +57,20 @@ export function createActivities(deps: {
     results: createConversationResults(database),
     recordings: createRecordings(database),
   };
+  const erasure = createErasureActivities({
+    ...stores,
+    recordings: createRecordings(database),
+    deliveries: createWebhookDeliveries(database),
+    attempts: createWebhookAttempts(database),
+  });
   return {
     ...createMoneyActivities({ ...stores, config, dialGate }),
     ...createExtensionActivities({ ...stores, config, carriers }),
     ...createPacingActivities({ ...stores, config }),
     ...createCarrierActivities({ ...stores, config, carriers, dialGate }),
     ...createConversationActivities(stores),
-    ...createErasureActivities({
-      ...stores,
-      recordings: createRecordings(database),
-      deliveries: createWebhookDeliveries(database),
-      attempts: createWebhookAttempts(database),
-    }),
+    ...erasure,
+    ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
     ...createRecordingActivities({ ...stores, logger, retentionDays: config.recordings.retentionDays }),
     ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
     ...createReconciliationActivities({

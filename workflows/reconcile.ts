@@ -1,4 +1,4 @@
-import { ApplicationFailure, ParentClosePolicy, proxyActivities, startChild } from '@temporalio/workflow';
+import { ApplicationFailure, ParentClosePolicy, patched, proxyActivities, startChild } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { Activities } from '../activities/create-activities.js';
 import { notifyWorkflowId, type ReconciliationRound } from '../src/domain/reconciliation.js';
@@ -8,7 +8,13 @@ import { deliverWebhook } from './activity-proxies.js';
 const steps = proxyActivities<
   Pick<
     Activities,
-    'auditLedgerAccounts' | 'releaseLeases' | 'compareRecords' | 'followUp' | 'countOpenFindings' | 'sweepRecordings'
+    | 'auditLedgerAccounts'
+    | 'releaseLeases'
+    | 'compareRecords'
+    | 'followUp'
+    | 'countOpenFindings'
+    | 'sweepRecordings'
+    | 'expireSignUps'
   >
 >({
   startToCloseTimeout: '5m',
@@ -18,7 +24,7 @@ const steps = proxyActivities<
 
 /**
  * One round of reconciliation, each minute: is every account the sum of its operations, has every hold an ending, do
- * calls and ledger tell the same? Then recordings past their retention are deleted. A step that fails does not keep the
+ * calls and ledger tell the same? Then recordings past their retention and sign-ups that nobody verified are deleted. A step that fails does not keep the
  * others from their work.
  */
 export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
@@ -37,6 +43,7 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   const openFindings = await step('findings', steps.countOpenFindings());
   // Last, so that a round which began on older code meets it as something new.
   const recordings = await step('recordings', steps.sweepRecordings());
+  if (patched('expire-sign-ups')) await step('sign-ups', steps.expireSignUps());
   if (failed.length > 0) throw ApplicationFailure.nonRetryable(`These steps failed: ${failed.join(', ')}.`);
   return {
     auditedAccounts: audit?.audited ?? 0,

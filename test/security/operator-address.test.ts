@@ -102,6 +102,9 @@ it('is shown to nobody for an address that is not verified: whoever signed up wi
   const person = { email, name: 'Eve', passwordHash: 'none', accountName: 'Evil', unverified: true as const };
   const { _id } = await createMembers(service.database).signUp(person);
   const adding = createOperators(service.database).add(email);
-  await expect(adding).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringMatching(/not verified.*verify-link/) });
+  await expect(adding).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringMatching(/not verified.*verify-link/),
+  });
   expect(await createMembers(service.database).findById(_id)).not.toHaveProperty('operator');
 });

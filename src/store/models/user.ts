@@ -26,6 +26,8 @@ export interface UserDocument {
   verifyingSince?: Date;
   /** With somebody unverified: when the sign-up expired. Nobody finds it any more, and what hangs on it is being deleted. */
   expiredAt?: Date;
+  /** With somebody unverified: does not expire, because money was paid into the account. */
+  kept?: true;
 }
 
 /** `_id` is the SHA-256 of the cookie's value, so that who reads the database cannot log in by it. */
@@ -97,6 +99,7 @@ export const unverifiedUserSchema = new Schema<UserDocument>(
     invited: Boolean,
     verifyingSince: Date,
     expiredAt: Date,
+    kept: Boolean,
   },
   { collection: 'unverified_users', versionKey: false },
 );

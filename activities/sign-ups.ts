@@ -1,0 +1,24 @@
+import { createSignUpExpiry } from '../src/store/sign-up-expiry.js';
+import type { Database } from '../src/store/database.js';
+import type { Logger } from '../src/telemetry/logger.js';
+import { whileBeating } from './while-beating.js';
+
+interface Deps {
+  database: Database;
+  logger: Logger;
+  eraseCall: (call: { callId: string }) => Promise<void>;
+}
+
+/** Housekeeping of sign-ups, part of each round of reconciliation. */
+export function createSignUpActivities({ database, logger, eraseCall }: Deps) {
+  const expiry = createSignUpExpiry({ database, eraseCall });
+  return {
+    /** Deletes sign-ups whose address nobody verified in time. */
+    expireSignUps: (): Promise<{ deleted: number }> =>
+      whileBeating(async () => {
+        const deleted = await expiry.run();
+        if (deleted > 0) logger.info({ deleted }, 'unverified sign-ups were deleted');
+        return { deleted };
+      }),
+  };
+}

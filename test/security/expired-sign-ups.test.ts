@@ -1,0 +1,151 @@
+import { reconcileNow } from '../../src/calls/reconciler.js';
+import { ledgerAccountId } from '../../src/domain/ids.js';
+import { createEmailLinks } from '../../src/store/email-links.js';
+import { createLedger } from '../../src/store/ledger.js';
+import { createMembers } from '../../src/store/members.js';
+import { createSignUpExpiry } from '../../src/store/sign-up-expiry.js';
+import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { managementOf } from '../http/management-support.js';
+import { startMailServer } from '../support/mail-server.js';
+
+const DAY_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
+
+let mail: Awaited<ReturnType<typeof startMailServer>>;
+let service: Service;
+let make: ReturnType<typeof managementOf>;
+beforeAll(async () => {
+  mail = await startMailServer();
+  service = await startService({ env: mail.env });
+  make = managementOf(service);
+}, 60_000);
+afterAll(async () => {
+  await service.close();
+  await mail.close();
+});
+beforeEach(() => forgetLimits(service));
+
+const erased: string[] = [];
+const expiry = () =>
+  createSignUpExpiry({
+    database: service.database,
+    eraseCall: async ({ callId }) => {
+      erased.push(callId);
+      await service.database.calls.updateOne({ _id: callId }, { $set: { erasedAt: new Date() } });
+    },
+  });
+const runNowAndLater = async () => (await expiry().run()) + (await expiry().run(Date.now() + 2 * HOUR_MS));
+const signUp = async (daysAgo: number) => {
+  const browser = createBrowser(service);
+  const email = await browser.signUp();
+  const { json } = await browser.post('/api_keys', { name: 'k' });
+  const { member, account } = (await browser.get('/portal/session')).json as {
+    member: { user_id: string };
+    account: { account_id: string };
+  };
+  const at = new Date(Date.now() - daysAgo * DAY_MS);
+  await service.database.unverifiedUsers.updateOne({ _id: member.user_id }, { $set: { createdAt: at } });
+  return { browser, email, key: String(json['secret']), userId: member.user_id, accountId: account.account_id };
+};
+const logIn = async (email: string) =>
+  (await createBrowser(service).post('/portal/log-in', { email, password: PASSWORD })).status;
+const hangsOn = async ({ userId, accountId }: { userId: string; accountId: string }) => {
+  const { database } = service;
+  const counts = await Promise.all([
+    database.unverifiedUsers.countDocuments({ _id: userId }),
+    database.sessions.countDocuments({ userId }),
+    database.accounts.countDocuments({ _id: accountId }),
+    database.apiKeys.countDocuments({ accountId }),
+    database.agents.countDocuments({ accountId }),
+    database.phoneNumbers.countDocuments({ accountId }),
+  ]);
+  return counts.reduce((sum, count) => sum + count);
+};
+
+describe('a sign-up that nobody verified', () => {
+  it('lets nobody in after seven days, and is gone an hour later with everything but the books', async () => {
+    const person = await signUp(7);
+    const agent = { name: 'A', instruction: 'B', voice: 'amber', language: 'en-US' };
+    expect((await person.browser.post('/agents', agent)).status).toBe(200);
+    const customer = { account: { _id: person.accountId }, agent: { _id: 'agent', name: 'A' } } as Customer;
+    const callId = await make.endedCall(customer, { mode: 'test' });
+    await expiry().run();
+    expectError(await person.browser.get('/portal/session'), 401, 'UNAUTHORIZED');
+    expectError(await service.request('/balance', { key: person.key }), 401, 'UNAUTHORIZED');
+    expect(await logIn(person.email)).toBe(401);
+    expect(await service.database.accounts.exists({ _id: person.accountId })).not.toBeNull();
+    await expiry().run(Date.now() + 2 * HOUR_MS);
+    expect(await hangsOn(person)).toBe(0);
+    expect(erased).toContain(callId);
+    const ledger = createLedger(service.database);
+    expect((await ledger.audit(ledgerAccountId(person.accountId, 'test'))).balanced).toBe(true);
+  });
+
+  it('stays before that, and for good once it is verified, invited or paid for', async () => {
+    const young = await signUp(6.9);
+    const verified = await signUp(8);
+    const token = await createEmailLinks(service.database).issue(verified.email, 'verify');
+    expect((await verified.browser.post('/portal/verify-email', { token })).status).toBe(200);
+    const invited = await signUp(8);
+    await service.database.unverifiedUsers.updateOne({ _id: invited.userId }, { $set: { invited: true } });
+    const paid = await signUp(8);
+    const live = ledgerAccountId(paid.accountId, 'live');
+    await createLedger(service.database).topUp({ ledgerAccountId: live, paymentId: 'p', amountMicros: 5_000_000 });
+    expect(await runNowAndLater()).toBe(0);
+    for (const { browser, key } of [young, verified, invited, paid]) {
+      expect((await browser.get('/portal/session')).status).toBe(200);
+      expect((await service.request('/balance', { key })).status).toBe(200);
+    }
+  });
+
+  it('cannot be verified once it has expired, and does not expire while it is being verified', async () => {
+    const late = await signUp(8);
+    const members = createMembers(service.database);
+    await expiry().run();
+    await expect(members.verify({ _id: late.userId })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const inTime = await signUp(8);
+    // As a crash leaves it in the middle of a verification.
+    await service.database.unverifiedUsers.updateOne({ _id: inTime.userId }, { $set: { verifyingSince: new Date() } });
+    await runNowAndLater();
+    await members.verify({ _id: inTime.userId });
+    expect(await members.findById(inTime.userId)).not.toHaveProperty('unverified');
+  });
+
+  it('waits for a call that is not over, and goes on where a run was cut off', async () => {
+    const person = await signUp(8);
+    const customer = { account: { _id: person.accountId }, agent: { _id: 'agent', name: 'A' } } as Customer;
+    const callId = await make.endedCall(customer, { mode: 'test' });
+    await service.database.calls.updateOne({ _id: callId }, { $set: { status: 'IN_PROGRESS' } });
+    await runNowAndLater();
+    expect(await service.database.accounts.exists({ _id: person.accountId })).not.toBeNull();
+    await service.database.calls.updateOne({ _id: callId }, { $set: { status: 'COMPLETED' } });
+    await service.database.accounts.deleteOne({ _id: person.accountId });
+    await expiry().run(Date.now() + 2 * HOUR_MS);
+    expect(await hangsOn(person)).toBe(0);
+  });
+
+  it('keeps an account that others are members of', async () => {
+    const person = await signUp(8);
+    const member = {
+      accountId: person.accountId,
+      email: 'colleague@example.com',
+      role: 'owner',
+      name: 'Grace',
+    } as const;
+    await createMembers(service.database).addMember({ ...member, passwordHash: 'none' });
+    await runNowAndLater();
+    expect(await service.database.unverifiedUsers.exists({ _id: person.userId })).toBeNull();
+    expect((await service.request('/balance', { key: person.key })).status).toBe(200);
+  });
+
+  it('is deleted by the rounds of the reconciler', async () => {
+    const person = await signUp(8);
+    await reconcileNow(service.config, 60_000);
+    expectError(await person.browser.get('/portal/session'), 401, 'UNAUTHORIZED');
+    const longAgo = { $set: { expiredAt: new Date(Date.now() - 2 * HOUR_MS) } };
+    await service.database.unverifiedUsers.updateOne({ _id: person.userId }, longAgo);
+    await reconcileNow(service.config, 60_000);
+    expect(await hangsOn(person)).toBe(0);
+  }, 130_000);
+});
