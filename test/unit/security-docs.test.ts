@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(__dirname, '../..');
@@ -28,6 +28,12 @@ describe('docs/security.md', () => {
     const proofs = proofsOf(rest);
     expect(proofs.length).toBeGreaterThan(0);
     expect(proofs.filter(({ file, name }) => !isTest(file, name))).toEqual([]);
+  });
+
+  it('names every file of test/security', () => {
+    const files = readdirSync(join(ROOT, 'test/security')).filter((name) => name.endsWith('.test.ts'));
+    expect(files.length).toBeGreaterThan(40);
+    expect(files.filter((name) => !text.includes(`\`test/security/${name}\``))).toEqual([]);
   });
 
   it('names only variables that the service has', () => {
