@@ -1,4 +1,6 @@
-/** What people write where a secret belongs, as `plainLetters` spells it. */
+import { respelled } from '../domain/password-strength.js';
+
+/** What people write where a secret belongs, in letters alone. */
 const GUESSED = [
   'changeme',
   'replaceme',
@@ -14,16 +16,6 @@ const GUESSED = [
   'development',
   'callwright',
 ];
-const LOOKALIKES: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'l',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '7': 't',
-  '@': 'a',
-  $: 's',
-};
 /** Random text of 32 hexadecimal digits has fewer once in ten million times. */
 const FEWEST_CHARACTERS = 8;
 /** Random keys never come near. */
@@ -31,8 +23,9 @@ const FEWEST_BYTES = 16;
 
 /** Whether a text holds a word like `changeme` or `password`, in any spelling. */
 export function holdsGuessedWord(text: string): boolean {
-  const letters = plainLetters(text);
-  return text.includes('123456') || GUESSED.some((word) => letters.includes(word));
+  const lower = text.normalize('NFKD').toLowerCase();
+  const spellings = (['l', 'i'] as const).map((one) => respelled(lower, one).replace(/[^a-z]/g, ''));
+  return lower.includes('123456') || GUESSED.some((word) => spellings.some((letters) => letters.includes(word)));
 }
 
 /** Why a text is too easy to guess for a secret, without repeating any of it; undefined when nothing is seen. */
@@ -58,11 +51,4 @@ function isPattern(codes: readonly number[]): boolean {
   }
   const small = codes.filter((code, index) => index > 0 && Math.abs(code - (codes[index - 1] ?? code)) <= 1);
   return small.length >= (codes.length * 3) / 4;
-}
-
-/** In lower case, with letters in place of the digits and signs that stand for them, and nothing else. */
-function plainLetters(text: string): string {
-  return Array.from(text.normalize('NFKD').toLowerCase(), (character) => LOOKALIKES[character] ?? character)
-    .join('')
-    .replace(/[^a-z]/g, '');
 }

@@ -25,6 +25,14 @@ const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Resp
 const ringing = { success: true, call_id: CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
 const completed = { success: true, call_id: CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
 const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
+/** What answers a callback of the carrier. */
+const noted = {
+  description: 'Taken note of; also when the call is unknown or over.',
+  contentType: 'text/plain' as const,
+  schema: z.string(),
+  examples: { noted: '' },
+};
+
 const statusForm = {
   ...carrierForm,
   CallStatus: 'completed',
@@ -192,12 +200,7 @@ export const routes = {
     changes: 'mode',
     params: callParams,
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
-    success: {
-      description: 'Taken note of; also when the call is unknown or over.',
-      contentType: 'text/plain',
-      schema: z.string(),
-      examples: { noted: '' },
-    },
+    success: noted,
     errors: [],
   },
   reportAnsweredBy: {
@@ -215,12 +218,7 @@ export const routes = {
         machine: { ...carrierForm, AnsweredBy: 'machine_end_beep', MachineDetectionDuration: '4100' },
       },
     },
-    success: {
-      description: 'Taken note of; also when the call is unknown or over.',
-      contentType: 'text/plain',
-      schema: z.string(),
-      examples: { noted: '' },
-    },
+    success: noted,
     errors: [],
   },
   reportTransferStatus: {
@@ -238,12 +236,7 @@ export const routes = {
         answered: { ...carrierForm, CallSid: `CA${'1'.repeat(32)}`, ParentCallSid: carrierForm.CallSid },
       },
     },
-    success: {
-      description: 'Taken note of; also when the call is unknown or over.',
-      contentType: 'text/plain',
-      schema: z.string(),
-      examples: { noted: '' },
-    },
+    success: noted,
     errors: [],
   },
   reportInboundStatus: {
@@ -254,12 +247,7 @@ export const routes = {
     auth: 'carrier',
     changes: 'mode',
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
-    success: {
-      description: 'Taken note of; also when the call is unknown or over.',
-      contentType: 'text/plain',
-      schema: z.string(),
-      examples: { noted: '' },
-    },
+    success: noted,
     errors: [],
   },
   continueAfterStream: {

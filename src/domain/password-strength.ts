@@ -88,7 +88,11 @@ function variantsOf(text: string): string[] {
   return [...new Set(spelled.flatMap((form) => [form, squeezed(form), trimmed(squeezed(form))]))];
 }
 
-function respelled(text: string, one: 'l' | 'i'): string {
+/**
+ * With the letters that digits and signs stand for, as in `p4ssw0rd`.
+ * @param one what those stand for that may be either
+ */
+export function respelled(text: string, one: 'l' | 'i'): string {
   return text.replace(/[0134579@$!]/g, (sign) => LETTERS_OF_SIGNS[sign] ?? one);
 }
 

@@ -9,6 +9,16 @@ const INVITATION_MS = 7 * 24 * 3_600_000;
 /** Listed of an account. */
 const MOST_LISTED = 200;
 
+export interface NewInvitation {
+  accountId: string;
+  email: string;
+  role: Role;
+  /** Absent: an operator. */
+  invitedBy?: string;
+  /** Whether its token reaches only whoever has the address. */
+  provesAddress: boolean;
+}
+
 export type Invitations = ReturnType<typeof createInvitations>;
 
 /** Open invitations to accounts. Their tokens are stored as hashes. */
@@ -26,13 +36,7 @@ export function createInvitations({ invitations, users }: Database) {
     notOpen,
 
     /** Creates an invitation; its token is in the answer and nowhere else. */
-    async create(p: {
-      accountId: string;
-      email: string;
-      role: Role;
-      invitedBy?: string;
-      provesAddress: boolean;
-    }): Promise<{ token: string; invitation: InvitationDocument }> {
+    async create(p: NewInvitation): Promise<{ token: string; invitation: InvitationDocument }> {
       const token = randomBytes(32).toString('base64url');
       const createdAt = new Date();
       const invitation: InvitationDocument = {

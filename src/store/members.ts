@@ -3,7 +3,7 @@ import type { Role } from '../domain/access.js';
 import { ServiceError } from '../domain/errors.js';
 import { checkedName } from './accounts.js';
 import type { Database } from './database.js';
-import { createInvitations } from './invitations.js';
+import { createInvitations, type NewInvitation } from './invitations.js';
 import { createPeople } from './people.js';
 import type { InvitationDocument, UserDocument } from './models/user.js';
 
@@ -83,15 +83,7 @@ export function createMembers(database: Database) {
      * invited as any other, so that nobody learns who has an account.
      * @throws ServiceError CONFLICT when the address is of a member of this account, or the account is full
      */
-    async invite(p: {
-      accountId: string;
-      email: string;
-      role: Role;
-      /** Absent: an operator. */
-      invitedBy?: string;
-      /** Whether its token reaches only whoever has the address. */
-      provesAddress: boolean;
-    }): Promise<{ token: string; invitation: InvitationDocument }> {
+    async invite(p: NewInvitation): Promise<{ token: string; invitation: InvitationDocument }> {
       const inAccount = { accountId: p.accountId };
       const known = { ...inAccount, email: p.email };
       if ((await users.exists(known)) || (await unverifiedUsers.exists({ ...known, expiredAt: null }))) {

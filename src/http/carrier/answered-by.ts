@@ -2,10 +2,9 @@ import type { Config } from '../../config.js';
 import type { CallRequests } from '../../store/call-requests.js';
 import type { CarrierBindings } from '../../store/carrier-bindings.js';
 import type { ApiContext } from '../context.js';
-import { within } from '../deadline.js';
 import { single } from '../middleware/form.js';
 import type { SignedRequests } from '../middleware/signed-requests.js';
-import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
+import { answerCallback, calledRequest, type Callback } from './callback.js';
 import { answeredByOf } from './status.js';
 
 export interface AnsweredByDeps {
@@ -28,11 +27,6 @@ export function createNoteAnsweredBy(deps: AnsweredByDeps) {
     await bindings.noteAnsweredBy(callId, carrierSid, answeredBy);
   }
 
-  return async function noteAnsweredBy(ctx: ApiContext, callId: string): Promise<void> {
-    const callback = await verifiedCallback(ctx, deps);
-    await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, note(callId, callback));
-    ctx.status = 200;
-    ctx.type = 'text/plain';
-    ctx.body = '';
-  };
+  return (ctx: ApiContext, callId: string): Promise<void> =>
+    answerCallback(ctx, deps, (callback) => note(callId, callback));
 }

@@ -6,6 +6,7 @@ import { ServiceError } from '../../domain/errors.js';
 import { carrierIdentifiers } from '../../domain/carrier-identifiers.js';
 import { CALL_ID_PATTERN, type Mode } from '../../domain/ids.js';
 import type { ApiContext } from '../context.js';
+import { within } from '../deadline.js';
 import { signingMode } from '../middleware/authentication.js';
 import { readForm, type FormFields } from '../middleware/form.js';
 import type { SignedRequests } from '../middleware/signed-requests.js';
@@ -36,6 +37,23 @@ export async function verifiedCallback(
   const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
   if (carrierSid !== '') requireCallSidOf(deps.config, mode, carrierSid);
   return { mode, form, carrierSid };
+}
+
+/**
+ * Answers a callback whose answer the carrier does not read: an empty 200 once the work is done.
+ * @throws ServiceError as `verifiedCallback` does, and SERVICE_UNAVAILABLE, so that the carrier asks again, when the work is
+ *   not done in time
+ */
+export async function answerCallback(
+  ctx: ApiContext,
+  deps: { config: Config; signedRequests: SignedRequests },
+  work: (callback: Callback) => Promise<void>,
+): Promise<void> {
+  const callback = await verifiedCallback(ctx, deps);
+  await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, work(callback));
+  ctx.status = 200;
+  ctx.type = 'text/plain';
+  ctx.body = '';
 }
 
 async function readSignedForm(ctx: ApiContext, config: Config): Promise<Pick<Callback, 'mode' | 'form'>> {

@@ -7,10 +7,9 @@ import type { CarrierBindings } from '../../store/carrier-bindings.js';
 import type { CarrierEvents } from '../../store/carrier-events.js';
 import type { Logger } from '../../telemetry/logger.js';
 import type { ApiContext } from '../context.js';
-import { within } from '../deadline.js';
 import { single, type FormFields } from '../middleware/form.js';
 import type { SignedRequests } from '../middleware/signed-requests.js';
-import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
+import { answerCallback, calledRequest, type Callback } from './callback.js';
 
 export interface StatusDeps {
   config: Config;
@@ -68,19 +67,11 @@ export function createCarrierStatus(deps: StatusDeps) {
     await signal(binding._id, callback);
   }
 
-  async function answer(ctx: ApiContext, work: (callback: Callback) => Promise<void>): Promise<void> {
-    const callback = await verifiedCallback(ctx, deps);
-    await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, work(callback));
-    ctx.status = 200;
-    ctx.type = 'text/plain';
-    ctx.body = '';
-  }
-
   return {
     /** POST /carrier/calls/{call_id}/status */
-    outbound: (ctx: ApiContext, callId: string) => answer(ctx, (callback) => note(callId, callback)),
+    outbound: (ctx: ApiContext, callId: string) => answerCallback(ctx, deps, (callback) => note(callId, callback)),
     /** POST /carrier/status */
-    inbound: (ctx: ApiContext) => answer(ctx, noteBySid),
+    inbound: (ctx: ApiContext) => answerCallback(ctx, deps, noteBySid),
   };
 }
 

@@ -5,10 +5,9 @@ import type { CallRequests } from '../../store/call-requests.js';
 import type { CarrierBindings } from '../../store/carrier-bindings.js';
 import type { ConversationResults } from '../../store/conversation-results.js';
 import type { ApiContext } from '../context.js';
-import { within } from '../deadline.js';
 import { single } from '../middleware/form.js';
 import type { SignedRequests } from '../middleware/signed-requests.js';
-import { CALLBACK_ANSWER_WITHIN_MS, calledRequest, verifiedCallback, type Callback } from './callback.js';
+import { answerCallback, calledRequest, type Callback } from './callback.js';
 
 export interface TransferStatusDeps {
   config: Config;
@@ -40,11 +39,6 @@ export function createNoteTransferStatus(deps: TransferStatusDeps) {
     if (transferTo !== undefined) await dialGate.transferAnswered(callId, transferTo);
   }
 
-  return async function noteTransferStatus(ctx: ApiContext, callId: string): Promise<void> {
-    const callback = await verifiedCallback(ctx, deps);
-    await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, note(callId, callback));
-    ctx.status = 200;
-    ctx.type = 'text/plain';
-    ctx.body = '';
-  };
+  return (ctx: ApiContext, callId: string): Promise<void> =>
+    answerCallback(ctx, deps, (callback) => note(callId, callback));
 }
