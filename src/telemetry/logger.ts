@@ -1,13 +1,14 @@
-import pino, { type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 
 export type { Logger };
 
 /**
  * A JSON logger for one role. Bodies, headers and phone numbers are never handed to it; the paths below are a second
  * wall for errors of libraries that carry their request with them (axios keeps the Authorization header).
+ * @param options.destination standard output by default
  */
-export function createLogger(options: { role: string; level: string }): Logger {
-  return pino({
+export function createLogger(options: { role: string; level: string; destination?: DestinationStream }): Logger {
+  const settings = {
     level: options.level,
     base: { role: options.role },
     timestamp: pino.stdTimeFunctions.isoTime,
@@ -16,7 +17,8 @@ export function createLogger(options: { role: string; level: string }): Logger {
       paths: ['headers', '*.headers', 'authorization', '*.authorization', 'body', '*.body', 'config', '*.config'],
       remove: true,
     },
-  });
+  };
+  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
 /** What of an error may be logged: its name, code, message and stack, not the objects libraries hang on it. */

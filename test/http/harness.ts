@@ -45,9 +45,15 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 /**
  * The real application on a port of its own, with a database and a task queue of its own on the shared servers.
  * @param options.worker false where no call is started
+ * @param options.onLog gets each line of the log, where the level says that there is one
  */
 export async function startService(
-  options: { env?: Record<string, string>; worker?: boolean; connections?: Partial<ConnectionLimits> } = {},
+  options: {
+    env?: Record<string, string>;
+    worker?: boolean;
+    connections?: Partial<ConnectionLimits>;
+    onLog?: (line: string) => void;
+  } = {},
 ) {
   const id = randomUUID();
   const parsed = parseConfig({
@@ -64,7 +70,9 @@ export async function startService(
     ANSWER_WITHIN_MS: '1700',
     ...options.env,
   });
-  const logger = createLogger({ role: 'test', level: parsed.logLevel });
+  const { onLog } = options;
+  const destination = onLog === undefined ? {} : { destination: { write: onLog } };
+  const logger = createLogger({ role: 'test', level: parsed.logLevel, ...destination });
   const database = await openDatabase(parsed.mongodbUri);
   await createIndexes(database);
   const config = await withDeploymentTokens(parsed, database);

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
 /** A mail server on loopback that keeps what it gets. */
-export async function startMailServer(options: { silent?: boolean } = {}) {
+export async function startMailServer(options: { silent?: boolean; refuses?: RegExp } = {}) {
   const mails: { to: string[]; text: string }[] = [];
   const server = new SMTPServer({
     authOptional: true,
@@ -11,6 +11,11 @@ export async function startMailServer(options: { silent?: boolean } = {}) {
     onConnect(_session, callback) {
       // A silent server accepts the connection and never says a word.
       if (options.silent !== true) callback();
+    },
+    onRcptTo({ address }, _session, callback) {
+      // As servers do, it repeats the address.
+      if (options.refuses?.test(address)) callback(new Error(`5.1.1 <${address}>: no such mailbox`));
+      else callback();
     },
     onData(stream, session, callback) {
       const chunks: Buffer[] = [];

@@ -1,0 +1,26 @@
+import { expectError, startService, type Service } from '../http/harness.js';
+import { createBrowser } from '../http/portal-support.js';
+import { startMailServer } from '../support/mail-server.js';
+
+let mail: Awaited<ReturnType<typeof startMailServer>>;
+let service: Service;
+beforeAll(async () => {
+  mail = await startMailServer();
+  service = await startService({ env: mail.env });
+}, 60_000);
+afterAll(async () => {
+  await service.close();
+  await mail.close();
+});
+
+it('an unverified account has one call at a time: a second one is 429 until the first is over', async () => {
+  const browser = createBrowser(service);
+  await browser.signUp();
+  const { json } = await browser.post('/api_keys', { name: 'k' });
+  const place = () => service.place(String(json['secret']), { to_phone_number: '+12025550111', instruction: 'Hello.' });
+  const answers = await Promise.all([place(), place(), place()]);
+  const taken = answers.filter(({ status }) => status === 200);
+  expect(taken).toHaveLength(1);
+  for (const answer of answers) if (answer !== taken[0]) expectError(answer, 429, 'CONCURRENCY_LIMIT_EXCEEDED');
+  expectError(await place(), 429, 'CONCURRENCY_LIMIT_EXCEEDED');
+});
