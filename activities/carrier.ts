@@ -56,8 +56,8 @@ export function createCarrierActivities(deps: Deps) {
       let request;
       try {
         request = await requestOf(callId);
-        // Every request was checked; what slipped through one time must not reach an emergency service.
-        if (await dialGate.isServiceNumber(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
+        // Every request was checked; what slipped through one time must not reach an emergency service or evade a rule.
+        if (await dialGate.isNeverDialed(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
         if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
       } catch {
         // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.

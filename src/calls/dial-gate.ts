@@ -1,5 +1,5 @@
 import type { Config } from '../config.js';
-import { countedCaps, destinationFault, isFictionalNumber } from '../domain/destinations.js';
+import { countedCaps, destinationFault, isFictionalNumber, isNeverDialed } from '../domain/destinations.js';
 import { ServiceError } from '../domain/errors.js';
 import type { Mode } from '../domain/ids.js';
 import { createPlansLoader } from '../numbering/national-plans.js';
@@ -59,9 +59,9 @@ export function createDialGate(deps: { config: Config; database: Database }) {
       });
     },
 
-    /** Whether a number reaches an emergency or another national service: no account may call it. */
-    async isServiceNumber(to: string): Promise<boolean> {
-      return (await loadPlans()).serviceNumber(to) !== undefined;
+    /** Whether no account may call a number: an emergency or short number, or one with a trunk prefix written in. */
+    async isNeverDialed(to: string): Promise<boolean> {
+      return isNeverDialed(to, await loadPlans());
     },
 
     /**

@@ -40,6 +40,11 @@ export type ServiceNumber = 'emergency' | 'short';
 export interface NumberingPlans {
   /** What kind of service number an E.164 number is; undefined when it may be an ordinary line. */
   serviceNumber(number: string): ServiceNumber | undefined;
+  /**
+   * Whether an E.164 number has a trunk prefix behind its country code, as in +44 0 20…. Networks drop the prefix and reach
+   * the same line, while no rule that goes by the first digits applies.
+   */
+  hasTrunkPrefix(number: string): boolean;
 }
 
 /** What decides where an account may call. */
@@ -55,10 +60,19 @@ const SERVICE_NUMBER_FAULTS: Readonly<Record<ServiceNumber, string>> = {
   short: 'Short numbers of national services are never called. Use a full number in E.164, like +12025550123.',
 };
 
+const TRUNK_PREFIX_FAULT =
+  'to_phone_number: write the number in E.164 without the national trunk prefix, like +442079460123 for 020 7946 0123.';
+
+/** Whether no account may ever have this number dialed: it reaches a service, or its spelling evades the rules. */
+export function isNeverDialed(number: string, plans: NumberingPlans): boolean {
+  return plans.serviceNumber(number) !== undefined || plans.hasTrunkPrefix(number);
+}
+
 /** Why a number may not be called, in a sentence for the client; undefined when it may. */
 export function destinationFault(to: string, { caps, prefixLists, plans }: DestinationRules): string | undefined {
   const service = plans.serviceNumber(to);
   if (service !== undefined) return SERVICE_NUMBER_FAULTS[service];
+  if (plans.hasTrunkPrefix(to)) return TRUNK_PREFIX_FAULT;
   const allowed = prefixLists.every(
     (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
   );

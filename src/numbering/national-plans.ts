@@ -8,6 +8,9 @@ const EMERGENCY_EVERYWHERE = new Set(['112', '911', '999']);
 /** Country codes have at most three digits, and none begins with another. */
 const COUNTRY_CODE_LENGTHS = [1, 2, 3];
 
+/** Trunk prefixes that networks still take though the plans have dropped them, by country code: Mexico's of mobiles. */
+const FORMER_TRUNK_PREFIXES: Readonly<Record<number, string>> = { 52: '1' };
+
 type Library = typeof GoogleLibphonenumber;
 
 /**
@@ -47,16 +50,63 @@ function plansOf(library: Library): NumberingPlans {
 
   return {
     serviceNumber(number) {
-      const digits = number.slice(1);
-      if (EMERGENCY_EVERYWHERE.has(digits)) return 'emergency';
-      for (const length of COUNTRY_CODE_LENGTHS) {
-        const countryCode = Number(digits.slice(0, length));
-        const regions = regionsOf.get(countryCode);
-        if (regions !== undefined) return kindOf(countryCode, digits.slice(length), regions);
-      }
-      return undefined;
+      if (EMERGENCY_EVERYWHERE.has(number.slice(1))) return 'emergency';
+      const parts = partsOf(number, regionsOf);
+      return parts && kindOf(parts.countryCode, parts.national, parts.regions);
+    },
+
+    hasTrunkPrefix(number) {
+      const canonical = canonicalOf(library, number);
+      if (canonical !== undefined && canonical !== number) return true;
+      const parts = partsOf(number, regionsOf);
+      return parts !== undefined && beginsWithTrunkPrefix(library, parts);
     },
   };
+}
+
+interface NumberParts {
+  countryCode: number;
+  national: string;
+  /** All that share the country code. */
+  regions: readonly RegionCode[];
+}
+
+/** Undefined when no country has the code. */
+function partsOf(number: string, regionsOf: ReadonlyMap<number, RegionCode[]>): NumberParts | undefined {
+  const digits = number.slice(1);
+  for (const length of COUNTRY_CODE_LENGTHS) {
+    const countryCode = Number(digits.slice(0, length));
+    const regions = regionsOf.get(countryCode);
+    if (regions !== undefined) return { countryCode, national: digits.slice(length), regions };
+  }
+  return undefined;
+}
+
+/** How the plans write an E.164 number; undefined when they cannot read it. */
+function canonicalOf({ PhoneNumberUtil, PhoneNumberFormat }: Library, number: string): string | undefined {
+  const util = PhoneNumberUtil.getInstance();
+  try {
+    return util.format(util.parse(number), PhoneNumberFormat.E164);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of a number that no plan has, which {@link canonicalOf} leaves as it is. Zeros of valid numbers belong to them. */
+function beginsWithTrunkPrefix(library: Library, { countryCode, national, regions }: NumberParts): boolean {
+  const util = library.PhoneNumberUtil.getInstance();
+  const { TOO_LONG, INVALID_LENGTH } = library.PhoneNumberUtil.ValidationResult;
+  const whole = phoneNumberOf(library, countryCode, national);
+  if (util.isValidNumber(whole)) return false;
+  if (national.startsWith('0')) return true;
+  const prefixes = new Set(regions.map((region) => util.getNddPrefixForRegion(region, true) ?? ''));
+  prefixes.add(FORMER_TRUNK_PREFIXES[countryCode] ?? '');
+  return [...prefixes].some((prefix) => {
+    if (prefix === '' || !national.startsWith(prefix)) return false;
+    if ([TOO_LONG, INVALID_LENGTH].includes(util.isPossibleNumberWithReason(whole))) return true;
+    const rest = national.slice(prefix.length);
+    return rest !== '' && util.isValidNumber(phoneNumberOf(library, countryCode, rest));
+  });
 }
 
 function regionsByCountryCode(util: PhoneNumberUtil): Map<number, RegionCode[]> {

@@ -1,6 +1,6 @@
 import { configuredVoices, offeredEngineNames, type Config } from '../config.js';
 import { urlFault } from '../egress/guard.js';
-import type { NumberingPlans } from '../domain/destinations.js';
+import { isNeverDialed, type NumberingPlans } from '../domain/destinations.js';
 import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
 import { ServiceError } from '../domain/errors.js';
 import { voiceFault } from '../domain/voices.js';
@@ -50,10 +50,14 @@ export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPo
 }
 
 /** @throws ServiceError MISSING_PARAMS when a call may not be transferred to one of these numbers */
-export function refuseServiceNumbers(transferNumbers: readonly string[], plans: NumberingPlans): void {
-  const at = transferNumbers.findIndex((number) => plans.serviceNumber(number) !== undefined);
-  if (at === -1) return;
-  const fault = 'must hold no emergency or short number';
+export function refuseUndialable(transferNumbers: readonly string[], plans: NumberingPlans): void {
+  const at = transferNumbers.findIndex((number) => isNeverDialed(number, plans));
+  const number = transferNumbers[at];
+  if (number === undefined) return;
+  const isService = plans.serviceNumber(number) !== undefined;
+  const fault = isService
+    ? 'must hold no emergency or short number'
+    : 'must be in E.164 without the national trunk prefix, like +442079460123 for 020 7946 0123';
   throw new ServiceError('MISSING_PARAMS', `transfer_numbers: ${fault}`, {
     fields: { transfer_numbers: `transfer_numbers ${fault}.`, [`transfer_numbers.${at}`]: `${fault}.` },
   });

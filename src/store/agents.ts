@@ -5,7 +5,7 @@ import { createPlansLoader } from '../numbering/national-plans.js';
 import { updateOf } from './accounts.js';
 import { checkAgentFields, type AgentFields } from './agent-fields.js';
 import { agentsOf } from './agent-mode.js';
-import { refuseServiceNumbers, refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
+import { refuseUndialable, refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
 import type { Database } from './database.js';
 import type { AgentDocument, ConversationSettings, HttpTool } from './models/agent.js';
 import { readPage, type Page, type PagePosition } from './pages.js';
@@ -62,7 +62,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
       });
       refuseUnspeakable(fields, policy);
       if (policy !== undefined) refuseUnsafeTools(fields.tools, policy);
-      if (fields.transferNumbers) refuseServiceNumbers(fields.transferNumbers, await loadPlans());
+      if (fields.transferNumbers) refuseUndialable(fields.transferNumbers, await loadPlans());
       if (!(await database.accounts.exists({ _id: accountId }))) {
         throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       }
@@ -143,7 +143,7 @@ export function createAgents(database: Database, policy?: AgentPolicy) {
         refuseUnspeakable({ ...checked, engine: given['engine'] === null ? undefined : checked.engine }, policy);
       }
       if (policy !== undefined && changes.tools) refuseUnsafeTools(checked.tools, policy);
-      if (changes.transferNumbers) refuseServiceNumbers(changes.transferNumbers, await loadPlans());
+      if (changes.transferNumbers) refuseUndialable(changes.transferNumbers, await loadPlans());
       await checkNumber(present.accountId, changes.phoneNumber);
       const update = Object.fromEntries(
         Object.entries(given).map(([name, value]) => [

@@ -43,5 +43,6 @@ describe('national numbering plans', () => {
       .map((example) => util.format(example, PhoneNumberFormat.E164));
     expect(examples.length).toBeGreaterThan(1_000);
     expect(examples.filter((number) => plans.serviceNumber(number) !== undefined)).toEqual([]);
+    expect(examples.filter((number) => plans.hasTrunkPrefix(number))).toEqual([]);
   });
 });

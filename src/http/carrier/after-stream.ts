@@ -49,8 +49,8 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
     // A media server that says goodbye has stored the end, or told the workflow of it, before it closes the socket.
     const result = await results.find(callId);
     if (result?.endedAt !== undefined) {
-      if (result.transferTo !== undefined && (await dialGate.isServiceNumber(result.transferTo))) {
-        logger.error({ callId }, 'a transfer to a service number was not dialed');
+      if (result.transferTo !== undefined && (await dialGate.isNeverDialed(result.transferTo))) {
+        logger.error({ callId }, 'a transfer to a number that is never called was not dialed');
         return hangUpTwiml();
       }
       await noteTransferAnswer(callId, result.transferTo, single(callback.form, 'DialCallStatus'));

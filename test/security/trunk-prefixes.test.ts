@@ -1,0 +1,141 @@
+import { createCallRequests } from '../../src/store/call-requests.js';
+import { newCallId } from '../store/support/test-database.js';
+import { expectError, type Customer } from '../http/harness.js';
+import { managementOf } from '../http/management-support.js';
+import { createRateDeckFile } from './support/rate-deck-file.js';
+import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+
+/** Numbers that rules refuse or price by their prefix, spelled so that no prefix matches. */
+const MISSPELLED = [
+  '+4409012345678',
+  '+4407012345678',
+  '+4407700900123',
+  '+118765551234',
+  '+1118765551234',
+  '+330899123456',
+  '+4909001123456',
+  '+6101901123456',
+  '+32090012345',
+  '+788001234567',
+  '+360690123456',
+  '+5215512345678',
+  // Numbers that the plans do not know or that are impossible, but that a network may take for the same.
+  '+44009012345678',
+  '+440901234567890',
+  '+36069012345',
+  '+7888001234567',
+  '+44090',
+  '+101153123456',
+];
+/** Ordinary numbers, some with zeros that belong to them. */
+const SPELLED_WELL = [
+  '+12',
+  '+123456789012345',
+  '+12025550100',
+  '+12025550198',
+  '+442079460999',
+  '+390612345678',
+  '+2250712345678',
+  '+5491112345678',
+  '+9991234567',
+];
+
+const order = (to: string) => ({ to_phone_number: to, instruction: 'Hello.' });
+const deck = createRateDeckFile('prefix,micro_usd_per_second\n1,2500\n44,2500\n447,4000\n');
+
+let stack: TelephoneStack;
+let customer: Customer;
+beforeAll(async () => {
+  stack = await startTelephoneStack({ env: { RATE_DECK_FILE: deck.path } });
+  customer = await stack.service.customer();
+}, 120_000);
+afterAll(async () => {
+  await stack.close();
+  deck.remove();
+});
+
+/** A call whose conversation the agent has ended. */
+async function endedCall(): Promise<string> {
+  const { callId, scripted } = await stack.talk(customer, '+12025550107', {});
+  scripted.sink.end('agent_hangup');
+  await stack.ended(callId);
+  return callId;
+}
+
+describe('a number with a trunk prefix behind its country code', () => {
+  it.each(MISSPELLED)('passes no rule by its spelling: %s', async (to) => {
+    const { service } = stack;
+    const before = await service.callsAskedFor();
+    const refused = await service.place(customer.liveKey, order(to));
+    expectError(refused, 403, 'DESTINATION_NOT_ALLOWED', /E\.164 without the national trunk prefix/);
+    expectError(await service.place(customer.testKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED');
+    expect(await service.callsAskedFor()).toBe(before);
+  });
+
+  it('is not what an ordinary number is taken for, whatever its length and zeros', async () => {
+    const { account, liveKey } = await stack.service.customer();
+    await stack.service.accounts.setLimits(account._id, { concurrentCalls: 0 });
+    // Told after the destination.
+    for (const to of SPELLED_WELL) {
+      const answer = await stack.service.place(liveKey, order(to));
+      expect([to, answer.json['error_code']]).toEqual([to, 'CONCURRENCY_LIMIT_EXCEEDED']);
+    }
+  });
+
+  it('is no number that an agent may transfer to', async () => {
+    const { patch } = managementOf(stack.service);
+    for (const number of MISSPELLED) {
+      const answer = await patch(`/agents/${customer.agent._id}`, customer.liveKey, { transfer_numbers: [number] });
+      expectError(answer, 400, 'MISSING_PARAMS', /transfer_numbers: must be in E\.164 without/);
+    }
+  });
+
+  it('is not dialed by an agent that got it before', async () => {
+    const transferNumbers = ['+4409012345678', '+118765551234'];
+    const { transfer, scripted } = await stack.talk(customer, '+12025550107', { transferNumbers });
+    for (const number of transferNumbers) {
+      expect(await transfer(number)).toEqual({ ok: false, error: 'this number may not be called' });
+    }
+    scripted.sink.end('agent_hangup');
+  });
+
+  it('is not dialed by the instructions of a transfer that was stored before', async () => {
+    const { service } = stack;
+    const callId = await endedCall();
+    await service.database.conversationResults.updateOne(
+      { _id: callId },
+      { $set: { transferTo: '+4409012345678', endReason: 'transferred' } },
+    );
+    const { carrierSid } = (await service.database.carrierBindings.findById(callId).lean()) ?? {};
+    const { status, text } = await service.carrierPost(`/carrier/calls/${callId}/after-stream`, {
+      CallSid: String(carrierSid),
+    });
+    expect({ status, dials: text.includes('<Dial') }).toEqual({ status: 200, dials: false });
+  });
+
+  it('is not dialed by a call that was stored before: it ends as rejected and costs nothing', async () => {
+    const { service } = stack;
+    const callId = newCallId();
+    const call = { accountId: customer.account._id, mode: 'live', direction: 'outbound' } as const;
+    const limits = { ringTimeoutSeconds: 30, maxDurationSeconds: 600 };
+    await createCallRequests(service.database).insert({
+      _id: callId,
+      ...call,
+      ...limits,
+      fromPhoneNumber: '+12025550199',
+      toPhoneNumber: '+4409012345678',
+      agent: { agentId: customer.agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
+      inputParameters: '{}',
+      externalCallId: '',
+      createdAt: new Date(),
+    });
+    const answer = await service.gateway.start(
+      { callId, ...call, ...limits, agentId: customer.agent._id, answerWithinMs: 10_000, notify: false },
+      Date.now() + 15_000,
+    );
+    expect(answer).toEqual({ outcome: 'granted' });
+    expect(await stack.ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'rejected', costMicros: 0 });
+    const numbers = (await stack.carried()).flatMap(({ to, dials }) => [to, ...dials.map((dial) => dial.to)]);
+    expect(numbers).not.toContain('+4409012345678');
+  });
+});
