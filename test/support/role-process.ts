@@ -9,7 +9,9 @@ export async function startRole(role: 'api' | 'media', env: Record<string, strin
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  await once(child, 'message', { signal: AbortSignal.timeout(50_000) });
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error(`the ${role} role ended instead of starting`)));
+  await Promise.race([once(child, 'message', { signal: AbortSignal.timeout(50_000) }), ended]);
+  ended.catch(() => undefined);
   return {
     isRunning: () => child.exitCode === null,
     async kill(): Promise<void> {

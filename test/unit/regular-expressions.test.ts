@@ -9,8 +9,8 @@ import { findPatterns, patternsWithin, sourceFiles, type FoundPattern } from '..
 const ROOT = join(__dirname, '../..');
 const FOLDERS = ['src', 'workflows', 'activities', 'workers', 'deploy'];
 
-/** The first check of a slow machine without the native checker takes longest. */
-const TIMEOUT_MS = 300_000;
+/** Some 170 patterns, each in a process of its own, on a machine that has other work. */
+const TIMEOUT_MS = 120_000;
 
 /**
  * Patterns that may stay although the check cannot clear them. Each needs a reason that holds for every text that the
@@ -29,26 +29,37 @@ const EXCEPTIONS: readonly { file: string; pattern: string | null; reason: strin
   { file: 'src/domain/carrier-identifiers.ts', pattern: null, reason: OF_CARRIERS },
 ];
 
-/** The native checker where its optional package is installed, else the one in JavaScript; in a thread; never one that needs a JVM. */
-function loadCheck(): typeof Check {
+/**
+ * The native checker, an optional package of a few platforms. The one in JavaScript takes minutes and is then wrong about
+ * patterns that it gives up on, so other platforms skip the check; CI must run it.
+ */
+function loadCheck(): typeof Check | undefined {
   const ofRecheck = createRequire(require.resolve('recheck'));
+  const platform =
+    process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : process.platform;
   try {
-    ofRecheck.resolve(
-      `recheck-${process.platform === 'darwin' ? 'macos' : process.platform}-${process.arch}/package.json`,
-    );
-    process.env['RECHECK_BACKEND'] ??= 'native';
+    ofRecheck.resolve(`recheck-${platform}-${process.arch}/package.json`);
   } catch {
-    process.env['RECHECK_BACKEND'] ??= 'worker';
+    return undefined;
   }
+  process.env['RECHECK_BACKEND'] = 'native';
   return (ofRecheck('./index.js') as { check: typeof Check }).check;
 }
 
 const check = loadCheck();
+const isSkipped = check === undefined;
+const itChecks = isSkipped ? it.skip : it;
+if (isSkipped) {
+  const why = `recheck has no native package for ${process.platform}-${process.arch}, or it is not installed`;
+  process.stderr.write(`The check of regular expressions is skipped: ${why}. CI runs it.\n`);
+}
+
 const known = new Map<string, Promise<Diagnostics>>();
 
 function diagnose(pattern: string, flags: string): Promise<Diagnostics> {
   const key = `${pattern}/${flags}`;
-  const diagnosis = known.get(key) ?? check(pattern, flags, { timeout: 120_000, randomSeed: 1 });
+  if (check === undefined) throw new Error('A skipped test checks nothing.');
+  const diagnosis = known.get(key) ?? check(pattern, flags, { timeout: 30_000, randomSeed: 1 });
   known.set(key, diagnosis);
   return diagnosis;
 }
@@ -75,11 +86,15 @@ async function faultsOf(found: readonly FoundPattern[]): Promise<string[]> {
 const isException = ({ at, pattern }: FoundPattern) =>
   EXCEPTIONS.some((exception) => at.startsWith(`${exception.file}:`) && exception.pattern === pattern);
 
+it('regular expressions are checked in CI', () => {
+  expect(isSkipped && process.env['CI'] !== undefined).toBe(false);
+});
+
 describe('regular expressions', () => {
   const sources = new Map(sourceFiles(ROOT, FOLDERS).map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]));
   const found = findPatterns(sources);
 
-  it(
+  itChecks(
     'of the sources take linear time for every text',
     async () => {
       expect(found.length).toBeGreaterThan(150);
@@ -88,7 +103,7 @@ describe('regular expressions', () => {
     TIMEOUT_MS,
   );
 
-  it(
+  itChecks(
     'that the schemas of the interface are made of take linear time for every text',
     async () => {
       const patterns = patternsWithin(routes);
@@ -100,7 +115,7 @@ describe('regular expressions', () => {
     TIMEOUT_MS,
   );
 
-  it('that are made of the identifiers of all carriers take linear time', async () => {
+  itChecks('that are made of the identifiers of all carriers take linear time', async () => {
     const made = (['account', 'call', 'stream'] as const).map((of) => anyCarriers(of));
     expect(await faultsOf(made.map((pattern) => ({ at: 'anyCarriers', pattern, flags: '' })))).toEqual([]);
   });
@@ -128,12 +143,12 @@ describe('the check of regular expressions', () => {
     ['a zod check', `export const x = z.string().regex(/${SLOW}/);`],
   ];
 
-  it.each(places)('finds %s', async (_place, text) => {
+  itChecks.each(places)('finds %s', async (_place, text) => {
     const faults = await faultsOf(findPatterns(new Map([['src/x.tsx', `// ä comment\n${text}`]])));
     expect(faults.join()).toMatch(/^src\/x\.tsx:[23]: .* takes .* time for /);
   });
 
-  it('says so of what is made of more than constants, and finds the constants of other files', async () => {
+  itChecks('says so of what is made of more than constants, and finds the constants of other files', async () => {
     const dynamic = new Map([['src/x.ts', 'export const x = (part: string) => new RegExp(`^${part}$`);']]);
     expect(await faultsOf(findPatterns(dynamic))).toEqual([
       expect.stringMatching(/^src\/x\.ts:1: .*not made of constants/),
