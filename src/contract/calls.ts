@@ -13,9 +13,10 @@ import {
 } from './fields.js';
 
 /** Statuses of a call response. A cancelled call reads FAILED here; the completion webhook says CANCELLED. */
-export const CallResponseStatus = z
-  .enum(['IDLE', 'RINGING', 'IN_PROGRESS', 'COMPLETED', 'FAILED'])
-  .meta({ id: 'CallResponseStatus' });
+export const CallResponseStatus = z.enum(['IDLE', 'RINGING', 'IN_PROGRESS', 'COMPLETED', 'FAILED']).meta({
+  id: 'CallResponseStatus',
+  description: 'State of the call. A cancelled call reads FAILED here; GET /calls/{call_id} returns CANCELLED.',
+});
 export type CallResponseStatus = z.infer<typeof CallResponseStatus>;
 
 export const CallResponse = z
@@ -68,7 +69,13 @@ export const SAYS_WHAT_TO_DO = {
   required: ['to_phone_number'],
   anyOf: (['agent_id', 'instruction'] as const).map((field) => ({
     required: [field],
-    properties: { [field]: { type: 'string' as const, pattern: NOT_BLANK } },
+    properties: {
+      [field]: {
+        type: 'string' as const,
+        pattern: NOT_BLANK,
+        description: 'Either agent_id or instruction must contain more than spaces.',
+      },
+    },
   })),
 };
 

@@ -7,15 +7,17 @@ export const CompletionPayload = z
   .object({
     call_id: z.string().describe('Call identifier; deduplicate by it.'),
     status: z.enum(['COMPLETED', 'FAILED', 'CANCELLED']).describe('Final status.'),
-    call_direction: z.enum(['outbound', 'inbound']),
+    call_direction: z
+      .enum(['outbound', 'inbound'])
+      .describe('Whether the service placed the call (outbound) or received it (inbound).'),
     from_phone_number: z.string().describe('Initiating number.'),
     to_phone_number: z.string().describe('Receiving number.'),
     agent_id: z.string().describe('Agent that handled the call; agent_tmp_… for a temporary one.'),
-    agent_name: z.string().optional(),
-    created_at: timestamp,
-    updated_at: timestamp,
+    agent_name: z.string().optional().describe('Name of the agent. Absent for a temporary agent.'),
+    created_at: timestamp.describe('Time at which the call was requested.'),
+    updated_at: timestamp.describe('Time of the last change to the call.'),
     start_time: timestamp.describe('The answer, or created_at when the call was never answered.'),
-    end_time: timestamp,
+    end_time: timestamp.describe('Time at which the call ended.'),
     duration_seconds: z.number().optional().describe('Billed seconds.'),
     recording_url: z.string().optional().describe('URL of the recording; reading it needs a key of the account.'),
     summary: z.string().describe('Text summary; always a sentence.'),
@@ -28,7 +30,10 @@ export const CompletionPayload = z
       .string()
       .optional()
       .describe('Why the call ended, e.g. callee_hangup, busy, no_answer, max_duration.'),
-    answered_by: z.enum(['human', 'voicemail', 'unknown']).optional(),
+    answered_by: z
+      .enum(['human', 'voicemail', 'unknown'])
+      .optional()
+      .describe('Who answered the call. Absent when the call was not answered or nothing was detected.'),
     mode: z
       .enum(['live', 'test'])
       .optional()

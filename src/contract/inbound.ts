@@ -69,8 +69,14 @@ export const StatusCallbackForm = z
     SequenceNumber: z.string().optional().describe('Order of firing, from 0.'),
     Timestamp: z.string().optional().describe('RFC 2822 time of the event.'),
     CallDuration: z.string().optional().describe('Seconds talked, in the last callback.'),
-    SipResponseCode: z.string().optional(),
-    AnsweredBy: z.string().optional(),
+    SipResponseCode: z
+      .string()
+      .optional()
+      .describe('SIP status code of the end of the call. Absent when the carrier has none.'),
+    AnsweredBy: z
+      .string()
+      .optional()
+      .describe('What answering machine detection found. Absent when it found nothing or is off.'),
   })
   .meta({ id: 'StatusCallbackForm' });
 

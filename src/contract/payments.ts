@@ -7,14 +7,25 @@ const reference = z
 /** Any event of the payment provider, as far as all of them are alike. */
 export const PaymentEvent = z
   .looseObject({
-    type: z.string('type must be a string.').meta({ examples: ['checkout.session.completed'] }),
+    type: z.string('type must be a string.').meta({
+      description: 'Kind of event. Only checkout.session.completed credits an account.',
+      examples: ['checkout.session.completed'],
+    }),
     livemode: z
       .boolean('livemode must be a boolean.')
       .nullish()
       .meta({ description: 'Whether real money was paid. It must agree with metadata.mode.' }),
     data: z
-      .looseObject({ object: z.looseObject({}, 'data.object must be an object.') }, 'data must be an object.')
-      .nullish(),
+      .looseObject(
+        {
+          object: z
+            .looseObject({}, 'data.object must be an object.')
+            .describe('The object that the event is about, such as the checkout session.'),
+        },
+        'data must be an object.',
+      )
+      .nullish()
+      .describe('What the event is about.'),
   })
   .meta({ id: 'PaymentEvent', description: 'Of other types than checkout.session.completed, nothing else is read.' });
 
@@ -48,7 +59,7 @@ export type CheckoutSession = z.infer<typeof CheckoutSession>;
 
 export const PaymentAnswer = z
   .object({
-    received: z.literal(true),
+    received: z.literal(true).describe('Always true: the event was received.'),
     credited: z.boolean().describe('Whether the payment is on the account now; false: there was nothing to credit.'),
   })
   .meta({ id: 'PaymentReceived' });

@@ -36,34 +36,52 @@ const givenPassword = (field: string) =>
   ofLength(given(field), { max: 1_024 }, `${field} is not right.`).meta({ format: 'password' });
 
 export const SignUpBody = z
-  .strictObject({ email, password: newPassword('password'), name: label('name'), account_name: label('account_name') })
+  .strictObject({
+    email: email.describe('E-mail address to log in with; upper and lower case are the same.'),
+    password: newPassword('password'),
+    name: label('name').describe('Name of the person who signs up.'),
+    account_name: label('account_name').describe('Name of the account to open.'),
+  })
   .meta({ id: 'SignUp' });
 
 export const SignUpOptions = z
   .object({
     sign_up: z
       .enum(['off', 'invite', 'open'])
-      .describe('Who may join: anybody, those who are invited, or nobody by themselves.'),
+      .describe('Who may join by themselves: anybody (open), people with an invitation (invite), or nobody (off).'),
     sends_email: z.boolean().describe('Whether the service can send links to verify an address or reset a password.'),
   })
   .meta({ id: 'SignUpOptions' });
 export type SignUpOptions = z.infer<typeof SignUpOptions>;
 
-export const LogInBody = z.strictObject({ email, password: givenPassword('password') }).meta({ id: 'LogIn' });
+export const LogInBody = z
+  .strictObject({
+    email: email.describe('E-mail address of the member.'),
+    password: givenPassword('password').describe('Password of the member.'),
+  })
+  .meta({ id: 'LogIn' });
 
 export const PasswordBody = z
-  .strictObject({ current_password: givenPassword('current_password'), new_password: newPassword('new_password') })
+  .strictObject({
+    current_password: givenPassword('current_password').describe('Password that the member has now.'),
+    new_password: newPassword('new_password'),
+  })
   .meta({ id: 'PasswordChange' });
 
-export const InvitationBody = z.strictObject({ email, role }).meta({ id: 'NewInvitation' });
+export const InvitationBody = z
+  .strictObject({ email: email.describe('E-mail address of the person to invite.'), role })
+  .meta({ id: 'NewInvitation' });
 
-const token = (what: string) => ofLength(z.string('token is required.'), { max: 128 }, `token is not one of ${what}.`);
+const token = (what: string, description: string) =>
+  ofLength(z.string('token is required.'), { max: 128 }, `token is not one of ${what}.`).describe(description);
 
-export const EmailBody = z.strictObject({ email }).meta({ id: 'EmailAddress' });
+export const EmailBody = z
+  .strictObject({ email: email.describe('E-mail address of the member who forgot the password.') })
+  .meta({ id: 'EmailAddress' });
 
 export const VerifyEmailBody = z
   .strictObject({
-    token: token('a link'),
+    token: token('a link', 'Token from the verification link.'),
     password: givenPassword('password')
       .optional()
       .describe('Of the sign-up; not needed with its session.')
@@ -72,17 +90,26 @@ export const VerifyEmailBody = z
   .meta({ id: 'EmailVerification' });
 
 export const ResetPasswordBody = z
-  .strictObject({ token: token('a link'), new_password: newPassword('new_password') })
+  .strictObject({
+    token: token('a link', 'Token from the link that resets the password.'),
+    new_password: newPassword('new_password'),
+  })
   .meta({ id: 'PasswordReset' });
 
-export const LinkRequested = z.object({ requested: z.literal(true) }).meta({ id: 'LinkRequested' });
-export const EmailVerified = z.object({ verified: z.literal(true) }).meta({ id: 'EmailVerified' });
-export const PasswordChanged = z.object({ password_changed: z.literal(true) }).meta({ id: 'PasswordChanged' });
+export const LinkRequested = z
+  .object({ requested: z.literal(true).describe('Always true: the request was accepted.') })
+  .meta({ id: 'LinkRequested' });
+export const EmailVerified = z
+  .object({ verified: z.literal(true).describe('Always true: the e-mail address is verified.') })
+  .meta({ id: 'EmailVerified' });
+export const PasswordChanged = z
+  .object({ password_changed: z.literal(true).describe('Always true: the new password is in force.') })
+  .meta({ id: 'PasswordChanged' });
 
 export const AcceptInvitationBody = z
   .strictObject({
-    token: token('an open invitation'),
-    name: label('name'),
+    token: token('an open invitation', 'Token of the invitation.'),
+    name: label('name').describe('Name of the person who joins.'),
     password: newPassword('password'),
   })
   .meta({ id: 'AcceptedInvitation' });
@@ -91,9 +118,9 @@ export const MemberChangesBody = z.strictObject({ role }).meta({ id: 'MemberChan
 
 export const Member = z
   .object({
-    user_id: z.string(),
-    email: z.string(),
-    name: z.string(),
+    user_id: z.string().describe('Identifier of the member.'),
+    email: z.string().describe('E-mail address that the member logs in with.'),
+    name: z.string().describe('Name of the member.'),
     role,
     email_verified: z
       .boolean()
@@ -102,7 +129,7 @@ export const Member = z
       ),
     created_at: timestamp('When they joined.'),
   })
-  .meta({ id: 'Member' });
+  .meta({ id: 'Member', description: 'Person who may log in to the account.' });
 export type Member = z.infer<typeof Member>;
 export const MemberList = listOf(Member, 'MemberList');
 
@@ -121,8 +148,8 @@ export type PortalSession = z.infer<typeof PortalSession>;
 
 export const Invitation = z
   .object({
-    invitation_id: z.string(),
-    email: z.string(),
+    invitation_id: z.string().describe('Identifier of the invitation.'),
+    email: z.string().describe('E-mail address of the invited person.'),
     role,
     created_at: timestamp('When it was made.'),
     expires_at: timestamp('Until when it can be accepted.'),
@@ -142,7 +169,9 @@ export const CreatedInvitation = z
   })
   .meta({ id: 'CreatedInvitation' });
 
-export const LoggedOut = z.object({ logged_out: z.literal(true) }).meta({ id: 'LoggedOut' });
+export const LoggedOut = z
+  .object({ logged_out: z.literal(true).describe('Always true: the session cookie no longer works.') })
+  .meta({ id: 'LoggedOut' });
 
 export const MEMBER_EXAMPLE: Member = {
   user_id: 'user_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',

@@ -92,7 +92,7 @@ export const UsageQuery = z.object({
 export type UsageQuery = z.output<typeof UsageQuery>;
 
 const mode = z.enum(['live', 'test']).describe('Of the API key: live and test money never meet.');
-const currency = z.literal('USD');
+const currency = z.literal('USD').describe('Currency of all amounts.');
 
 const balanceAmounts = {
   available: usd('What can be held for calls.'),
@@ -117,7 +117,7 @@ export const LedgerEntry = z
       .enum(['top_up', 'hold', 'refusal', 'settlement', 'correction'])
       .describe('A refusal is a hold that was not granted; it moves nothing.'),
     at: z.string().meta({ format: 'date-time', description: 'When it was decided.' }),
-    call_id: z.string().optional(),
+    call_id: z.string().optional().describe('Identifier of the call. Absent for top-ups.'),
     payment_id: z.string().optional().describe('Of a top-up.'),
     window: z.int().optional().describe('Of a hold: which of the call’s hold windows, from 0.'),
     billed_seconds: z.int().optional().describe('Of a settlement.'),
@@ -140,7 +140,7 @@ export type LedgerEntry = z.infer<typeof LedgerEntry>;
 export const LedgerPage = z
   .object({
     data: z.array(LedgerEntry).describe('Newest first.'),
-    has_more: z.boolean(),
+    has_more: z.boolean().describe('Whether there are more entries after this page.'),
     next_cursor: z.string().optional().describe('For the next page; absent on the last one.'),
   })
   .meta({ id: 'LedgerPage' });
@@ -172,11 +172,11 @@ export const UsageAnswer = z
   .object({
     mode,
     currency,
-    group_by: z.enum(['day', 'agent']),
-    from: z.string().meta({ format: 'date-time' }),
-    to: z.string().meta({ format: 'date-time' }),
+    group_by: z.enum(['day', 'agent']).describe('What each entry of data adds up: a UTC day or an agent.'),
+    from: z.string().meta({ format: 'date-time', description: 'Start of the period, inclusive.' }),
+    to: z.string().meta({ format: 'date-time', description: 'End of the period, exclusive.' }),
     data: z.array(UsageFigures).describe('Days in order; agents by cost, highest first. Only those with usage.'),
-    total: z.object(figures),
+    total: z.object(figures).describe('Sums over all entries of data.'),
   })
   .meta({ id: 'Usage' });
 export type UsageAnswer = z.infer<typeof UsageAnswer>;

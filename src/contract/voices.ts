@@ -10,13 +10,22 @@ const defaultEngine = engine.meta({ description: 'Conducts the live calls of age
 export const VoiceList = z
   .object({
     default_engine: defaultEngine,
-    voices: z.array(
-      z.object({
-        voice,
-        description: z.string(),
-        engines: z.array(z.object({ engine, languages: z.array(language) })),
-      }),
-    ),
+    voices: z
+      .array(
+        z.object({
+          voice,
+          description: z.string().describe('How the voice sounds.'),
+          engines: z
+            .array(
+              z.object({
+                engine,
+                languages: z.array(language).describe('Languages that the voice speaks on this engine.'),
+              }),
+            )
+            .describe('Engines of this service that have the voice.'),
+        }),
+      )
+      .describe('All voices.'),
   })
   .meta({ id: 'VoiceList' });
 export type VoiceList = z.infer<typeof VoiceList>;
@@ -24,9 +33,19 @@ export type VoiceList = z.infer<typeof VoiceList>;
 export const LanguageList = z
   .object({
     default_engine: defaultEngine,
-    languages: z.array(
-      z.object({ language, name: z.string(), engines: z.array(z.object({ engine, voices: z.array(voice) })) }),
-    ),
+    languages: z
+      .array(
+        z.object({
+          language,
+          name: z.string().describe('Name of the language in English.'),
+          engines: z
+            .array(
+              z.object({ engine, voices: z.array(voice).describe('Voices that speak the language on this engine.') }),
+            )
+            .describe('Engines of this service that speak the language.'),
+        }),
+      )
+      .describe('All languages.'),
   })
   .meta({ id: 'LanguageList' });
 export type LanguageList = z.infer<typeof LanguageList>;

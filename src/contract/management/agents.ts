@@ -18,12 +18,15 @@ const toolFields = {
     .regex(/^[a-z][a-z0-9_]{0,63}$/, 'tools: name must be 1 to 64 small letters, digits or _.')
     .meta({ description: 'Small letters, digits, _.', examples: ['find_slot'] }),
   description: fullText('tools: description', 1_000).meta({ description: 'When to use it, for the model.' }),
-  method: z.enum(['GET', 'POST'], 'tools: method must be GET or POST.'),
+  method: z
+    .enum(['GET', 'POST'], 'tools: method must be GET or POST.')
+    .describe('HTTP method of the request that the tool makes.'),
   url: ofLength(
     z.string('tools: each needs a url.'),
     { max: 2_048 },
     'tools: url must have at most 2048 characters.',
   ).meta({
+    description: 'HTTP or HTTPS URL that the tool requests.',
     format: 'uri',
     pattern: HTTP_URL,
     examples: ['https://example.com/slots'],
@@ -174,7 +177,7 @@ const { name, instruction, ...others } = fields;
 
 export const NewAgentBody = z.strictObject({ name, instruction, ...z.object(others).partial().shape }).meta({
   id: 'NewAgent',
-  description: 'Voice and language default to the service’s, 600 s of talk, 30 s of ringing.',
+  description: 'Voice, language and ring_timeout_seconds default to the service’s, max_duration_seconds to 600.',
 });
 
 export const AgentChangesBody = z
@@ -192,7 +195,7 @@ export const AgentChangesBody = z
 
 export const Agent = z
   .object({
-    agent_id: z.string(),
+    agent_id: z.string().describe('Identifier of the agent.'),
     mode: z
       .enum(['live', 'test'])
       .describe('The mode it was made in. Live calls know live agents only; test calls may use both.'),

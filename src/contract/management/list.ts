@@ -6,7 +6,7 @@ export function listOf<T extends z.ZodType>(item: T, id: string) {
   return z
     .object({
       data: z.array(item).describe('Newest first, unless said otherwise.'),
-      has_more: z.boolean(),
+      has_more: z.boolean().describe('Whether there are more entries after this page.'),
       next_cursor: z.string().optional().describe('For the next page; absent on the last one.'),
     })
     .meta({ id });

@@ -4,12 +4,14 @@ import { WebhookAttempt } from './calls.js';
 import { listOf, timestamp } from './list.js';
 
 const delivery = {
-  call_id: z.string(),
+  call_id: z.string().describe('Identifier of the call that the event reports.'),
   webhook_id: z.string().describe('The webhook-id header: the same on every attempt.'),
   url: z.string().describe('Empty after erasure.'),
-  state: z.enum(['pending', 'delivered', 'failed']),
+  state: z
+    .enum(['pending', 'delivered', 'failed'])
+    .describe('State of the latest delivery: failed means that every attempt failed, pending that it is under way.'),
   attempts: z.int().describe('Attempts so far, redeliveries included.'),
-  redeliveries: z.int(),
+  redeliveries: z.int().describe('Number of redeliveries requested so far.'),
   created_at: timestamp('When the event was made.'),
   last_attempt_at: timestamp('When the last attempt ended.').optional(),
 };
@@ -21,7 +23,7 @@ export const WebhookDeliveryList = listOf(WebhookDelivery, 'WebhookDeliveryList'
 export const WebhookDeliveryDetail = z
   .object({
     ...delivery,
-    body: z.string().describe('The bytes that are sent.'),
+    body: z.string().describe('The bytes that are sent. Empty after erasure.'),
     attempt_log: z.array(WebhookAttempt).describe('First to last.'),
   })
   .meta({ id: 'WebhookDeliveryDetail' });
@@ -39,7 +41,10 @@ export const FailingWebhooks = z
             last_failed_at: timestamp('When the last one was given up.'),
             last_call_id: z.string().describe('Whose event that was.'),
             last_error: z.string().optional().describe('Class of its last failure, such as timeout or status.'),
-            last_http_status: z.int().optional(),
+            last_http_status: z
+              .int()
+              .optional()
+              .describe('HTTP status of its last failed attempt. Absent when the endpoint returned none.'),
             last_delivered_at: timestamp('The last success; absent when there was none.').optional(),
           })
           .meta({ id: 'FailingWebhook' }),
@@ -60,7 +65,7 @@ export const WebhookDeliveriesQuery = z.object({
 
 export const RedeliverAnswer = z
   .object({
-    call_id: z.string(),
+    call_id: z.string().describe('Identifier of the call whose webhook is redelivered.'),
     redelivery: z
       .int()
       .describe('Which redelivery of this event it is, from 1. Read the delivery for what comes of it.'),
@@ -72,7 +77,7 @@ const signing = {
   secrets: z
     .array(
       z.object({
-        secret_id: z.string(),
+        secret_id: z.string().describe('Identifier of the signing secret. It is not the secret itself.'),
         created_at: timestamp('When it was made.'),
         expires_at: timestamp('Of one that was replaced: until when it signs beside its successor.').optional(),
       }),
