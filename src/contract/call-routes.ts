@@ -96,6 +96,7 @@ export const callRoutes = {
     path: '/calls/{call_id}',
     tag: 'Calls',
     summary: 'Read a call with its timeline, cost and webhook attempts',
+    description: 'Returns the call as it is now. Calls of another account or of the other mode are not found.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
@@ -121,7 +122,9 @@ export const callRoutes = {
       contentType: 'text/event-stream',
       schema: z
         .object({
-          event: z.enum(['call', 'end']),
+          event: z
+            .enum(['call', 'end'])
+            .describe('Name of the event: call for a state of the call, end when the right to watch is over.'),
           data: z.string().describe('The call, as JSON; of end, the error object.'),
         })
         .meta({ id: 'CallEvent', description: 'One event of the stream.' }),
@@ -157,6 +160,7 @@ export const callRoutes = {
     path: '/calls/{call_id}/transcript',
     tag: 'Calls',
     summary: 'Read what was said, turn by turn',
+    description: 'Returns the turns recorded so far, also while the call is in progress. An erased call has none.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
@@ -182,6 +186,8 @@ export const callRoutes = {
     path: '/calls/{call_id}/recording',
     tag: 'Calls',
     summary: 'Read the recording of a call',
+    description:
+      'Returns the recording as a WAV file. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
@@ -199,7 +205,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Erase the personal data of a call',
     description:
-      'Numbers, instruction, parameters, summary, transcript, recording and the stored webhook are removed for good; status, times and cost stay. Only for calls that have ended; may be repeated.',
+      'Numbers, external_call_id, instruction, parameters, summary, transcript, recording, webhook_url and the stored webhook are removed for good; status, times and cost stay. Only for calls that have ended; may be repeated.',
     auth: 'keyOrSession',
     changes: 'mode',
     params: callParams,
@@ -234,6 +240,8 @@ export const callRoutes = {
     path: '/webhook_deliveries/{call_id}',
     tag: 'Webhooks',
     summary: 'Read a webhook delivery with its attempts',
+    description:
+      'Returns the delivery of the call’s completion webhook, with the body that is sent and every attempt. Returns 404 when the call has no completion event.',
     auth: 'keyOrSession',
     params: callParams,
     success: {
@@ -288,6 +296,7 @@ export const callRoutes = {
     path: '/webhook_signing',
     tag: 'Webhooks',
     summary: 'Read whether webhooks are signed',
+    description: 'Returns whether completion webhooks are signed, and the secrets in force without their values.',
     auth: 'keyOrSession',
     success: {
       description: 'How it stands; no secret is told.',

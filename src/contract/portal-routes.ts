@@ -47,6 +47,7 @@ export const portalRoutes = {
     path: '/portal/sign-up-options',
     tag: 'Portal',
     summary: 'Read who may sign up',
+    description: 'Returns whether anybody may open an account, and whether the service sends e-mail. Needs no session.',
     auth: 'none',
     success: ok('How people join.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
     errors: [],
@@ -130,6 +131,8 @@ export const portalRoutes = {
     changes: 'self',
     tag: 'Portal',
     summary: 'Send the link that verifies the own e-mail address again',
+    description:
+      'Sends a new link to the e-mail address of the member, valid once and for 30 minutes. Returns 409 when the address is already verified, and 403 where the service sends no e-mail.',
     auth: 'session',
     roles: ['owner', 'developer', 'viewer'],
     success: ok('It is sent.', LinkRequested, { requested: { requested: true } }),
@@ -140,6 +143,8 @@ export const portalRoutes = {
     path: '/portal/session',
     tag: 'Portal',
     summary: 'Read who is logged in',
+    description:
+      'Returns the member, their account and the time at which the session ends. A session that is not used for 12 hours ends earlier.',
     auth: 'session',
     success: ok('The session.', PortalSession, { session: SESSION_EXAMPLE }),
     errors: [],
@@ -149,6 +154,7 @@ export const portalRoutes = {
     path: '/portal/log-out',
     tag: 'Portal',
     summary: 'Log out',
+    description: 'Ends the session and clears its cookie. Other sessions of the member go on.',
     auth: 'session',
     changes: 'self',
     roles: ['owner', 'developer', 'viewer'],
@@ -160,6 +166,7 @@ export const portalRoutes = {
     path: '/portal/log-out-everywhere',
     tag: 'Portal',
     summary: 'End every session of the member, this one too',
+    description: 'Ends every session of the member on every device and clears the cookie of this one.',
     auth: 'session',
     changes: 'self',
     roles: ['owner', 'developer', 'viewer'],
@@ -225,6 +232,7 @@ export const portalRoutes = {
     path: '/portal/invitations',
     tag: 'Portal',
     summary: 'List open invitations',
+    description: 'Returns the invitations that can still be accepted, newest first, without their tokens.',
     auth: 'session',
     roles: ['owner'],
     success: ok('The invitations.', InvitationList, { page: { data: [INVITATION_EXAMPLE], has_more: false } }),
@@ -255,6 +263,8 @@ export const portalRoutes = {
     path: '/portal/invitations/{invitation_id}',
     tag: 'Portal',
     summary: 'Withdraw an invitation',
+    description:
+      'Makes the invitation’s token invalid and returns the invitation. Members who have already joined stay.',
     auth: 'session',
     changes: 'account',
     roles: ['owner'],
@@ -269,6 +279,8 @@ export const portalRoutes = {
     path: '/portal/accept-invitation',
     tag: 'Portal',
     summary: 'Join an account by invitation and log in',
+    description:
+      'Creates a member with the role and e-mail address of the invitation, uses the invitation up and starts a session. At most 10 an hour per network address, sign-ups included.',
     auth: 'origin',
     changes: 'self',
     body: {

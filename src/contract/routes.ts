@@ -60,7 +60,7 @@ export const routes = {
         .optional()
         .meta({
           description:
-            'Makes the request safe to repeat for 24 hours: the same key and request give the first answer again with Idempotent-Replayed: true, another request gives 409.',
+            'Makes the request safe to repeat for 24 hours: the same key and request give a first answer of 200 or 402 again with Idempotent-Replayed: true, another request gives 409.',
           examples: ['order-4711-first-call'],
         }),
     }),
@@ -137,7 +137,7 @@ export const routes = {
     tag: 'Calls',
     summary: 'Receive a call from the telephony provider',
     description:
-      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the active inbound agent of the account that owns ForwardedFrom. A repeated webhook gives the same answer and no second call.',
+      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call.',
     auth: 'keyOrCarrier',
     changes: 'mode',
     query: InboundCallQuery,
@@ -179,6 +179,8 @@ export const routes = {
     path: '/carrier/calls/{call_id}/twiml',
     tag: 'Carrier callbacks',
     summary: 'TwiML for an answered outbound call',
+    description:
+      'The carrier requests this when the callee answers. Returns TwiML that streams the call’s audio, or that hangs up when the call has ended or belongs to another carrier call.',
     auth: 'carrier',
     changes: 'mode',
     params: callParams,
@@ -196,6 +198,8 @@ export const routes = {
     path: '/carrier/calls/{call_id}/status',
     tag: 'Carrier callbacks',
     summary: 'Status callback of an outbound call',
+    description:
+      'The carrier reports a change of status. An answer or an end updates the call; every callback is recorded in its timeline. Repeated callbacks change nothing.',
     auth: 'carrier',
     changes: 'mode',
     params: callParams,
@@ -208,6 +212,8 @@ export const routes = {
     path: '/carrier/calls/{call_id}/amd',
     tag: 'Carrier callbacks',
     summary: 'Who answered an outbound call, by the carrier’s detection of answering machines',
+    description:
+      'The carrier reports the result of answering machine detection. The agent reacts to it while the call is in progress.',
     auth: 'carrier',
     changes: 'mode',
     params: callParams,
@@ -226,6 +232,8 @@ export const routes = {
     path: '/carrier/calls/{call_id}/transfer-status',
     tag: 'Carrier callbacks',
     summary: 'The number that a call was transferred to has answered',
+    description:
+      'The carrier reports that the number a call was transferred to has answered. The transfer then no longer counts as an unanswered attempt.',
     auth: 'carrier',
     changes: 'mode',
     params: callParams,
@@ -244,6 +252,8 @@ export const routes = {
     path: '/carrier/status',
     tag: 'Carrier callbacks',
     summary: 'Status callback of a number, for inbound calls',
+    description:
+      'The carrier reports a change of status of an inbound call, which CallSid identifies. Otherwise as for outbound calls.',
     auth: 'carrier',
     changes: 'mode',
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
@@ -255,12 +265,15 @@ export const routes = {
     path: '/carrier/calls/{call_id}/after-stream',
     tag: 'Carrier callbacks',
     summary: 'What the carrier does when the audio stream has ended',
+    description:
+      'The carrier requests this when an audio stream ends. Returns TwiML that hangs up, transfers the call, or opens another stream when the previous one was lost.',
     auth: 'carrier',
     changes: 'mode',
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
     success: {
-      description: 'Hang up, or put the call through to the number that the agent has transferred it to.',
+      description:
+        'Hang up, put the call through to the number that the agent has transferred it to, or stream again after a lost stream.',
       contentType: 'text/xml',
       schema: z.string(),
       examples: { hangUp: HANG_UP, transfer: TRANSFER },
@@ -272,11 +285,13 @@ export const routes = {
     path: '/health/live',
     tag: 'Service',
     summary: 'Whether the process is up',
+    description:
+      'Returns 200 as long as the process responds. It checks no dependency; use it to decide about a restart.',
     auth: 'none',
     success: {
       description: 'It is.',
       contentType: 'application/json',
-      schema: z.object({ status: z.literal('live') }),
+      schema: z.object({ status: z.literal('live').describe('Always live.') }),
       examples: { live: { status: 'live' } },
     },
     errors: [],
@@ -286,11 +301,17 @@ export const routes = {
     path: '/health/ready',
     tag: 'Service',
     summary: 'Whether calls can be placed now',
+    description:
+      'Checks MongoDB and Temporal and returns 200 when both respond, otherwise 503 with the state of each. Results are reused for one second.',
     auth: 'none',
     success: {
       description: 'MongoDB and Temporal answer.',
       contentType: 'application/json',
-      schema: z.object({ status: z.literal('ready'), mongodb: z.literal('ok'), temporal: z.literal('ok') }),
+      schema: z.object({
+        status: z.literal('ready').describe('Always ready; a service that is not ready returns 503.'),
+        mongodb: z.literal('ok').describe('MongoDB responds.'),
+        temporal: z.literal('ok').describe('Temporal responds.'),
+      }),
       examples: { ready: { status: 'ready', mongodb: 'ok', temporal: 'ok' } },
     },
     errors: ['SERVICE_UNAVAILABLE'],
@@ -300,11 +321,12 @@ export const routes = {
     path: '/openapi.json',
     tag: 'Service',
     summary: 'This document',
+    description: 'Returns this OpenAPI document.',
     auth: 'none',
     success: {
       description: 'The interface as an OpenAPI 3.1 document.',
       contentType: 'application/json',
-      schema: z.looseObject({ openapi: z.literal('3.1.0') }),
+      schema: z.looseObject({ openapi: z.literal('3.1.0').describe('OpenAPI version of the document.') }),
       examples: { document: { openapi: '3.1.0' } },
     },
     errors: [],
@@ -314,6 +336,7 @@ export const routes = {
     path: '/docs',
     tag: 'Service',
     summary: 'The interface as a page for people',
+    description: 'Returns an HTML page that presents this document.',
     auth: 'none',
     success: {
       description: 'A page.',
@@ -328,6 +351,7 @@ export const routes = {
     path: '/docs/{file}',
     tag: 'Service',
     summary: 'Scripts and styles of the docs page',
+    description: 'Returns a script, a style sheet or an image that the docs page loads.',
     auth: 'none',
     params: z.object({ file: z.string().meta({ description: 'File name.', examples: ['swagger-ui.css'] }) }),
     success: {
