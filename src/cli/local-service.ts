@@ -1,25 +1,86 @@
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dataFolder, readRuntime, type Runtime } from '../launch/runtime-file.js';
-import { CliError } from './run.js';
+import { dataFolder, type Runtime } from '../launch/runtime-file.js';
+import { CliError, EXIT_USAGE } from './run.js';
+
+/** Bits of a file's mode by which others than its owner may write it. */
+const WRITABLE_BY_OTHERS = 0o022;
+const HOST = String.raw`(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?`;
+/** Options of a connection string that neither name another host nor a file. */
+const MONGODB_OPTION = '(?:journal|w|replicaSet|directConnection|retryWrites|authSource)=[A-Za-z0-9_-]{1,64}';
+/** What each address in the file must be like to stay on this machine. */
+const LOCAL = {
+  base_url: new RegExp(`^https?://${HOST}/?$`),
+  temporal_address: new RegExp(`^${HOST}$`),
+  mongodb_uri: new RegExp(
+    `^mongodb://(?:[^@/?#\\s]{1,256}@)?${HOST}(?:,${HOST}){0,9}(?:/[A-Za-z0-9_-]{0,64})?(?:\\?${MONGODB_OPTION}(?:&${MONGODB_OPTION}){0,9})?$`,
+  ),
+} as const;
+
+/** An address that a command may take from the file. */
+export type LocalAddress = keyof typeof LOCAL;
 
 /** What the service that runs from this folder tells of itself; empty when none does. */
 export interface LocalService {
   /** The file that would tell. */
   file: string;
   runtime: Partial<Runtime>;
+  /**
+   * One of its addresses. A file in a folder comes with whatever is cloned or unpacked there, so it may only send a
+   * command, with its keys, to this machine.
+   * @param variable what the person sets to use another address
+   * @throws CliError when it leads to another machine
+   */
+  address: (name: LocalAddress, variable: string) => string | undefined;
 }
 
-/** @throws CliError when the file is there and cannot be used */
+/** @throws CliError when the file is there and cannot be used, or others could have written it */
 export async function readLocalService(env: NodeJS.ProcessEnv): Promise<LocalService> {
-  const folder = dataFolder(env, process.cwd());
-  const file = join(folder, 'runtime.json');
+  const file = join(dataFolder(env, process.cwd()), 'runtime.json');
+  const runtime = await readOwn(file);
+  return {
+    file,
+    runtime,
+    address(name, variable) {
+      const value: unknown = runtime[name];
+      if (value === undefined) return undefined;
+      if (typeof value === 'string' && value.length <= 2_048 && LOCAL[name].test(value)) return value;
+      throw new CliError(
+        `${file} names a ${name} that is not on this machine, so it is not used: set ${variable} if you mean that address.`,
+        EXIT_USAGE,
+      );
+    },
+  };
+}
+
+async function readOwn(file: string): Promise<Partial<Runtime>> {
   try {
-    const runtime: unknown = await readRuntime(folder);
-    return { file, runtime: typeof runtime === 'object' && runtime !== null ? runtime : {} };
+    const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      await refuseForeign(file, handle);
+      const runtime: unknown = JSON.parse(await handle.readFile('utf8'));
+      return typeof runtime === 'object' && runtime !== null ? runtime : {};
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
+    if (error instanceof CliError) throw error;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     if (error instanceof SyntaxError) {
       throw new CliError(`${file} is not valid JSON; start the service again to have it written anew.`);
     }
     throw new CliError(`${file} cannot be read: ${(error as Error).message}`);
   }
+}
+
+/** Of the opened file, so that no other can take its place between the check and the reading. */
+async function refuseForeign(file: string, handle: FileHandle): Promise<void> {
+  const stats = await handle.stat();
+  const uid = process.getuid?.();
+  if (stats.isFile() && (uid === undefined || (stats.uid === uid && (stats.mode & WRITABLE_BY_OTHERS) === 0))) return;
+  throw new CliError(
+    `${file} is not used: it must be a file of your own that nobody else can write (chmod 600). Set CALLWRIGHT_URL, or MONGODB_URI for admin commands, to do without it.`,
+    EXIT_USAGE,
+  );
 }

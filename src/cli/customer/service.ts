@@ -84,8 +84,9 @@ async function findUrl(env: NodeJS.ProcessEnv, { url }: AccessOptions) {
   if (env.CALLWRIGHT_URL) {
     return { baseUrl: usableUrl(env.CALLWRIGHT_URL, 'CALLWRIGHT_URL'), urlSource: 'CALLWRIGHT_URL' };
   }
-  const { file, runtime } = await readLocalService(env);
-  if (runtime.base_url !== undefined) return { baseUrl: runtime.base_url, urlSource: file };
+  const { file, address } = await readLocalService(env);
+  const baseUrl = address('base_url', 'CALLWRIGHT_URL or --url');
+  if (baseUrl !== undefined) return { baseUrl, urlSource: file };
   throw new CliError(
     `No service is known: set CALLWRIGHT_URL or --url, or start one here with npm start (${file} does not name one).`,
     EXIT_USAGE,
@@ -104,7 +105,7 @@ async function findKeys(
     return given(usableKey(env.CALLWRIGHT_API_KEY, 'CALLWRIGHT_API_KEY'), 'CALLWRIGHT_API_KEY');
   }
   const { runtime } = await readLocalService(env);
-  const ofDemo = isLoopback(baseUrl) && runtime.base_url !== undefined && sameOrigin(baseUrl, runtime.base_url);
+  const ofDemo = isLoopback(baseUrl) && URL.canParse(runtime.base_url ?? '') && sameOrigin(baseUrl, runtime.base_url);
   const { live_api_key: live, test_api_key: test } = runtime;
   if (ofDemo && test) {
     const ofTest = { apiKey: test, keySource: DEMO_KEYS.test };
@@ -141,6 +142,6 @@ export function isLoopback(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
-function sameOrigin(one: string, other: string): boolean {
+function sameOrigin(one: string, other = ''): boolean {
   return new URL(one).origin === new URL(other).origin;
 }
