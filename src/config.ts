@@ -1,3 +1,4 @@
+import { developmentFaults } from './config/development.js';
 import { encryptionKeys } from './config/encryption.js';
 import { engineSettings, refuseUnfitEngine } from './config/engines.js';
 import { DEVELOPMENT_PEPPER, listOf, parseEnvironment, type Environment } from './config/environment.js';
@@ -46,7 +47,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
   const malformed = new Set(faults.map(({ variable }) => variable));
   refuse([
     ...faults.map(({ sentence }) => sentence),
-    ...(production ? productionFaults(values) : []).flatMap((fault) =>
+    ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
       malformed.has(fault.variable) ? [] : [fault.sentence],
     ),
     ...mailFaults(values),

@@ -20,6 +20,7 @@ const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 /** Every setting of every role, from the environment. README holds the same list with meanings. */
 const environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development'),
+  ALLOW_INSECURE_DEVELOPMENT: flag.default(false),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080'),
   STREAM_URL: url.default('ws://127.0.0.1:8081/stream'),

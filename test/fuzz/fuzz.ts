@@ -38,6 +38,7 @@ export async function fuzz(p: {
       LOG_LEVEL: 'warn',
       TRUST_PROXY: 'true',
       PAYMENT_WEBHOOK_SECRET: paymentSecret,
+      ALLOW_INSECURE_DEVELOPMENT: 'true',
       NODE_OPTIONS: `--require ${join(__dirname, 'loopback-only.cjs')}`,
     },
   });

@@ -58,6 +58,7 @@ export async function startService(
   const id = randomUUID();
   const parsed = parseConfig({
     NODE_ENV: 'test',
+    ALLOW_INSECURE_DEVELOPMENT: 'true',
     LOG_LEVEL: 'silent',
     PUBLIC_BASE_URL,
     STREAM_URL,

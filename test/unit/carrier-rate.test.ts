@@ -1,6 +1,7 @@
 import { parseConfig } from '../../src/config.js';
 
 const TWILIO = {
+  ALLOW_INSECURE_DEVELOPMENT: 'true',
   CARRIER: 'twilio',
   TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
   TWILIO_AUTH_TOKEN: 't',

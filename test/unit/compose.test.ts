@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -14,6 +15,7 @@ const service = z.object({
   image: z.string(),
   environment: z.record(z.string(), z.union([z.string(), z.number()])).default({}),
   command: z.array(z.string()).optional(),
+  entrypoint: z.array(z.string()).optional(),
   ports: z.array(z.string()).default([]),
   volumes: z.array(z.string()).default([]),
   container_name: z.string().optional(),
@@ -100,6 +102,18 @@ describe('docker-compose.yml', () => {
     expect(open.map(([name]) => name)).toEqual(['proxy']);
     expect(services['proxy']?.profiles).toEqual(['tls']);
     for (const name of ['mongodb', 'postgresql', 'temporal', 'simulator']) expect(services[name]?.ports).toEqual([]);
+  });
+
+  it('publishes nothing that runs as development', () => {
+    const script = services['proxy']?.entrypoint?.at(-1)?.replaceAll('$$', '$') ?? '';
+    const guard = script.replace(/exec caddy .*/s, 'echo published');
+    expect(guard).not.toBe(script);
+    const published = (env: Record<string, string>) =>
+      spawnSync('sh', ['-c', guard], { env: { PATH: process.env.PATH ?? '', ...env } }).stdout.toString();
+    expect(published({ NODE_ENV: 'development', ALLOW_INSECURE_DEVELOPMENT: '' })).toBe('');
+    expect(published({ NODE_ENV: 'production', ALLOW_INSECURE_DEVELOPMENT: '' })).toBe('published\n');
+    expect(published({ NODE_ENV: 'development', ALLOW_INSECURE_DEVELOPMENT: 'true' })).toBe('published\n');
+    expect(services['proxy']?.environment).toMatchObject({ NODE_ENV: '${NODE_ENV:-development}' });
   });
 
   it('starts with .env.example as it stands', () => {

@@ -2,6 +2,7 @@ import { offeredEngineNames, parseConfig } from '../../src/config.js';
 import { refuseEngine } from '../../src/store/agent-rules.js';
 
 const TWILIO = {
+  ALLOW_INSECURE_DEVELOPMENT: 'true',
   CARRIER: 'twilio',
   TWILIO_ACCOUNT_SID: `AC${'0'.repeat(32)}`,
   TWILIO_AUTH_TOKEN: 't',

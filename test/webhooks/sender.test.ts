@@ -10,7 +10,7 @@ import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { callToTellOf } from './support/call-to-tell-of.js';
 import { startReceiver, startTcpListener, type Receiver } from './support/receiver.js';
 
-const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com' });
+const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com', ALLOW_INSECURE_DEVELOPMENT: 'true' });
 const logger = createLogger({ role: 'test', level: 'silent' });
 let database: Database;
 let receiver: Receiver;

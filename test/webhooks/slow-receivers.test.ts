@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.close();
 });
 
-const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com' });
+const config = parseConfig({ PUBLIC_BASE_URL: 'https://calls.example.com', ALLOW_INSECURE_DEVELOPMENT: 'true' });
 const calls = (count: number, url: string, accountId: string) =>
   Promise.all(Array.from({ length: count }, () => callToTellOf(database, url, { accountId })));
 const isTooEarly = ({ result }: WebhookAttemptResult) => result === 'tooEarly';

@@ -22,16 +22,18 @@ export type Run = <A extends unknown[]>(
  * @throws CliError when there is none, or it does not answer
  */
 export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: Connection) => Promise<T>): Promise<T> {
-  const { file, runtime } = env.MONGODB_URI ? { file: '', runtime: {} } : await readLocalService(env);
-  const uri = env.MONGODB_URI || runtime.mongodb_uri;
+  const local = env.MONGODB_URI ? undefined : await readLocalService(env);
+  const uri = env.MONGODB_URI || local?.address('mongodb_uri', 'MONGODB_URI');
   if (uri === undefined) {
     throw new CliError(
-      `No database is known: set MONGODB_URI, or start the service first (${file} does not name one).`,
+      `No database is known: set MONGODB_URI, or start the service first (${local?.file} does not name one).`,
     );
   }
-  const temporal = env.TEMPORAL_ADDRESS || runtime.temporal_address;
-  const baseUrl = env.PUBLIC_BASE_URL || runtime.base_url;
-  const config = parseConfig({ ...env, MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal, PUBLIC_BASE_URL: baseUrl });
+  const temporal = env.TEMPORAL_ADDRESS || local?.address('temporal_address', 'TEMPORAL_ADDRESS');
+  const baseUrl = env.PUBLIC_BASE_URL || local?.address('base_url', 'PUBLIC_BASE_URL');
+  const addresses = { MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal, PUBLIC_BASE_URL: baseUrl };
+  // A command serves nobody: what development leaves open is not open here.
+  const config = parseConfig({ ...env, ...addresses, ALLOW_INSECURE_DEVELOPMENT: 'true' });
   const database = await open(uri);
   try {
     return await work({ config, database });

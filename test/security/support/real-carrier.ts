@@ -4,6 +4,7 @@ export const CARRIER_TOKEN = '11111111111111111111111111111111';
 
 /** Settings by which the service takes what listens on loopback, if anything does, for a real carrier. */
 export const REAL_CARRIER = {
+  ALLOW_INSECURE_DEVELOPMENT: 'true',
   CARRIER: 'twilio',
   CARRIER_BASE_URL: 'http://127.0.0.1:9',
   CARRIER_FROM_NUMBER: '+12025550199',

@@ -1,0 +1,33 @@
+import { mayBePlain } from './addresses.js';
+import type { Environment } from './environment.js';
+
+/** What only a service for others has. Without NODE_ENV=production such a service would be open to everybody. */
+const SIGNS: readonly { variable: keyof Environment; found: (values: Environment) => string | undefined }[] = [
+  { variable: 'CARRIER', found: ({ CARRIER }) => (CARRIER === 'twilio' ? 'CARRIER=twilio' : undefined) },
+  {
+    variable: 'PAYMENT_WEBHOOK_SECRET',
+    found: (values) => (values.PAYMENT_WEBHOOK_SECRET === undefined ? undefined : 'PAYMENT_WEBHOOK_SECRET'),
+  },
+  {
+    variable: 'PUBLIC_BASE_URL',
+    found: ({ PUBLIC_BASE_URL: address }) =>
+      address.startsWith('https:') && !mayBePlain(address, 'machine')
+        ? 'PUBLIC_BASE_URL with https and a host that is not this machine'
+        : undefined,
+  },
+];
+
+/**
+ * Why a configuration for others must not run with what only development may do: published secrets, open sign-up,
+ * requests to private addresses.
+ */
+export function developmentFaults(values: Environment): { variable: string; sentence: string }[] {
+  if (values.ALLOW_INSECURE_DEVELOPMENT) return [];
+  return SIGNS.flatMap(({ variable, found }) => {
+    const sign = found(values);
+    if (sign === undefined) return [];
+    const remedy =
+      'Set NODE_ENV=production, or ALLOW_INSECURE_DEVELOPMENT=true to try things out with nothing to protect.';
+    return [{ variable, sentence: `${sign} needs NODE_ENV=production. ${remedy}` }];
+  });
+}
