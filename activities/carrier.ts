@@ -58,6 +58,12 @@ export function createCarrierActivities(deps: Deps) {
         request = await requestOf(callId);
         // Every request was checked; what slipped through one time must not reach an emergency service or evade a rule.
         if (await dialGate.isNeverDialed(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
+        const { toPhoneNumber, accountId } = request;
+        if (await dialGate.isNumberOfAnother(request.fromPhoneNumber, request)) {
+          return { outcome: 'refused', endReason: 'rejected' };
+        }
+        const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
+        if (!(await dialGate.countAgain(attempt))) return { outcome: 'refused', endReason: 'rejected' };
         if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
       } catch {
         // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.

@@ -3,13 +3,16 @@ import { countedCaps, destinationFault, isFictionalNumber, isNeverDialed } from 
 import { ServiceError } from '../domain/errors.js';
 import type { Mode } from '../domain/ids.js';
 import { createPlansLoader } from '../numbering/national-plans.js';
-import { limitsOf } from '../store/accounts.js';
+import { createAccounts, limitsOf } from '../store/accounts.js';
 import { createCallRequests } from '../store/call-requests.js';
 import type { Database } from '../store/database.js';
 import { createDestinationCounts } from '../store/destination-counts.js';
 import type { Leg } from '../store/dial-legs.js';
 import type { AccountDocument } from '../store/models/account.js';
-import { createUnansweredAttempts, type Attempt } from '../store/unanswered-attempts.js';
+import { createUnansweredAttempts, type Attempt, type AttemptLimits } from '../store/unanswered-attempts.js';
+
+/** Of the attempts that a number may get from all accounts. */
+const SHARE_OF_ONE_ACCOUNT = 0.6;
 
 export type DialGate = ReturnType<typeof createDialGate>;
 
@@ -30,6 +33,7 @@ export function createDialGate(deps: { config: Config; database: Database }) {
   const destinationCounts = createDestinationCounts(database);
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper });
   const requests = createCallRequests(database);
+  const accounts = createAccounts(database);
 
   function counted({ account, mode, callId, leg, to }: PlannedDial) {
     const caps = mode === 'test' && isFictionalNumber(to) ? [] : countedCaps(to, account.destinationCaps ?? []);
@@ -41,7 +45,20 @@ export function createDialGate(deps: { config: Config; database: Database }) {
     if (liveLimits === undefined) return undefined;
     const request = await requests.find(callId);
     if (request?.mode !== 'live' || request.direction !== 'outbound') return undefined;
-    return { callId, leg: 'call', to: request.toPhoneNumber };
+    return { callId, leg: 'call', to: request.toPhoneNumber, accountId: request.accountId };
+  }
+
+  /** Whether a number may get this attempt, which counts from now on; an attempt that is counted already may go on. */
+  async function countAttempt(dial: PlannedDial): Promise<boolean> {
+    const limits = attemptLimitsOf(dial);
+    return limits === undefined || attempts.count(attemptOfDial(dial), limits);
+  }
+
+  function attemptLimitsOf({ account, mode }: PlannedDial): AttemptLimits | undefined {
+    const { unansweredAttemptsPerHour: total } = limitsOf(account, mode, liveLimits);
+    if (total === undefined) return undefined;
+    // An operator who has set the limit of an account means that account.
+    return { total, perAccount: account.unansweredAttemptsPerHour ?? Math.ceil(total * SHARE_OF_ONE_ACCOUNT) };
   }
 
   return {
@@ -64,6 +81,12 @@ export function createDialGate(deps: { config: Config; database: Database }) {
       return isNeverDialed(to, await loadPlans());
     },
 
+    /** Whether a number that a call would come from belongs to another account by now. */
+    async isNumberOfAnother(from: string, { accountId, mode }: { accountId: string; mode: Mode }): Promise<boolean> {
+      if (mode === 'test' || from === config.carriers.live.fromNumber) return false;
+      return (await database.phoneNumbers.exists({ _id: from, accountId: { $ne: accountId } })) !== null;
+    },
+
     /**
      * Counts a dial against every limit, or none; the same dial again is the same count.
      * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
@@ -75,17 +98,33 @@ export function createDialGate(deps: { config: Config; database: Database }) {
         const message = `The account has placed its ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
         return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
       }
-      const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
-      if (limit === undefined || (await attempts.count(dial, limit))) return undefined;
+      if (await countAttempt(dial)) return undefined;
       await destinationCounts.release(counted(dial));
-      const message = `This number was called ${limit} times in this hour without an answer. Try again in the next hour.`;
-      return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+      // Says nothing of whose attempts they were: an account is not told about the calls of others.
+      const message = 'This number gets no more attempts without an answer in this hour. Try again in the next hour.';
+      return new ServiceError('SPEND_LIMIT_EXCEEDED', message);
+    },
+
+    /**
+     * Counts the attempt that a call is about to be, unless it is counted: the request that asked for the call may have been
+     * given up and taken out of the count.
+     * @returns false when the number has had as many
+     */
+    async countAgain({ callId, leg, to, accountId, mode }: Attempt & { mode: Mode }): Promise<boolean> {
+      if (liveLimits === undefined || mode !== 'live') return true;
+      const account = await accounts.find(accountId);
+      return account !== null && countAttempt({ account, mode, callId, leg, to });
+    },
+
+    /** Takes a dial out of the attempts, for it may never be placed; {@link countAgain} counts it should it be after all. */
+    async releaseAttempt(dial: PlannedDial): Promise<void> {
+      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(attemptOfDial(dial));
     },
 
     /** Takes a dial out of every count, once: it was not placed. */
     async release(dial: PlannedDial): Promise<void> {
       await destinationCounts.release(counted(dial));
-      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
+      await this.releaseAttempt(dial);
     },
 
     /** A call was answered: it is no unanswered attempt any more. */
@@ -102,7 +141,13 @@ export function createDialGate(deps: { config: Config; database: Database }) {
 
     /** Somebody answered the number that a live call was transferred to. */
     async transferAnswered(callId: string, to: string): Promise<void> {
-      if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
+      if (liveLimits === undefined) return;
+      const request = await requests.find(callId);
+      if (request) await attempts.answered({ callId, leg: 'transfer', to, accountId: request.accountId });
     },
   };
+}
+
+function attemptOfDial({ account, callId, leg, to }: PlannedDial): Attempt {
+  return { callId, leg, to, accountId: account._id };
 }

@@ -1,9 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Mode } from '../../src/domain/ids.js';
+import { createDialGate } from '../../src/calls/dial-gate.js';
 import { createUnansweredAttempts } from '../../src/store/unanswered-attempts.js';
-import { eventually, expectError, type Customer } from '../http/harness.js';
+import { eventually, expectError, startService, type Customer } from '../http/harness.js';
 import { newCallId } from '../store/support/test-database.js';
 import { newSid } from '../support/sids.js';
+import { REAL_CARRIER } from './support/real-carrier.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
 /** By the simulated carrier's scripts: never answers; answers and hangs up at once; answers and stays silent; answers and talks on. */
@@ -59,12 +61,59 @@ describe('a number that does not answer', () => {
     const { database } = stack.service;
     const ask = () =>
       createUnansweredAttempts({ database, pepper: 'p' }).count(
-        { callId: newCallId(), leg: 'call', to: '+442079460999' },
-        5,
+        { callId: newCallId(), leg: 'call', to: '+442079460999', accountId: 'acct_1' },
+        { total: 5, perAccount: 5 },
       );
     const counted = await Promise.all(Array.from({ length: 30 }, ask));
     expect(counted.filter(Boolean)).toHaveLength(5);
     expect(await attempts()).toBe(5);
+  });
+
+  it('is not used up for the others by one account, and none is told of the attempts of another', async () => {
+    const { service } = stack;
+    const [one, other] = [await service.customer(), await service.customer()];
+    for (let n = 0; n < 3; n++) await place(one, NEVER_ANSWERS, `own ${n}`);
+    const refused = await service.place(one.liveKey, order(NEVER_ANSWERS));
+    expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /^This number gets no more attempts without an answer/);
+    for (let n = 0; n < 2; n++) await place(other, NEVER_ANSWERS, `other ${n}`);
+    const ofAll = await service.place(other.liveKey, order(NEVER_ANSWERS));
+    expect(ofAll.json['message']).toBe(refused.json['message']);
+    expect(await attempts()).toBe(5);
+  });
+
+  it('is free again for others after requests that end with 503 and dial nothing', async () => {
+    const { service } = stack;
+    const { mongodbUri, temporal } = service.config;
+    // No worker serves this task queue, so that no call of it begins.
+    const idle = await startService({
+      worker: false,
+      env: { ...REAL_CARRIER, MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: `${temporal.taskQueue}-idle` },
+    });
+    try {
+      const customer = await service.customer();
+      for (let n = 0; n < 5; n++) {
+        const answer = await idle.place(customer.liveKey, order(NEVER_ANSWERS));
+        expect([n, answer.status]).toEqual([n, 503]);
+      }
+      await eventually(async () => (await attempts()) === 0);
+      await place(await service.customer(), NEVER_ANSWERS, 'after the 503s');
+    } finally {
+      await idle.close({ databaseIsClosed: true });
+      await idle.database.close();
+    }
+  }, 60_000);
+
+  it('counts again at the dial when the request was given up, and is not dialed beyond the limit', async () => {
+    const { config, database, accounts, customer } = stack.service;
+    const gate = createDialGate({ config, database });
+    const { account } = await customer();
+    const dial = { account, mode: 'live' as const, callId: newCallId(), leg: 'call' as const, to: '+442079460999' };
+    await accounts.setLimits(account._id, { unansweredAttemptsPerHour: 1 });
+    const attempt = { ...dial, accountId: account._id };
+    expect(await gate.count(dial)).toBeUndefined();
+    await gate.releaseAttempt(dial);
+    expect([await gate.countAgain(attempt), await gate.countAgain(attempt)]).toEqual([true, true]);
+    expect(await gate.countAgain({ ...attempt, callId: newCallId() })).toBe(false);
   });
 
   it('counts once for a request that is repeated, and not for one that is refused', async () => {

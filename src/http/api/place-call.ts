@@ -98,7 +98,11 @@ async function startCounted(
   const dial = { account, mode, callId: document._id, leg: 'call' as const, to: document.toPhoneNumber };
   const reached = await within(deadline, deps.dialGate.count(dial));
   if (reached) throw reached;
-  const answer = await startCall(deps, document, deadline);
+  const answer = await startCall(deps, document, deadline).catch((error: unknown) => {
+    // Not waited for, as the answer is due. Should the call have begun after all, its dial counts again.
+    void deps.dialGate.releaseAttempt(dial).catch(() => undefined);
+    throw error;
+  });
   if (refusalOfReservation(answer) !== undefined) {
     // Left in the counts it errs on the safe side; the client is to hear of the refusal all the same.
     await within(deadline, deps.dialGate.release(dial)).catch(() => undefined);
