@@ -51,8 +51,7 @@ export async function outboundCallOf(
   const to = request.to_phone_number;
   const fault = await deps.dialGate.fault(to, account);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
-  const from =
-    mode === 'test' ? TEST_FROM_NUMBER : (agent?.phoneNumber ?? numbers[0]?._id ?? config.carriers[mode].fromNumber);
+  const from = mode === 'test' ? TEST_FROM_NUMBER : (ownNumberOf(agent, numbers) ?? config.carriers[mode].fromNumber);
   if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');
   const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
   return {
@@ -69,6 +68,20 @@ export async function outboundCallOf(
     maxDurationSeconds: agent?.maxDurationSeconds ?? DEFAULT_MAX_DURATION_SECONDS,
     microsPerSecond: rateTo(config.calls.rates, to),
   };
+}
+
+/**
+ * The number that an account's call comes from: the agent's, else the account's first; undefined when it has none. An agent
+ * may have kept a number that its account has given up, and that is another's now.
+ * @throws ServiceError MISSING_PARAMS
+ */
+function ownNumberOf(agent: AgentDocument | undefined, numbers: readonly { _id: string }[]): string | undefined {
+  const wanted = agent?.phoneNumber;
+  if (wanted === undefined) return numbers[0]?._id;
+  if (numbers.some(({ _id }) => _id === wanted)) return wanted;
+  const message =
+    'agent_id: the phone_number of this agent is no number of the account any more. Give the agent another.';
+  throw new ServiceError('MISSING_PARAMS', message);
 }
 
 /** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent and in live mode for a test agent */
