@@ -7,6 +7,7 @@ import { createCarrierBindings } from '../src/store/carrier-bindings.js';
 import { createConversationResults } from '../src/store/conversation-results.js';
 import type { Database } from '../src/store/database.js';
 import { createDialPacing } from '../src/store/dial-pacing.js';
+import { createIdempotencyKeys } from '../src/store/idempotency-keys.js';
 import { createLeases } from '../src/store/leases.js';
 import { createLedger } from '../src/store/ledger.js';
 import { createCallProjection } from '../src/store/projection.js';
@@ -62,6 +63,7 @@ export function createActivities(deps: {
     recordings: createRecordings(database),
     deliveries: createWebhookDeliveries(database),
     attempts: createWebhookAttempts(database),
+    idempotencyKeys: createIdempotencyKeys(database),
   });
   return {
     ...createMoneyActivities({ ...stores, config, dialGate }),

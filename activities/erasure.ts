@@ -1,5 +1,6 @@
 import type { CallRequests } from '../src/store/call-requests.js';
 import type { ConversationResults } from '../src/store/conversation-results.js';
+import type { IdempotencyKeys } from '../src/store/idempotency-keys.js';
 import type { CallProjection } from '../src/store/projection.js';
 import type { Recordings } from '../src/store/recordings.js';
 import type { WebhookAttempts } from '../src/store/webhook-attempts.js';
@@ -12,6 +13,7 @@ interface Deps {
   recordings: Recordings;
   deliveries: WebhookDeliveries;
   attempts: WebhookAttempts;
+  idempotencyKeys: IdempotencyKeys;
 }
 
 /** Erasure of what is personal about a call. Money entries hold nothing personal and stay. */
@@ -25,6 +27,7 @@ export function createErasureActivities(deps: Deps) {
       await deps.recordings.delete(callId);
       await deps.deliveries.erase(callId, now);
       await deps.attempts.erase(callId);
+      await deps.idempotencyKeys.erase(callId);
       await deps.projection.erase(callId, now);
     },
   };

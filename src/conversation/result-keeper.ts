@@ -79,7 +79,7 @@ export function keepResult(deps: {
 
   async function writeEnding(last: () => ConversationEnding): Promise<void> {
     try {
-      await results.finish(last());
+      if (!(await results.finish(last()))) return lose();
     } catch (error) {
       // The upsert found the call's row in another stream's hand.
       if (!isDuplicateKey(error)) throw error;

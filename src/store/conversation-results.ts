@@ -38,7 +38,7 @@ export type ConversationResults = ReturnType<typeof createConversationResults>;
 
 /** What the media server saw of each call. Every write may be repeated; only the stream that has a row changes it. */
 export function createConversationResults(database: Database) {
-  const { conversationResults } = database;
+  const { conversationResults, calls } = database;
 
   /** Takes over a row that is not ended from a stream with a lower number. */
   async function takeOver(beginning: ConversationBeginning): Promise<ConversationResultDocument | null> {
@@ -53,10 +53,14 @@ export function createConversationResults(database: Database) {
       .exec();
   }
 
+  const isErased = async (callId: string) =>
+    (await calls.exists({ _id: callId, erasedAt: { $exists: true } })) !== null;
+
   return {
-    /** Claims the call for one stream; a stream that was not claimed must not speak. */
+    /** Claims the call for one stream; a stream that was not claimed must not speak. Nobody claims an erased call. */
     async begin(beginning: ConversationBeginning): Promise<Claim> {
       const { callId, ...fields } = beginning;
+      if (await isErased(callId)) return { claimed: false };
       if ((beginning.resumptions ?? 0) > 0) {
         const earlier = await takeOver(beginning);
         if (earlier !== null) return { claimed: true, earlier };
@@ -82,10 +86,16 @@ export function createConversationResults(database: Database) {
       return matchedCount > 0;
     },
 
-    /** Writes the whole result, also when no earlier write arrived. @throws a duplicate key when another stream has it */
-    async finish(ending: ConversationEnding): Promise<void> {
+    /**
+     * Writes the whole result, also when no earlier write arrived.
+     * @returns false when the call was erased, and nothing is written
+     * @throws a duplicate key when another stream has it
+     */
+    async finish(ending: ConversationEnding): Promise<boolean> {
       const { callId, streamSid, ...fields } = ending;
+      if (await isErased(callId)) return false;
       await conversationResults.updateOne({ _id: callId, streamSid }, { $set: fields }, { upsert: true });
+      return true;
     },
 
     /** Whether this stream still has the call, and nobody has ended it. */

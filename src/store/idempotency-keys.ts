@@ -84,6 +84,12 @@ export function createIdempotencyKeys(database: Database) {
       return standing?.callId ?? callId;
     },
 
+    /** Takes out what could tell the request of an erased call. The row stays, so that a repeat places no second call. */
+    async erase(callId: string): Promise<void> {
+      // As the driver's own write: a model refuses empty texts.
+      await idempotencyKeys.collection.updateMany({ callId }, { $set: { bodyHash: '' } });
+    },
+
     /** Keeps the answer of a key's call; the first one kept stays. */
     async keep(row: IdempotencyKeyDocument, answer: { status: number; body: object }): Promise<void> {
       await idempotencyKeys.updateOne(

@@ -51,6 +51,8 @@ export function writeRecording(deps: {
   /** Chunks that are full and not written yet. */
   let waiting = 0;
   let length = 0;
+  /** The file was removed while its stream goes on: its call was erased, and nothing more is kept. */
+  let removed = false;
   let written: Promise<void> = after.then((isOurs) => {
     if (!isOurs) throw new Error('The recording belongs to another stream.');
   });
@@ -87,7 +89,10 @@ export function writeRecording(deps: {
     filled = 0;
     count += 1;
     waiting += 1;
-    next(() => chunks.insertOne(document));
+    next(async () => {
+      removed ||= (await files.exists({ _id: id })) === null;
+      if (!removed) await chunks.insertOne(document);
+    });
     written.then(
       () => {
         waiting -= 1;
@@ -113,6 +118,7 @@ export function writeRecording(deps: {
       flush();
       if (count > 0) next(() => files.updateOne({ _id: id }, { $set: { length }, $unset: { open: '' } }));
       await written;
+      if (removed) throw new Error('The recording was deleted while it was written.');
     },
   };
 }

@@ -37,7 +37,7 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
 
   /** The call's files in the order of its streams. */
   async function filesOf(callId: string): Promise<RecordingFileDocument[]> {
-    const ids = Array.from({ length: MAX_RESUMPTIONS + 1 }, (_, stream) => fileId(callId, stream));
+    const ids = possibleFiles(callId);
     const found = await files.find({ _id: { $in: ids } }).lean<RecordingFileDocument[]>();
     return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
   }
@@ -123,9 +123,9 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
      */
     seal,
 
-    /** Removes a recording; none is a success. */
+    /** Removes a recording, also chunks that came after their file was removed; none is a success. */
     async delete(callId: string): Promise<void> {
-      for (const { _id } of await filesOf(callId)) await deleteFile(_id);
+      for (const id of possibleFiles(callId)) await deleteFile(id);
     },
 
     /** Ids of calls with files from before a time, at most `limit`, the oldest first. */
@@ -152,6 +152,10 @@ export function createRecordings(database: Database, options: { giveUpAfterMs?: 
   function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
     return { _id: { $gte: `${id}:`, $lt: `${id};` } };
   }
+}
+
+function possibleFiles(callId: string): string[] {
+  return Array.from({ length: MAX_RESUMPTIONS + 1 }, (_, stream) => fileId(callId, stream));
 }
 
 function fileId(callId: string, stream: number): string {

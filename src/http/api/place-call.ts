@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { CallResponse, OutboundCallRequest } from '../../contract/calls.js';
 import { ERRORS, errorObject } from '../../contract/errors.js';
@@ -55,14 +55,15 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
   const { idempotencyKeys: keys } = deps;
   const { deadline, principal } = order;
   const owner = { accountId: principal.account._id, mode: principal.mode, key };
-  const bodyHash = hashOf(order.request);
+  const hashes = hashesOf(order, deps.config.apiKeyPepper);
+  const { bodyHash } = hashes;
   const known = await within(deadline, keys.find(owner));
-  const kept = known && keptAnswer(known, bodyHash);
+  const kept = known && keptAnswer(known, hashes);
   if (kept) return kept;
 
   const call = await within(deadline, outboundCallOf(deps, principal, order.request));
   const claim = await within(deadline, keys.claim(owner, { bodyHash, callId: newCallId() }));
-  const keptMeanwhile = keptAnswer(claim.row, bodyHash);
+  const keptMeanwhile = keptAnswer(claim.row, hashes);
   if (keptMeanwhile) return keptMeanwhile;
 
   let row = claim.row;
@@ -111,17 +112,28 @@ async function startCounted(
 }
 
 /** @throws ServiceError IDEMPOTENCY_CONFLICT when the key was used with another request */
-function keptAnswer(row: IdempotencyKeyDocument, bodyHash: string): PlacedAnswer | undefined {
-  if (row.bodyHash !== bodyHash) {
+function keptAnswer(row: IdempotencyKeyDocument, { bodyHash, unkeyed }: RequestHashes): PlacedAnswer | undefined {
+  if (row.bodyHash !== bodyHash && row.bodyHash !== unkeyed) {
     throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This Idempotency-Key was used with another request.');
   }
   if (row.answerStatus === undefined || row.answerBody === undefined) return undefined;
   return { status: row.answerStatus, body: JSON.parse(row.answerBody) as object, replayed: true };
 }
 
+interface RequestHashes {
+  bodyHash: string;
+  /** As releases before kept it; a number can be guessed from it, so it is only compared. */
+  unkeyed: string;
+}
+
 /** By the fields that count, in the order they are declared: spelling and unknown fields do not make it another request. */
-function hashOf(request: OutboundCallRequest): string {
-  return createHash('sha256').update(JSON.stringify(request)).digest('hex');
+function hashesOf({ principal, request }: Order, pepper: string): RequestHashes {
+  const text = JSON.stringify(request);
+  const place = `idempotency:${principal.account._id}:${principal.mode}:`;
+  return {
+    bodyHash: createHmac('sha256', pepper).update(place).update(text).digest('hex'),
+    unkeyed: createHash('sha256').update(text).digest('hex'),
+  };
 }
 
 function documentOf(callId: string, call: Omit<CallRequestDocument, '_id' | 'createdAt'>): CallRequestDocument {

@@ -10,7 +10,7 @@ export function createReadRecording(deps: { queries: CallQueries; recordings: Re
   return async function readRecording(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
     const deadline = deadlineOf(ctx);
     const call = await within(deadline, findCall(deps.queries, principal, callId));
-    const recording = await within(deadline, deps.recordings.read(call._id));
+    const recording = call.erasedAt ? null : await within(deadline, deps.recordings.read(call._id));
     if (recording === null) throw new ServiceError('NOT_FOUND', 'This call has no recording.');
     ctx.status = 200;
     ctx.set('Content-Type', 'audio/wav');

@@ -1,9 +1,10 @@
 import { Schema } from 'mongoose';
 
-/** A client's Idempotency-Key and the call it stands for. Expiry is compared in code: not every server has TTL indexes. */
+/** A client's Idempotency-Key and the call it stands for. Expiry is compared in code, too: not every server has TTL indexes. */
 export interface IdempotencyKeyDocument {
   /** `<account id>:<mode>:<sha-256 of the key>` */
   _id: string;
+  /** Keyed, of the request; empty once the call is erased: the key then fits no request. */
   bodyHash: string;
   callId: string;
   createdAt: Date;
@@ -25,3 +26,5 @@ export const idempotencyKeySchema = new Schema<IdempotencyKeyDocument>(
   },
   { collection: 'idempotency_keys', versionKey: false },
 );
+idempotencyKeySchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });
+idempotencyKeySchema.index({ callId: 1 });

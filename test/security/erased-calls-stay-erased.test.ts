@@ -1,0 +1,114 @@
+import { createErasureActivities } from '../../activities/erasure.js';
+import { createCallRequests } from '../../src/store/call-requests.js';
+import { createConversationResults } from '../../src/store/conversation-results.js';
+import { createIdempotencyKeys } from '../../src/store/idempotency-keys.js';
+import { createCallProjection } from '../../src/store/projection.js';
+import { createRecordings } from '../../src/store/recordings.js';
+import { createWebhookAttempts } from '../../src/store/webhook-attempts.js';
+import { createWebhookDeliveries } from '../../src/store/webhook-deliveries.js';
+import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { managementOf } from '../http/management-support.js';
+
+const CHUNK = Buffer.alloc(32_000, 1);
+const OURS = Promise.resolve(true);
+
+let service: Service;
+let customer: Customer;
+let make: ReturnType<typeof managementOf>;
+let erase: (callId: string) => Promise<void>;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  customer = await service.customer();
+  make = managementOf(service);
+  const { database } = service;
+  const { eraseCall } = createErasureActivities({
+    projection: createCallProjection(database),
+    requests: createCallRequests(database),
+    results: createConversationResults(database),
+    recordings: createRecordings(database),
+    deliveries: createWebhookDeliveries(database),
+    attempts: createWebhookAttempts(database),
+    idempotencyKeys: createIdempotencyKeys(database),
+  });
+  erase = (callId) => eraseCall({ callId });
+});
+afterAll(() => service.close());
+
+const chunks = () => service.database.connection.collection('recordings.chunks');
+const chunksOf = (callId: string) => chunks().countDocuments({ files_id: { $regex: `^${callId}` } });
+
+function beginning(callId: string) {
+  return { callId, streamSid: 'MZ1', carrierSid: 'CA1', engine: 'offline-demo', startedAt: new Date() };
+}
+
+const ending = (callId: string) => ({
+  ...beginning(callId),
+  agentAudioPlayed: true,
+  turns: [],
+  endedAt: new Date(),
+  endReason: 'carrier_stop' as const,
+  summary: 'They said what nobody is to read.',
+  outputParameters: '{}',
+});
+
+describe('of an erased call', () => {
+  it('no audio stays, though its stream goes on', async () => {
+    const callId = await make.endedCall(customer);
+    const recordings = createRecordings(service.database, { giveUpAfterMs: 500 });
+    const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS);
+    writer.write(CHUNK);
+    while ((await chunksOf(callId)) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await erase(callId);
+    writer.write(CHUNK);
+    writer.write(CHUNK);
+    await expect(writer.close()).rejects.toThrow(/deleted/);
+    expect(await chunksOf(callId)).toBe(0);
+  });
+
+  it.each([0, 2])('no audio of stream %i stays that came without a file', async (stream) => {
+    const callId = await make.endedCall(customer);
+    const files_id = stream === 0 ? callId : `${callId}.${stream}`;
+    await chunks().insertOne({ _id: `${files_id}:3` as never, files_id, n: 3, data: CHUNK });
+    await erase(callId);
+    expect(await chunksOf(callId)).toBe(0);
+  });
+
+  it('no recording is read', async () => {
+    const callId = await make.endedCall(customer);
+    await erase(callId);
+    const writer = createRecordings(service.database).open({ callId, stream: 0, offsetMs: 0 }, OURS);
+    writer.write(CHUNK);
+    await writer.close();
+    expectError(await make.get(`/calls/${callId}/recording`, customer.liveKey), 404, 'NOT_FOUND');
+  });
+
+  it('no result is written', async () => {
+    const results = createConversationResults(service.database);
+    const callId = await make.endedCall(customer);
+    await erase(callId);
+    expect(await results.begin(beginning(callId))).toEqual({ claimed: false });
+    expect(await results.finish(ending(callId))).toBe(false);
+    expect(await results.find(callId)).toBeNull();
+  });
+});
+
+describe('an idempotency key', () => {
+  it('holds no hash by which the number can be guessed, and none at all of an erased call', async () => {
+    const keys = service.database.idempotencyKeys;
+    const request = { to_phone_number: '+12025550100', agent_id: customer.agent._id };
+    await service.place(customer.liveKey, request, { 'Idempotency-Key': 'guess-me' });
+    await service.place(customer.testKey, request, { 'Idempotency-Key': 'guess-me' });
+    const [one, other] = await keys.find().lean();
+    // Unkeyed hashes of one request are the same everywhere.
+    expect(one?.bodyHash).not.toBe(other?.bodyHash);
+    await erase(String(one?.callId));
+    expect((await keys.findById(one?._id).lean())?.bodyHash).toBe('');
+    const again = await service.place(customer.liveKey, request, { 'Idempotency-Key': 'guess-me' });
+    expectError(again, 409, 'IDEMPOTENCY_CONFLICT');
+  });
+
+  it('is removed when it expires', async () => {
+    const indexes = await service.database.idempotencyKeys.collection.indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
+  });
+});
