@@ -255,7 +255,7 @@ export const accountRoutes = {
     path: '/api_keys/{key_id}',
     tag: 'API keys',
     summary: 'Revoke an API key',
-    description: 'It is refused from the next request on. Members need to be owners.',
+    description: 'It and the keys that it has made are refused from the next request on. Members need to be owners.',
     auth: 'keyOrSession',
     changes: 'mode',
     roles: ['owner'],

@@ -29,6 +29,7 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
   return {
     /**
      * Creates a key; its secret is in the answer and nowhere else.
+     * @param p.madeBy the key that asks for it: it ends with that one at the latest
      * @throws ServiceError when the name, the expiry or the account is wrong
      */
     async create(p: {
@@ -36,6 +37,7 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
       mode: Mode;
       name: string;
       expiresAt?: Date;
+      madeBy?: ApiKeyDocument;
     }): Promise<{ secret: string; key: ApiKeyDocument }> {
       const name = checkedName(p.name);
       if (p.expiresAt && !(p.expiresAt.getTime() > Date.now())) {
@@ -54,6 +56,7 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
         prefix: secret.slice(0, SHOWN_PREFIX_LENGTH),
         lastFour: secret.slice(-4),
         createdAt: new Date(),
+        ...(p.madeBy ? { ancestors: [...(p.madeBy.ancestors ?? []), p.madeBy.keyId] } : {}),
         ...(p.expiresAt ? { expiresAt: p.expiresAt } : {}),
       };
       await apiKeys.create([key]);
@@ -97,7 +100,7 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
     },
 
     /**
-     * Renames a key or changes its expiry; null: it does not expire.
+     * Renames a key or changes its expiry; null: it does not expire. Keys that it has made expire no later.
      * @throws ServiceError MISSING_PARAMS, NOT_FOUND, CONFLICT when the expiry of a revoked key is to change
      */
     async update(keyId: string, changes: { name?: string; expiresAt?: Date | null }): Promise<ApiKeyDocument> {
@@ -110,7 +113,13 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
       const key = await apiKeys
         .findOneAndUpdate({ keyId, ...inForce }, updateOf(given), { returnDocument: 'after' })
         .lean<ApiKeyDocument>();
-      if (key) return key;
+      if (key) {
+        if (expiresAt) {
+          const later = { $or: [{ expiresAt: null }, { expiresAt: { $gt: expiresAt } }] };
+          await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, ...later }, { $set: { expiresAt } });
+        }
+        return key;
+      }
       if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key is revoked.');
       throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
     },
@@ -121,13 +130,15 @@ export function createApiKeys(deps: { database: Database; pepper: string }) {
     },
 
     /**
-     * Ends a key; the first time of revoking stays.
+     * Ends a key and those that it has made, and so on; the first time of revoking stays.
      * @throws ServiceError NOT_FOUND
      */
     async revoke(keyId: string): Promise<ApiKeyDocument> {
-      await apiKeys.updateOne({ keyId, revokedAt: null }, { $set: { revokedAt: new Date() } });
+      const revoked = { $set: { revokedAt: new Date() } };
+      await apiKeys.updateOne({ keyId, revokedAt: null }, revoked);
       const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
       if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
+      await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, revokedAt: null }, revoked);
       return key;
     },
   };

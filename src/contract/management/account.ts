@@ -84,7 +84,9 @@ export const NewApiKeyBody = z
     name: label('name').meta({ description: 'Descriptive name of the key.', examples: ['backend'] }),
     expires_at: time('expires_at')
       .optional()
-      .describe('Time at which the key stops working. Without it the key does not expire.'),
+      .describe(
+        'Time at which the key stops working. Without it the key does not expire; one that a key makes expires with that.',
+      ),
   })
   .meta({ id: 'NewApiKey' });
 export const ApiKeyChangesBody = z
@@ -93,7 +95,9 @@ export const ApiKeyChangesBody = z
     expires_at: time('expires_at')
       .nullable()
       .optional()
-      .describe('Time at which the key stops working; null if it does not expire.'),
+      .describe(
+        'Time at which the key stops working; null if it does not expire. Keys that it has made expire no later.',
+      ),
   })
   .meta({ id: 'ApiKeyChanges', minProperties: 1, description: 'expires_at null: it does not expire.' });
 

@@ -54,7 +54,9 @@ export function createAuthenticator(deps: {
     ctx.state.isAuthenticated = true;
     const { key, account } = found;
     const { requestsPerMinute } = limitsOf(account, key.mode, config.calls.liveLimits);
-    await within(deadlineOf(ctx), rateLimiter.count(ctx, key.keyId, requestsPerMinute));
+    // With the key that it descends from: a key gets no further requests by making others.
+    const counted = key.ancestors?.[0] ?? key.keyId;
+    await within(deadlineOf(ctx), rateLimiter.count(ctx, counted, requestsPerMinute));
     return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }
 

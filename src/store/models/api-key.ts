@@ -11,6 +11,8 @@ export interface ApiKeyDocument {
   prefix: string;
   lastFour: string;
   createdAt: Date;
+  /** Ids of the keys that it descends from, oldest first: the last has made it. Absent when no key has. */
+  ancestors?: string[];
   expiresAt?: Date;
   revokedAt?: Date;
   lastUsedAt?: Date;
@@ -26,6 +28,7 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
     prefix: { type: String, required: true },
     lastFour: { type: String, required: true },
     createdAt: { type: Date, required: true },
+    ancestors: { type: [String], default: undefined },
     expiresAt: Date,
     revokedAt: Date,
     lastUsedAt: Date,

@@ -19,6 +19,11 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
     return key;
   }
 
+  /** The key that asks; undefined when a member does. @throws ServiceError NOT_FOUND */
+  async function askingKey(ctx: ApiContext, principal: Principal): Promise<ApiKeyDocument | undefined> {
+    return principal.actor.kind === 'key' ? find(ctx, principal, principal.actor.keyId) : undefined;
+  }
+
   return {
     async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
       const keys = await within(deadlineOf(ctx), apiKeys.list(account._id));
@@ -30,14 +35,22 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
       );
     },
 
-    async create(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+    async create(ctx: ApiContext, principal: Principal): Promise<void> {
+      const { account, mode } = principal;
       const { name, expires_at: expiry } = await bodyOf(NewApiKeyBody, ctx);
       const owner = { accountId: account._id, mode };
       if ((await within(deadlineOf(ctx), apiKeys.countActive(owner))) >= MOST_ACTIVE_KEYS) {
         throw new ServiceError('CONFLICT', `There are ${MOST_ACTIVE_KEYS} active keys already; revoke one first.`);
       }
-      const expiresAt = futureTime(expiry);
-      const made = apiKeys.create({ ...owner, name, ...(expiresAt ? { expiresAt } : {}) });
+      const madeBy = await askingKey(ctx, principal);
+      const expiresAt = futureTime(expiry) ?? madeBy?.expiresAt;
+      refuseLaterExpiry(madeBy, expiresAt);
+      const made = apiKeys.create({
+        ...owner,
+        name,
+        ...(expiresAt ? { expiresAt } : {}),
+        ...(madeBy ? { madeBy } : {}),
+      });
       const kept = granted(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
       const { key, secret } = await within(deadlineOf(ctx), kept);
       ctx.state.target = key.keyId;
@@ -48,6 +61,7 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
       const { name, expires_at: expiry } = await bodyOf(ApiKeyChangesBody, ctx);
       const expiresAt = futureTime(expiry);
       const before = await find(ctx, principal, keyId);
+      if (expiresAt !== undefined) refuseLaterExpiry(await askingKey(ctx, principal), expiresAt ?? undefined);
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
       const updated = granted(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
       ctx.body = keyView(await within(deadlineOf(ctx), updated));
@@ -67,6 +81,17 @@ function futureTime<T extends null | undefined>(text: string | T): Date | T {
   if (at.getTime() > Date.now()) return at;
   const fault = 'expires_at must be a time in the future.';
   throw new ServiceError('MISSING_PARAMS', fault, { fields: { expires_at: fault } });
+}
+
+/**
+ * A key that expires gives no key a longer life, itself included: else who has stolen it would keep it.
+ * @throws ServiceError FORBIDDEN
+ */
+function refuseLaterExpiry(asking: ApiKeyDocument | undefined, expiresAt: Date | undefined): void {
+  const end = asking?.expiresAt;
+  if (end === undefined || (expiresAt !== undefined && expiresAt.getTime() <= end.getTime())) return;
+  const fault = 'expires_at must not be later than the expiry of the key that asks.';
+  throw new ServiceError('FORBIDDEN', `${fault} Ask with a key that lives longer, or in the portal.`);
 }
 
 function keyView(key: ApiKeyDocument): ApiKey {
