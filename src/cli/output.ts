@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Micros } from '../domain/money.js';
 import type { CliProcess } from './run.js';
+import { jsonText, printable } from './terminal.js';
 
 type Cell = string | number | boolean | null | undefined;
 
@@ -25,7 +26,7 @@ export interface Output {
 
 export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean): Output {
   const write = (text: string) => void process.stdout.write(`${text}\n`);
-  const asJson = (value: unknown) => write(JSON.stringify(value, null, 2));
+  const asJson = (value: unknown) => write(jsonText(value, 2));
   return {
     json,
     async table(rows, columns, shown = rows) {
@@ -45,7 +46,7 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
       if (page.has_more) write('There are more: --all, --limit or --cursor shows them.');
     },
     line(value, text) {
-      write(json ? JSON.stringify(value) : printable(text));
+      write(json ? jsonText(value) : printable(text));
     },
     async record(sentence, value, shown = value) {
       if (json) return asJson(value);
@@ -68,13 +69,8 @@ export function formatUsd(micros: Micros): string {
   return `${sign}${digits.slice(0, -6)}.${decimals}`;
 }
 
-/** Text of others without what would command the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n\t]/gu, '\u{fffd}');
-}
-
 function cell(value: unknown): string {
-  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
+  if (typeof value === 'object' && value !== null) return jsonText(value);
   const shown = value as Cell;
   return shown === undefined || shown === null ? '' : printable(String(shown));
 }

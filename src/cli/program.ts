@@ -3,6 +3,7 @@ import { addAdminCommands } from './admin/commands.js';
 import { addCompletionCommand } from './completion/command.js';
 import { addCustomerCommands } from './customer/commands.js';
 import { wantsJson, type CliProcess } from './run.js';
+import { printable } from './terminal.js';
 
 /** The `callwright` command line. What each exit code means stands in `run.ts`. */
 export function createProgram(process: CliProcess): Command {
@@ -14,7 +15,7 @@ export function createProgram(process: CliProcess): Command {
     .configureOutput({
       writeOut: (text) => void process.stdout.write(text),
       // With --json, stderr holds error objects and nothing else.
-      writeErr: (text) => void (json || process.stderr.write(text)),
+      writeErr: (text) => void (json || process.stderr.write(printable(text))),
     })
     .showHelpAfterError('(--help shows how it is used)')
     .exitOverride();

@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { ServiceError } from '../domain/errors.js';
+import { jsonText, printable } from './terminal.js';
 
 export const EXIT_OK = 0;
 /** Refused, failed, or not as it should be. */
@@ -41,8 +42,8 @@ export async function runProgram(program: Command, process: CliProcess): Promise
   } catch (error) {
     const { exitCode, message, answer } = failureOf(error);
     if (wantsJson(process)) {
-      if (exitCode !== EXIT_OK) process.stderr.write(`${JSON.stringify(answer)}\n`);
-    } else if (!(error instanceof CommanderError)) process.stderr.write(`error: ${message}\n`);
+      if (exitCode !== EXIT_OK) process.stderr.write(`${jsonText(answer)}\n`);
+    } else if (!(error instanceof CommanderError)) process.stderr.write(`error: ${printable(message)}\n`);
     return exitCode;
   }
 }

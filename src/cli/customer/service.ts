@@ -4,6 +4,7 @@ import { withoutTrailing } from '../../domain/text.js';
 import type { Mode } from '../../domain/ids.js';
 import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
+import { printable } from '../terminal.js';
 
 /** A service that is asked with a key, and where both were found, for messages. */
 export interface Service {
@@ -47,7 +48,7 @@ export async function openService(
   mode: Mode = 'test',
 ): Promise<Service> {
   // With --json, stderr holds error objects and nothing else.
-  const note = (line: string) => void (json || stderr.write(`${line}\n`));
+  const note = (line: string) => void (json || stderr.write(`${printable(line)}\n`));
   const { baseUrl, urlSource } = await findUrl(env, options);
   const keys = await findKeys(env, options, baseUrl);
   let inUse: FoundKey & { client: Client };
