@@ -31,7 +31,14 @@ export function createCallRequests(database: Database) {
             inputParameters: '{}',
             externalCallId: '',
           },
-          $unset: { webhookUrl: '', 'agent.outputParameters': '' },
+          $unset: {
+            webhookUrl: '',
+            'agent.outputParameters': '',
+            'agent.name': '',
+            'agent.voicemailMessage': '',
+            'agent.transferNumbers': '',
+            'agent.tools': '',
+          },
         },
       );
     },

@@ -71,7 +71,7 @@ export function createCallProjection(database: Database) {
           { _id: callId, sequence: call.sequence },
           {
             $set: { ...ERASED, sequence, updatedAt: now, erasedAt: now },
-            $unset: { transcription: '', outputParameters: '', hasRecording: '' },
+            $unset: { agentName: '', transcription: '', outputParameters: '', hasRecording: '' },
             $push: { changes: { sequence, at: now, erased: true } },
           },
         );

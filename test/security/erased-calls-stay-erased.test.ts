@@ -82,6 +82,23 @@ describe('of an erased call', () => {
     expectError(await make.get(`/calls/${callId}/recording`, customer.liveKey), 404, 'NOT_FOUND');
   });
 
+  it('neither the agent nor its settings stay with the call', async () => {
+    const callId = await make.endedCall(customer);
+    const { calls, callRequests } = service.database;
+    const agent = {
+      name: 'Ms Chen',
+      voicemailMessage: 'Ms Chen, call back.',
+      transferNumbers: ['+12025550155'],
+      tools: [{ name: 't', description: 'd', method: 'GET', url: 'https://chen.example.com', parameters: '{}' }],
+    };
+    const set = Object.fromEntries(Object.entries(agent).map(([name, value]) => [`agent.${name}`, value]));
+    await callRequests.collection.updateOne({ _id: callId as never }, { $set: set });
+    await calls.collection.updateOne({ _id: callId as never }, { $set: { agentName: 'Ms Chen' } });
+    await erase(callId);
+    const left = JSON.stringify([await callRequests.findById(callId).lean(), await calls.findById(callId).lean()]);
+    expect(left).not.toMatch(/chen|2025550155/i);
+  });
+
   it('no result is written', async () => {
     const results = createConversationResults(service.database);
     const callId = await make.endedCall(customer);
