@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { takeLock } from './lock.js';
 
@@ -13,6 +13,8 @@ const FILES = ['secrets.json', 'runtime.json'];
  */
 export async function lockDataFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  // A folder from before may be open to others: it holds keys and what was said in calls.
+  await chmod(folder, 0o700);
   const lock = await takeLock(join(folder, 'launcher.lock'));
   if (!lock.held) {
     throw new Error(
