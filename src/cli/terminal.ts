@@ -6,5 +6,5 @@ export function printable(text: string): string {
 /** JSON with the control characters escaped that JSON itself lets through: some terminals obey them. */
 export function jsonText(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent);
-  return text.replace(/[\u007f-\u009f]/g, (code) => `\\u00${code.charCodeAt(0).toString(16)}`);
+  return text.replace(/[^\P{Cc}\n]/gu, (code) => `\\u00${code.charCodeAt(0).toString(16)}`);
 }

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { runCli } from '../cli/support/run-cli.js';
 
-const COMMANDS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
+const COMMANDS = /[^\P{Cc}\n\t]/u;
 const HOSTILE = 'Wrong.\u001b]0;owned\u0007 \u009b31m\u007f';
 
 let server: Server;
