@@ -9,10 +9,7 @@ import type { Database } from '../store/database.js';
 import { createDestinationCounts } from '../store/destination-counts.js';
 import type { Leg } from '../store/dial-legs.js';
 import type { AccountDocument } from '../store/models/account.js';
-import { createUnansweredAttempts, type Attempt, type AttemptLimits } from '../store/unanswered-attempts.js';
-
-/** Of the attempts that a number may get from all accounts. */
-const SHARE_OF_ONE_ACCOUNT = 0.6;
+import { createUnansweredAttempts, type Attempt } from '../store/unanswered-attempts.js';
 
 export type DialGate = ReturnType<typeof createDialGate>;
 
@@ -45,20 +42,13 @@ export function createDialGate(deps: { config: Config; database: Database }) {
     if (liveLimits === undefined) return undefined;
     const request = await requests.find(callId);
     if (request?.mode !== 'live' || request.direction !== 'outbound') return undefined;
-    return { callId, leg: 'call', to: request.toPhoneNumber, accountId: request.accountId };
+    return { callId, leg: 'call', to: request.toPhoneNumber };
   }
 
   /** Whether a number may get this attempt, which counts from now on; an attempt that is counted already may go on. */
   async function countAttempt(dial: PlannedDial): Promise<boolean> {
-    const limits = attemptLimitsOf(dial);
-    return limits === undefined || attempts.count(attemptOfDial(dial), limits);
-  }
-
-  function attemptLimitsOf({ account, mode }: PlannedDial): AttemptLimits | undefined {
-    const { unansweredAttemptsPerHour: total } = limitsOf(account, mode, liveLimits);
-    if (total === undefined) return undefined;
-    // An operator who has set the limit of an account means that account.
-    return { total, perAccount: account.unansweredAttemptsPerHour ?? Math.ceil(total * SHARE_OF_ONE_ACCOUNT) };
+    const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
+    return limit === undefined || attempts.count(dial, limit);
   }
 
   return {
@@ -110,7 +100,13 @@ export function createDialGate(deps: { config: Config; database: Database }) {
      * given up and taken out of the count.
      * @returns false when the number has had as many
      */
-    async countAgain({ callId, leg, to, accountId, mode }: Attempt & { mode: Mode }): Promise<boolean> {
+    async countAgain({
+      callId,
+      leg,
+      to,
+      accountId,
+      mode,
+    }: Attempt & { accountId: string; mode: Mode }): Promise<boolean> {
       if (liveLimits === undefined || mode !== 'live') return true;
       const account = await accounts.find(accountId);
       return account !== null && countAttempt({ account, mode, callId, leg, to });
@@ -118,7 +114,7 @@ export function createDialGate(deps: { config: Config; database: Database }) {
 
     /** Takes a dial out of the attempts, for it may never be placed; {@link countAgain} counts it should it be after all. */
     async releaseAttempt(dial: PlannedDial): Promise<void> {
-      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(attemptOfDial(dial));
+      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
     },
 
     /** Takes a dial out of every count, once: it was not placed. */
@@ -141,13 +137,7 @@ export function createDialGate(deps: { config: Config; database: Database }) {
 
     /** Somebody answered the number that a live call was transferred to. */
     async transferAnswered(callId: string, to: string): Promise<void> {
-      if (liveLimits === undefined) return;
-      const request = await requests.find(callId);
-      if (request) await attempts.answered({ callId, leg: 'transfer', to, accountId: request.accountId });
+      if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
     },
   };
-}
-
-function attemptOfDial({ account, callId, leg, to }: PlannedDial): Attempt {
-  return { callId, leg, to, accountId: account._id };
 }

@@ -4,12 +4,6 @@ import type { PeriodCountDocument } from './models/destination-count.js';
 
 export type Period = 'hour' | 'day';
 
-/** A part of a count that may not grow beyond a limit of its own. Its name becomes a field's, so it must be one. */
-export interface Share {
-  name: string;
-  limit: number;
-}
-
 const MAX_ATTEMPTS = 20;
 const PERIOD_LENGTH: Readonly<Record<Period, number>> = {
   hour: 'YYYY-MM-DDTHH'.length,
@@ -35,42 +29,28 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
     /**
      * Counts a member once, however often it is asked to.
      * @param p.fields what the document holds beside the count
-     * @returns false when the limit is reached, of the whole or of the share
+     * @returns false when the limit is reached
      */
     async add(p: {
       _id: string;
       period: Period;
       limit: number;
       member: string;
-      share?: Share;
       fields?: { expiresAt: Date };
     }): Promise<boolean> {
-      const { _id, limit, member, share, fields = {} } = p;
-      if (limit === 0 || share?.limit === 0) return false;
-      const ofShare = share && (`shares.${share.name}` as const);
+      const { _id, limit, member, fields = {} } = p;
+      if (limit === 0) return false;
       const path = `calls.${member}` as const;
       let period = now().toISOString().slice(0, PERIOD_LENGTH[p.period]);
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
         const counted = await documents.updateOne(
-          {
-            _id,
-            period,
-            [path]: { $exists: false },
-            count: { $lt: limit },
-            ...(ofShare ? { [ofShare]: { $not: { $gte: share.limit } } } : {}),
-          },
-          { $set: { [path]: true }, $inc: { count: 1, ...(ofShare ? { [ofShare]: 1 } : {}) } },
+          { _id, period, [path]: { $exists: false }, count: { $lt: limit } },
+          { $set: { [path]: true }, $inc: { count: 1 } },
         );
         if (counted.matchedCount === 1) return true;
-        const found = await documents.findOne({ _id }, { projection: { period: 1, count: 1, shares: 1, [path]: 1 } });
+        const found = await documents.findOne({ _id }, { projection: { period: 1, count: 1, [path]: 1 } });
         if (found?.calls?.[member] !== undefined) return true;
-        const anew = {
-          ...fields,
-          period,
-          count: 1,
-          calls: { [member]: true },
-          ...(share ? { shares: { [share.name]: 1 } } : {}),
-        };
+        const anew = { ...fields, period, count: 1, calls: { [member]: true } };
         if (found === null) {
           if (await inserted({ _id, ...anew })) return true;
         } else if (found.period < period) {
@@ -79,7 +59,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
         } else if (found.period > period) {
           // A clock that is behind must not open a period again that is over.
           period = found.period;
-        } else if (found.count >= limit || (share && (found.shares?.[share.name] ?? 0) >= share.limit)) {
+        } else if (found.count >= limit) {
           return false;
         }
       }
@@ -87,15 +67,10 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
     },
 
     /** Takes a member out, once. With `forGood` it is not counted again in this period, should it be asked for. */
-    async remove(
-      _id: string,
-      member: string,
-      { forGood = false, share }: { forGood?: boolean; share?: string } = {},
-    ): Promise<void> {
+    async remove(_id: string, member: string, { forGood = false } = {}): Promise<void> {
       const path = `calls.${member}` as const;
       const gone = forGood ? { $set: { [path]: false } } : { $unset: { [path]: '' as const } };
-      const $inc = { count: -1, ...(share === undefined ? {} : { [`shares.${share}`]: -1 }) };
-      await documents.updateOne({ _id, [path]: true }, { ...gone, $inc });
+      await documents.updateOne({ _id, [path]: true }, { ...gone, $inc: { count: -1 } });
     },
   };
 }

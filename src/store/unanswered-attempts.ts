@@ -9,13 +9,6 @@ export interface Attempt {
   callId: string;
   leg: Leg;
   to: string;
-  accountId: string;
-}
-
-/** How many attempts a number may get in an hour: from all accounts together, and from one of them. */
-export interface AttemptLimits {
-  total: number;
-  perAccount: number;
 }
 
 export type UnansweredAttempts = ReturnType<typeof createUnansweredAttempts>;
@@ -25,7 +18,7 @@ const KEPT_MS = 2 * 60 * 60 * 1_000;
 
 /**
  * Dials per number and UTC hour that nobody has answered, of all accounts together: it is one person's phone that rings. A
- * dial counts from when it is asked for. One account alone does not use up a number for the others. One whose end is never told, because a process died, counts until the hour ends.
+ * dial counts from when it is asked for. One whose end is never told, because a process died, counts until the hour ends.
  * Numbers are kept as hashes under the pepper, for two hours.
  */
 export function createUnansweredAttempts(deps: { database: Database; pepper: string; now?: () => Date }) {
@@ -37,30 +30,22 @@ export function createUnansweredAttempts(deps: { database: Database; pepper: str
 
   return {
     /** @returns false when the number has had as many */
-    async count(attempt: Attempt, limits: AttemptLimits): Promise<boolean> {
+    async count(attempt: Attempt, limit: number): Promise<boolean> {
       const at = now().getTime();
       await documents.deleteMany({ expiresAt: { $lt: new Date(at) } });
       return counts.add({
         _id: idOf(attempt.to),
         period: 'hour',
-        limit: limits.total,
-        share: { name: shareOf(attempt), limit: limits.perAccount },
+        limit,
         member: memberOf(attempt),
         fields: { expiresAt: new Date(at + KEPT_MS) },
       });
     },
 
     /** The number was not dialed. */
-    notDialed: (attempt: Attempt) => counts.remove(idOf(attempt.to), memberOf(attempt), { share: shareOf(attempt) }),
+    notDialed: (attempt: Attempt) => counts.remove(idOf(attempt.to), memberOf(attempt)),
 
     /** Somebody answered. A repeat of the request that asked for the call does not count it again. */
-    answered: (attempt: Attempt) =>
-      counts.remove(idOf(attempt.to), memberOf(attempt), { forGood: true, share: shareOf(attempt) }),
+    answered: (attempt: Attempt) => counts.remove(idOf(attempt.to), memberOf(attempt), { forGood: true }),
   };
-}
-
-/** @throws RangeError when the account's id would be no field's name */
-function shareOf({ accountId }: Attempt): string {
-  if (!/^\w{1,64}$/.test(accountId)) throw new RangeError('not an account id');
-  return accountId;
 }

@@ -8,8 +8,6 @@ export interface PeriodCountDocument {
   count: number;
   /** By member, so that one that is asked for again is counted once; false: taken out for good. */
   calls: Record<string, boolean>;
-  /** Of the count, what each share of it has; by its name. */
-  shares?: Record<string, number>;
   expiresAt?: Date;
 }
 
@@ -29,6 +27,6 @@ export const destinationCountSchema = new Schema<PeriodCountDocument>(fields, {
 
 /** Dials of one number that were not answered, of all accounts together. The id is a keyed hash of the number. */
 export const unansweredAttemptSchema = new Schema<PeriodCountDocument>(
-  { ...fields, shares: { type: Schema.Types.Mixed }, expiresAt: { type: Date, required: true, index: true } },
+  { ...fields, expiresAt: { type: Date, required: true, index: true } },
   { collection: 'unanswered_attempts', versionKey: false, minimize: false },
 );
