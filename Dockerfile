@@ -33,7 +33,7 @@ ENV NODE_ENV=production \
 COPY LICENSE package.json ./
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-COPY src/carrier/simulator/scenarios ./src/carrier/simulator/scenarios
+COPY src/telephony/simulator/scenarios ./src/telephony/simulator/scenarios
 USER node
 EXPOSE 8080 8081
 STOPSIGNAL SIGTERM

@@ -1,12 +1,12 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { DialGate } from '../src/calls/dial-gate.js';
-import type { Carriers, DialOutcome } from '../src/carrier/port.js';
-import type { Config } from '../src/config.js';
-import type { Mode } from '../src/domain/ids.js';
-import { machineDetectionFor } from '../src/domain/voicemail.js';
-import type { CallRequests } from '../src/store/call-requests.js';
-import type { CarrierBindings } from '../src/store/carrier-bindings.js';
-import type { DialPacing } from '../src/store/dial-pacing.js';
+import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
+import type { Carriers, DialOutcome } from '../src/telephony/port.js';
+import type { Config } from '../src/platform/config/config.js';
+import type { Mode } from '../src/kernel/ids.js';
+import { machineDetectionFor } from '../src/kernel/voicemail.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
+import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
 
 interface Deps {
   config: Config;

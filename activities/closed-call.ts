@@ -1,20 +1,20 @@
-import type { DialGate } from '../src/calls/dial-gate.js';
-import type { CarrierCall, Carriers } from '../src/carrier/port.js';
+import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
+import type { CarrierCall, Carriers } from '../src/telephony/port.js';
 import type { RunState } from '../src/calls/runs.js';
-import { outcomeOf, outcomeWithoutCarrier } from '../src/domain/call-outcome.js';
-import { isFinalStatus, newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/domain/call-state.js';
-import { ownerOfLedgerAccount, type Mode } from '../src/domain/ids.js';
-import { summaryOfUnspoken } from '../src/domain/summary.js';
-import type { CallRequests } from '../src/store/call-requests.js';
-import type { CarrierBindings } from '../src/store/carrier-bindings.js';
-import type { ConversationResults } from '../src/store/conversation-results.js';
-import type { Leases } from '../src/store/leases.js';
-import type { Ledger } from '../src/store/ledger.js';
-import type { CallDocument } from '../src/store/models/call.js';
-import type { CallRequestDocument } from '../src/store/models/call-request.js';
-import type { ConversationResultDocument } from '../src/store/models/conversation-result.js';
-import type { CallProjection } from '../src/store/projection.js';
-import type { Recordings } from '../src/store/recordings.js';
+import { outcomeOf, outcomeWithoutCarrier } from '../src/calls/call-outcome.js';
+import { isFinalStatus, newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/kernel/call-state.js';
+import { ownerOfLedgerAccount, type Mode } from '../src/kernel/ids.js';
+import { summaryOfUnspoken } from '../src/kernel/unspoken-summary.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
+import type { ConversationResults } from '../src/voice/results/conversation-results.js';
+import type { Leases } from '../src/billing/leases.js';
+import type { Ledger } from '../src/billing/ledger/ledger.js';
+import type { CallDocument } from '../src/calls/call-model.js';
+import type { CallRequestDocument } from '../src/calls/call-request-model.js';
+import type { ConversationResultDocument } from '../src/voice/results/model.js';
+import type { CallProjection } from '../src/calls/projection.js';
+import type { Recordings } from '../src/voice/recordings/recordings.js';
 import { collectedFields, mediaEndOf } from './conversation.js';
 
 export interface ClosedCallDeps {

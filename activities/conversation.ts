@@ -1,9 +1,9 @@
-import type { MediaEnd } from '../src/domain/call-state.js';
-import type { ConversationResults } from '../src/store/conversation-results.js';
-import type { ConversationResultDocument } from '../src/store/models/conversation-result.js';
-import type { CallDocument } from '../src/store/models/call.js';
-import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
-import type { Recordings } from '../src/store/recordings.js';
+import type { MediaEnd } from '../src/kernel/call-state.js';
+import type { ConversationResults } from '../src/voice/results/conversation-results.js';
+import type { ConversationResultDocument } from '../src/voice/results/model.js';
+import type { CallDocument } from '../src/calls/call-model.js';
+import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
+import type { Recordings } from '../src/voice/recordings/recordings.js';
 
 interface Deps {
   results: ConversationResults;

@@ -1,10 +1,10 @@
-import type { CallRequests } from '../src/store/call-requests.js';
-import type { ConversationResults } from '../src/store/conversation-results.js';
-import type { IdempotencyKeys } from '../src/store/idempotency-keys.js';
-import type { CallProjection } from '../src/store/projection.js';
-import type { Recordings } from '../src/store/recordings.js';
-import type { WebhookAttempts } from '../src/store/webhook-attempts.js';
-import type { WebhookDeliveries } from '../src/store/webhook-deliveries.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import type { ConversationResults } from '../src/voice/results/conversation-results.js';
+import type { IdempotencyKeys } from '../src/calls/placing/idempotency-keys.js';
+import type { CallProjection } from '../src/calls/projection.js';
+import type { Recordings } from '../src/voice/recordings/recordings.js';
+import type { WebhookAttempts } from '../src/webhooks/attempts.js';
+import type { WebhookDeliveries } from '../src/webhooks/deliveries.js';
 
 interface Deps {
   projection: CallProjection;

@@ -1,14 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import type { Config } from '../src/config.js';
-import type { Carriers } from '../src/carrier/port.js';
-import { carrierTimeLimit, forecastEnd } from '../src/domain/hold-windows.js';
-import { ledgerAccountId } from '../src/domain/ids.js';
-import { rateOf, type Micros } from '../src/domain/money.js';
-import { limitsOf, type Accounts } from '../src/store/accounts.js';
-import type { CallRequests } from '../src/store/call-requests.js';
-import type { Ledger } from '../src/store/ledger.js';
-import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
+import type { Config } from '../src/platform/config/config.js';
+import type { Carriers } from '../src/telephony/port.js';
+import { carrierTimeLimit, forecastEnd } from '../src/kernel/hold-windows.js';
+import { ledgerAccountId } from '../src/kernel/ids.js';
+import { rateOf, type Micros } from '../src/kernel/money.js';
+import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import type { Ledger } from '../src/billing/ledger/ledger.js';
+import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
 import type { CallOfAccount } from './money.js';
 
 interface Deps {

@@ -1,11 +1,11 @@
 import type { RunState } from '../src/calls/runs.js';
-import { notifyWorkflowId } from '../src/domain/reconciliation.js';
-import type { CallRequests } from '../src/store/call-requests.js';
-import type { ConversationResults } from '../src/store/conversation-results.js';
-import type { Database } from '../src/store/database.js';
-import type { WebhookAttemptDocument } from '../src/store/models/webhook.js';
-import type { CallProjection } from '../src/store/projection.js';
-import { createWebhookAttempts } from '../src/store/webhook-attempts.js';
+import { notifyWorkflowId } from '../src/calls/reconciliation/round.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import type { ConversationResults } from '../src/voice/results/conversation-results.js';
+import type { Database } from '../src/platform/mongo/database.js';
+import type { WebhookAttemptDocument } from '../src/webhooks/model.js';
+import type { CallProjection } from '../src/calls/projection.js';
+import { createWebhookAttempts } from '../src/webhooks/attempts.js';
 import { MAX_ATTEMPTS, nextStepOf } from '../src/webhooks/schedule.js';
 import { conversationFields } from './conversation.js';
 

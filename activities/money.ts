@@ -1,18 +1,18 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import type { DialGate } from '../src/calls/dial-gate.js';
-import type { Config } from '../src/config.js';
-import { windowRequest } from '../src/domain/hold-windows.js';
-import { ledgerAccountId, type Mode } from '../src/domain/ids.js';
-import { rateOf } from '../src/domain/money.js';
-import type { ReservationAnswer } from '../src/domain/signals.js';
-import { summaryOfUnspoken } from '../src/domain/summary.js';
-import { limitsOf, type Accounts } from '../src/store/accounts.js';
-import type { CallRequests } from '../src/store/call-requests.js';
-import type { ConversationResults } from '../src/store/conversation-results.js';
-import type { Leases } from '../src/store/leases.js';
-import type { Ledger } from '../src/store/ledger.js';
-import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
-import type { Recordings } from '../src/store/recordings.js';
+import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
+import type { Config } from '../src/platform/config/config.js';
+import { windowRequest } from '../src/kernel/hold-windows.js';
+import { ledgerAccountId, type Mode } from '../src/kernel/ids.js';
+import { rateOf } from '../src/kernel/money.js';
+import type { ReservationAnswer } from '../src/kernel/call-signals.js';
+import { summaryOfUnspoken } from '../src/kernel/unspoken-summary.js';
+import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import type { ConversationResults } from '../src/voice/results/conversation-results.js';
+import type { Leases } from '../src/billing/leases.js';
+import type { Ledger } from '../src/billing/ledger/ledger.js';
+import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
+import type { Recordings } from '../src/voice/recordings/recordings.js';
 import { collectedFields } from './conversation.js';
 
 interface Deps {

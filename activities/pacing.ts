@@ -1,9 +1,9 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import type { Config } from '../src/config.js';
-import { LONGEST_DIAL_WAIT_MS } from '../src/domain/dial-queue.js';
-import type { DialPacing } from '../src/store/dial-pacing.js';
-import type { CallProjection, ProjectedChange } from '../src/store/projection.js';
+import type { Config } from '../src/platform/config/config.js';
+import { LONGEST_DIAL_WAIT_MS } from '../src/telephony/pacing/dial-queue.js';
+import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
+import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
 import type { CallOfAccount } from './money.js';
 
 interface Deps {

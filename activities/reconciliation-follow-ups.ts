@@ -1,15 +1,15 @@
 import type { RunState } from '../src/calls/runs.js';
-import { priceOfSeconds, rateOf, secondsCovered } from '../src/domain/money.js';
-import { ownerOfLedgerAccount } from '../src/domain/ids.js';
-import { isUnfinished, type CallBill } from '../src/store/call-bills.js';
-import type { Database } from '../src/store/database.js';
-import { findingId, type Finding, type Findings } from '../src/store/findings.js';
-import { readCorrections } from '../src/store/call-corrections.js';
-import type { CallRequestDocument } from '../src/store/models/call-request.js';
-import type { CheckDocument } from '../src/store/models/reconciliation.js';
-import type { ReconciliationChecks } from '../src/store/reconciliation-checks.js';
-import type { ReconciliationWalks } from '../src/store/reconciliation-walks.js';
-import type { Logger } from '../src/telemetry/logger.js';
+import { priceOfSeconds, rateOf, secondsCovered } from '../src/kernel/money.js';
+import { ownerOfLedgerAccount } from '../src/kernel/ids.js';
+import { isUnfinished, type CallBill } from '../src/calls/reconciliation/call-bills.js';
+import type { Database } from '../src/platform/mongo/database.js';
+import { findingId, type Finding, type Findings } from '../src/calls/reconciliation/findings.js';
+import { readCorrections } from '../src/billing/call-corrections.js';
+import type { CallRequestDocument } from '../src/calls/call-request-model.js';
+import type { CheckDocument } from '../src/calls/reconciliation/model.js';
+import type { ReconciliationChecks } from '../src/calls/reconciliation/checks.js';
+import type { ReconciliationWalks } from '../src/calls/reconciliation/walks.js';
+import type { Logger } from '../src/platform/telemetry/logger.js';
 import { endClosedCall, type ClosedCallDeps } from './closed-call.js';
 import type { createLeftWebhooks } from './left-webhooks.js';
 

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
-import type { CallProjection } from '../src/store/projection.js';
-import type { Recordings } from '../src/store/recordings.js';
-import type { Logger } from '../src/telemetry/logger.js';
+import type { CallProjection } from '../src/calls/projection.js';
+import type { Recordings } from '../src/voice/recordings/recordings.js';
+import type { Logger } from '../src/platform/telemetry/logger.js';
 import { whileBeating } from './while-beating.js';
 
 interface Deps {

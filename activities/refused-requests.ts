@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { Carrier } from '../src/carrier/port.js';
-import { CarrierRequestRefused } from '../src/carrier/twilio/errors.js';
+import type { Carrier } from '../src/telephony/port.js';
+import { CarrierRequestRefused } from '../src/telephony/twilio/errors.js';
 
 /** The carrier, of which Temporal does not repeat a request that its client refuses to send. */
 export function withoutVainRetries(carrier: Carrier): Carrier {

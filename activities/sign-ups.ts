@@ -1,6 +1,6 @@
-import { createSignUpExpiry } from '../src/store/sign-up-expiry.js';
-import type { Database } from '../src/store/database.js';
-import type { Logger } from '../src/telemetry/logger.js';
+import { createSignUpExpiry } from '../src/calls/sign-up-expiry.js';
+import type { Database } from '../src/platform/mongo/database.js';
+import type { Logger } from '../src/platform/telemetry/logger.js';
 import { whileBeating } from './while-beating.js';
 
 interface Deps {

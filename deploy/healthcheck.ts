@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { parseConfig, type Config } from '../src/config.js';
+import { parseConfig, type Config } from '../src/platform/config/config.js';
 
 const TIMEOUT_MS = 4_000;
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { scheduleReconciliation } from '../src/calls/reconciler.js';
-import { parseConfig, type Config } from '../src/config.js';
-import { SEARCH_ATTRIBUTES } from '../src/domain/search-attributes.js';
-import { createIndexes, openDatabase, requireReplicaSet } from '../src/store/database.js';
+import { scheduleReconciliation } from '../src/calls/reconciliation/schedule.js';
+import { parseConfig, type Config } from '../src/platform/config/config.js';
+import { SEARCH_ATTRIBUTES } from '../src/platform/temporal/search-attributes.js';
+import { createIndexes, openDatabase, requireReplicaSet } from '../src/platform/mongo/database.js';
 
 /** Temporal's number for a Keyword, the type of all our search attributes. */
 const KEYWORD = 2;

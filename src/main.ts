@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseConfig, type Config } from './config.js';
-import { watchEventLoop } from './telemetry/event-loop.js';
-import { createLogger, type Logger } from './telemetry/logger.js';
+import { parseConfig, type Config } from './platform/config/config.js';
+import { watchEventLoop } from './platform/telemetry/event-loop.js';
+import { createLogger, type Logger } from './platform/telemetry/logger.js';
 
 const ROLES = { api: startApi, worker: startWorker, media: startMedia, simulator: startSimulator };
 type RoleName = keyof typeof ROLES;
@@ -76,7 +76,7 @@ function exitLater(logger: Logger): void {
 // Each role loads only its own code: the simulator needs no database driver, the API no speech.
 
 async function startApi(deps: RoleDeps): Promise<RunningRole> {
-  const { createApiServer } = await import('./http/server.js');
+  const { createApiServer } = await import('./api/server.js');
   const { config, database, gateway } = await openServices(deps);
   const server = createApiServer({ config, database, gateway, logger: deps.logger });
   await server.listen();
@@ -84,8 +84,8 @@ async function startApi(deps: RoleDeps): Promise<RunningRole> {
 }
 
 async function startMedia(deps: RoleDeps): Promise<RunningRole> {
-  const { createMediaServer } = await import('./conversation/media-server.js');
-  const { createConfiguredEngines } = await import('./conversation/engines/configured.js');
+  const { createMediaServer } = await import('./voice/media/media-server.js');
+  const { createConfiguredEngines } = await import('./voice/engines/configured.js');
   const { config, database, gateway } = await openServices(deps);
   const server = createMediaServer({ ...deps, config, database, gateway, engines: createConfiguredEngines(deps) });
   await server.listen();
@@ -113,7 +113,7 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
 }
 
 async function startSimulator(deps: RoleDeps): Promise<RunningRole> {
-  const { createSimulator } = await import('./carrier/simulator/server.js');
+  const { createSimulator } = await import('./telephony/simulator/server.js');
   const { logger } = deps;
   const config = await simulatorConfig(deps);
   const server = createSimulator({ config, logger });
@@ -140,8 +140,8 @@ async function openServices(deps: RoleDeps) {
 
 /** The database, and the configuration with the deployment's own tokens. */
 async function openSettled(deps: RoleDeps) {
-  const { openDatabase, requireReplicaSet } = await import('./store/database.js');
-  const { withDeploymentTokens } = await import('./store/deployment-tokens.js');
+  const { openDatabase, requireReplicaSet } = await import('./platform/mongo/database.js');
+  const { withDeploymentTokens } = await import('./platform/secrets/deployment-tokens.js');
   const database = await until('MongoDB', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
   requireReplicaSet(deps.config, database);
   return { database, config: await withDeploymentTokens(deps.config, database) };

@@ -1,11 +1,11 @@
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.js';
-import { createDialGate } from '../src/calls/dial-gate.js';
-import { createCarriers } from '../src/carrier/carriers.js';
-import type { Config } from '../src/config.js';
-import type { Database } from '../src/store/database.js';
-import type { Logger } from '../src/telemetry/logger.js';
+import { createDialGate } from '../src/telephony/destinations/dial-gate.js';
+import { createCarriers } from '../src/telephony/carriers.js';
+import type { Config } from '../src/platform/config/config.js';
+import type { Database } from '../src/platform/mongo/database.js';
+import type { Logger } from '../src/platform/telemetry/logger.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 
 /** Running activities get this long to finish after a stop was asked for; what they leave, another worker repeats. */

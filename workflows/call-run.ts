@@ -1,9 +1,9 @@
 import { setCurrentDetails } from '@temporalio/workflow';
-import { reduceCall } from '../src/domain/call-reducer.js';
-import { newCall, type CallState } from '../src/domain/call-state.js';
-import type { CallEffect, CallEvent } from '../src/domain/events.js';
+import { reduceCall } from '../src/calls/call-reducer.js';
+import { newCall, type CallState } from '../src/kernel/call-state.js';
+import type { CallEffect, CallEvent } from '../src/calls/call-events.js';
 import type { Activities } from '../activities/create-activities.js';
-import type { CallInput, CallResult, ReservationAnswer } from '../src/domain/signals.js';
+import type { CallInput, CallResult, ReservationAnswer } from '../src/kernel/call-signals.js';
 import { durable, recorded } from './activity-proxies.js';
 import { describeCall } from './details.js';
 

@@ -1,6 +1,6 @@
 import { allHandlersFinished, CancellationScope, condition } from '@temporalio/workflow';
-import { isFinal } from '../src/domain/call-state.js';
-import type { CallInput, CallResult } from '../src/domain/signals.js';
+import { isFinal } from '../src/kernel/call-state.js';
+import type { CallInput, CallResult } from '../src/kernel/call-signals.js';
 import { createCallRun, type CallRun } from './call-run.js';
 import { awaitTurn } from './dial-slot.js';
 import { dial } from './dial.js';

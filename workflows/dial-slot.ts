@@ -1,6 +1,6 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import { isCancelCause } from '../src/domain/call-outcome.js';
-import { isFinal } from '../src/domain/call-state.js';
+import { isCancelCause } from '../src/calls/call-outcome.js';
+import { isFinal } from '../src/kernel/call-state.js';
 import { takeDialSlotWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 

@@ -1,7 +1,7 @@
 import { ActivityFailure, condition, sleep, TimeoutFailure } from '@temporalio/workflow';
-import { isCancelCause } from '../src/domain/call-outcome.js';
-import { carrierTimeLimit } from '../src/domain/hold-windows.js';
-import type { EndReason } from '../src/domain/call-state.js';
+import { isCancelCause } from '../src/calls/call-outcome.js';
+import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
+import type { EndReason } from '../src/kernel/call-state.js';
 import { closeBinding, dialCallee, durable } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { awaitTurn, type Turn } from './dial-slot.js';

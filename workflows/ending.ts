@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import { isFinal } from '../src/domain/call-state.js';
+import { isFinal } from '../src/kernel/call-state.js';
 import { durable } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 

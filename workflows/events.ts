@@ -1,5 +1,5 @@
 import { condition, defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import { answerReconnect, type ReconnectAnswer } from '../src/domain/resumption.js';
+import { answerReconnect, type ReconnectAnswer } from '../src/kernel/resumption.js';
 import {
   CARRIER_SIGNAL,
   DETAILS_QUERY,
@@ -7,14 +7,14 @@ import {
   MEDIA_SIGNAL,
   RECONNECT_UPDATE,
   RESERVED_UPDATE,
-} from '../src/domain/signals.js';
+} from '../src/kernel/call-signals.js';
 import type {
   CarrierSignal,
   HangUpSignal,
   MediaSignal,
   ReconnectRequest,
   ReservationAnswer,
-} from '../src/domain/signals.js';
+} from '../src/kernel/call-signals.js';
 import type { CallRun } from './call-run.js';
 import { describeCall } from './details.js';
 

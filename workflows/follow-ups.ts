@@ -1,5 +1,5 @@
 import { sleep } from '@temporalio/workflow';
-import type { EraseInput, RedeliverInput } from '../src/domain/follow-ups.js';
+import type { EraseInput, RedeliverInput } from '../src/calls/follow-ups.js';
 import { deliverWebhook, eraseCall } from './activity-proxies.js';
 
 /** The media server writes a recording for two minutes after the end at most, and the call's result with it. */

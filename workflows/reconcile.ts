@@ -1,7 +1,7 @@
 import { ApplicationFailure, ParentClosePolicy, patched, proxyActivities, startChild } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { Activities } from '../activities/create-activities.js';
-import { notifyWorkflowId, type ReconciliationRound } from '../src/domain/reconciliation.js';
+import { notifyWorkflowId, type ReconciliationRound } from '../src/calls/reconciliation/round.js';
 import { deliverWebhook } from './activity-proxies.js';
 
 /** Bounded steps: what one leaves, the next round goes on with. */

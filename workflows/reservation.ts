@@ -1,5 +1,5 @@
 import { workflowInfo } from '@temporalio/workflow';
-import type { ReservationAnswer } from '../src/domain/signals.js';
+import type { ReservationAnswer } from '../src/kernel/call-signals.js';
 import { recorded, reserveWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { showFinalStatus } from './visibility.js';

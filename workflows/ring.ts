@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import { isFinal, isTransferred } from '../src/domain/call-state.js';
+import { isFinal, isTransferred } from '../src/kernel/call-state.js';
 import type { CallRun } from './call-run.js';
 import { askCarrier } from './ending.js';
 

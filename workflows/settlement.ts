@@ -1,5 +1,5 @@
 import { condition } from '@temporalio/workflow';
-import { wasStreamed } from '../src/domain/call-outcome.js';
+import { wasStreamed } from '../src/calls/call-outcome.js';
 import { recorded } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { showFinalStatus } from './visibility.js';

@@ -1,7 +1,7 @@
 import { condition } from '@temporalio/workflow';
-import { carrierTimeLimit, extensionLeadMs, forecastLeadMs, HOLD_WINDOW_SECONDS } from '../src/domain/hold-windows.js';
+import { carrierTimeLimit, extensionLeadMs, forecastLeadMs, HOLD_WINDOW_SECONDS } from '../src/kernel/hold-windows.js';
 import type { Activities } from '../activities/create-activities.js';
-import type { EndReason } from '../src/domain/call-state.js';
+import type { EndReason } from '../src/kernel/call-state.js';
 import { durable, extendWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { isEnding } from './ring.js';

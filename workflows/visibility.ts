@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
-import type { EndReason, FinalStatus } from '../src/domain/call-state.js';
+import type { EndReason, FinalStatus } from '../src/kernel/call-state.js';
 
 /** What operators filter by, written at the end only: each such write is an event of the history. */
 export function showFinalStatus(status: FinalStatus, endReason?: EndReason): void {

@@ -11,14 +11,14 @@ import {
   isGrpcServiceError,
 } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
-import type { Config } from '../config.js';
+import type { Config } from '../platform/config/config.js';
 import {
   ERASE_WORKFLOW_TYPE,
   eraseWorkflowId,
   REDELIVER_WORKFLOW_TYPE,
   redeliverWorkflowId,
   type RedeliverInput,
-} from '../domain/follow-ups.js';
+} from './follow-ups.js';
 import {
   CALL_WORKFLOW_TYPE,
   CARRIER_SIGNAL,
@@ -27,7 +27,7 @@ import {
   RECONNECT_UPDATE,
   RESERVED_UPDATE,
   RESERVED_UPDATE_ID,
-} from '../domain/signals.js';
+} from '../kernel/call-signals.js';
 import type {
   CallInput,
   CallWorkflowFunction,
@@ -36,9 +36,9 @@ import type {
   MediaSignal,
   ReconnectRequest,
   ReservationAnswer,
-} from '../domain/signals.js';
-import type { ReconnectAnswer } from '../domain/resumption.js';
-import type { SearchAttributeName } from '../domain/search-attributes.js';
+} from '../kernel/call-signals.js';
+import type { ReconnectAnswer } from '../kernel/resumption.js';
+import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
 /** Thrown when Temporal is away or did not answer in time; the client may ask again. */
 export class CallServiceUnavailable extends Error {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { ENGINE_NAMES, type EngineName } from '../domain/engines.js';
-import { VOICEMAIL_ACTIONS, type VoicemailAction } from '../domain/voicemail.js';
+import { ENGINE_NAMES, type EngineName } from '../kernel/engines.js';
+import { VOICEMAIL_ACTIONS, type VoicemailAction } from '../kernel/voicemail.js';
 import { wholeNumber } from './arguments.js';
 import { CliError, EXIT_USAGE } from './run.js';
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
-import type { DestinationCap } from '../domain/destinations.js';
-import { MICROS_PER_USD, type Micros } from '../domain/money.js';
-import { utcMoment } from '../domain/statement.js';
+import type { DestinationCap } from '../kernel/destinations/destinations.js';
+import { MICROS_PER_USD, type Micros } from '../kernel/money.js';
+import { utcMoment } from '../billing/statements/statement.js';
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 

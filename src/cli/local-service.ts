@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dataFolder, type Runtime } from '../launch/runtime-file.js';
+import { dataFolder, type Runtime } from '../dev/runtime-file.js';
 import { CliError, EXIT_USAGE } from './run.js';
 
 /** Bits of a file's mode by which others than its owner may write it. */

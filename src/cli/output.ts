@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Micros } from '../domain/money.js';
+import type { Micros } from '../kernel/money.js';
 import type { CliProcess } from './run.js';
 import { jsonText, printable } from './terminal.js';
 

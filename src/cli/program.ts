@@ -30,13 +30,13 @@ function addServiceCommands(program: Command, process: CliProcess): void {
   program
     .command('dev')
     .description('start everything on this machine, with embedded servers where none are named')
-    .action(async () => (await import('../launch/dev.js')).runDev(process.env));
+    .action(async () => (await import('../dev/dev.js')).runDev(process.env));
   program
     .command('demo')
     .description('place one outbound and one inbound call with real audio, and show all of it')
-    .action(async () => (await import('../launch/demo.js')).runDemo(process.env));
+    .action(async () => (await import('../dev/demo.js')).runDemo(process.env));
   program
     .command('reset')
     .description('clear the state that dev keeps in its data folder')
-    .action(async () => (await import('../launch/reset.js')).runReset(process.env));
+    .action(async () => (await import('../dev/reset.js')).runReset(process.env));
 }

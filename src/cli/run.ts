@@ -1,5 +1,5 @@
 import { CommanderError, type Command } from 'commander';
-import { ServiceError } from '../domain/errors.js';
+import { ServiceError } from '../kernel/errors.js';
 import { jsonText, printable } from './terminal.js';
 
 export const EXIT_OK = 0;

@@ -1,7 +1,7 @@
-import { createEgressClient } from '../egress/client.js';
-import type { EgressFailure } from '../egress/failure.js';
-import type { GuardConfig } from '../egress/guard.js';
-import type { ResolveName } from '../egress/name-resolver.js';
+import { createEgressClient } from '../platform/egress/client.js';
+import type { EgressFailure } from '../platform/egress/failure.js';
+import type { GuardConfig } from '../platform/egress/guard.js';
+import type { ResolveName } from '../platform/egress/name-resolver.js';
 
 /** All of one attempt: name lookup, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 5_000;

@@ -1,7 +1,7 @@
-import type { CompletionPayload } from '../contract/completion.js';
-import { usdFromMicros } from '../domain/money.js';
-import { summaryOfUnspoken } from '../domain/summary.js';
-import type { CallDocument } from '../store/models/call.js';
+import type { CompletionPayload } from './completion.js';
+import { usdFromMicros } from '../kernel/money.js';
+import { summaryOfUnspoken } from '../kernel/unspoken-summary.js';
+import type { CallDocument } from '../calls/call-model.js';
 
 /**
  * The completion event of a call that is over.

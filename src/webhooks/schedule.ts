@@ -1,4 +1,4 @@
-import type { WebhookAttemptDocument } from '../store/models/webhook.js';
+import type { WebhookAttemptDocument } from './model.js';
 import { ATTEMPT_TIMEOUT_MS } from './client.js';
 
 /** The wait after each attempt's failure; the last attempt has none. */

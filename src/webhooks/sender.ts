@@ -1,20 +1,20 @@
-import type { Config } from '../config.js';
-import { completionEventId } from '../domain/ids.js';
-import { webhookEndpoint } from '../domain/webhook-endpoint.js';
-import { USER_AGENT } from '../egress/user-agent.js';
-import { createCallProjection } from '../store/projection.js';
-import { createCallRequests } from '../store/call-requests.js';
-import type { Database } from '../store/database.js';
-import type { WebhookDeliveryDocument } from '../store/models/webhook.js';
-import { createWebhookAttempts } from '../store/webhook-attempts.js';
-import { createWebhookDeliveries } from '../store/webhook-deliveries.js';
-import { createWebhookSecrets } from '../store/webhook-secrets.js';
-import type { Logger } from '../telemetry/logger.js';
+import type { Config } from '../platform/config/config.js';
+import { completionEventId } from '../kernel/ids.js';
+import { webhookEndpoint } from '../kernel/webhook-endpoint.js';
+import { USER_AGENT } from '../platform/egress/user-agent.js';
+import { createCallProjection } from '../calls/projection.js';
+import { createCallRequests } from '../calls/call-requests.js';
+import type { Database } from '../platform/mongo/database.js';
+import type { WebhookDeliveryDocument } from './model.js';
+import { createWebhookAttempts } from './attempts.js';
+import { createWebhookDeliveries } from './deliveries.js';
+import { createWebhookSecrets } from './secrets.js';
+import type { Logger } from '../platform/telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload } from './payload.js';
 import { createPlaces, type Receiver } from './places.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
-import { signatureHeader } from '../egress/signature.js';
+import { signatureHeader } from '../platform/egress/signature.js';
 
 export type WebhookAttemptResult =
   | { result: 'delivered' }

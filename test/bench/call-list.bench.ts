@@ -1,4 +1,4 @@
-import { createCursors } from '../../src/http/api/cursor.js';
+import { createCursors } from '../../src/platform/http/cursor.js';
 import { startService, type Customer, type Service } from '../http/harness.js';
 import { newCallId } from '../store/support/test-database.js';
 import { percentile, report } from './figures.js';

@@ -1,6 +1,6 @@
-import type { Database } from '../../src/store/database.js';
-import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
-import { createLedger, type Ledger } from '../../src/store/ledger.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
+import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { newCallId, newLedgerAccountId, openTestDatabase } from '../store/support/test-database.js';
 import { createRandom } from '../simulation/random.js';
 import { percentile, report } from './figures.js';

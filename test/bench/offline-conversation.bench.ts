@@ -1,5 +1,5 @@
-import { createSynthesizer } from '../../src/audio/flite.js';
-import { createOfflineEngine } from '../../src/conversation/engines/offline/index.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { createOfflineEngine } from '../../src/voice/engines/offline/index.js';
 import { connect, until } from '../support/engine-line';
 import type { EngineLine } from '../support/engine-line';
 import { withoutSilence } from '../support/spoken';

@@ -1,6 +1,6 @@
-import { openDatabase, type Database } from '../../src/store/database.js';
-import type { Runtime } from '../../src/launch/runtime-file.js';
-import type { CallDocument } from '../../src/store/models/call.js';
+import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import type { Runtime } from '../../src/dev/runtime-file.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
 import { carriedCall, carrierOf, turnsStored, waitFor } from '../support/carried-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 import { percentile, report } from './figures.js';

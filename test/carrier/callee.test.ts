@@ -1,5 +1,5 @@
-import { createSynthesizer } from '../../src/audio/flite.js';
-import { decodeMulaw } from '../../src/audio/mulaw.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { decodeMulaw } from '../../src/voice/audio/mulaw.js';
 import { streamCall } from './support/line-tools.js';
 import { startBench, until, type Bench } from './support/simulator.js';
 

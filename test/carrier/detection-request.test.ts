@@ -1,6 +1,6 @@
 import { startReceiver } from '../webhooks/support/receiver.js';
-import { createTwilioCarrier } from '../../src/carrier/twilio/adapter.js';
-import type { MachineDetection } from '../../src/domain/voicemail.js';
+import { createTwilioCarrier } from '../../src/telephony/twilio/adapter.js';
+import type { MachineDetection } from '../../src/kernel/voicemail.js';
 
 const SID = `CA${'1'.repeat(32)}`;
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApiKeys } from '../../src/store/api-keys.js';
-import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
+import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
+import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
 import { runAdmin } from './support/run-cli.js';
 import { PRODUCTION } from '../support/production.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createEmailLinks } from '../../src/store/email-links.js';
-import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
-import { createMembers } from '../../src/store/members.js';
+import { createEmailLinks } from '../../src/identity/people/email-links.js';
+import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createMembers } from '../../src/identity/people/members.js';
 import { runAdmin } from './support/run-cli.js';
 
 type Fields = Record<string, unknown>;

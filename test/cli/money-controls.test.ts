@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createCallRequests } from '../../src/store/call-requests.js';
-import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
-import { createFindings } from '../../src/store/findings.js';
-import { createLeases } from '../../src/store/leases.js';
-import { createLedger, type Ledger } from '../../src/store/ledger.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createFindings } from '../../src/calls/reconciliation/findings.js';
+import { createLeases } from '../../src/billing/leases.js';
+import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { newCallId } from '../store/support/test-database.js';
 import { runAdmin } from './support/run-cli.js';
 

@@ -1,13 +1,13 @@
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
-import { createSimulator, type Simulator } from '../../src/carrier/simulator/server.js';
-import { parseConfig } from '../../src/config.js';
-import { createEngines } from '../../src/conversation/engines.js';
-import { createMediaServer, type MediaServer } from '../../src/conversation/media-server.js';
-import { createPorts, type Ports } from '../../src/launch/free-port.js';
-import { createConversationResults } from '../../src/store/conversation-results.js';
-import type { AgentDocument } from '../../src/store/models/agent.js';
-import type { CallDocument } from '../../src/store/models/call.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { createSimulator, type Simulator } from '../../src/telephony/simulator/server.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createEngines } from '../../src/voice/engines/engines.js';
+import { createMediaServer, type MediaServer } from '../../src/voice/media/media-server.js';
+import { createPorts, type Ports } from '../../src/dev/processes/free-port.js';
+import { createConversationResults } from '../../src/voice/results/conversation-results.js';
+import type { AgentDocument } from '../../src/agents/model.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { eventually, startService, type Customer, type Service } from '../http/harness';
 import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Call } from '../../src/contract/management/calls.js';
-import type { Runtime } from '../../src/launch/runtime-file.js';
+import type { Call } from '../../src/calls/views/schemas.js';
+import type { Runtime } from '../../src/dev/runtime-file.js';
 import { runCli, startCli } from '../cli/support/run-cli.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 

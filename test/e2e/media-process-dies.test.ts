@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { INTRODUCTION, LINE_BROKE } from '../../src/conversation/engines/offline/lines.js';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { usdFromMicros } from '../../src/domain/money.js';
-import type { Runtime } from '../../src/launch/runtime-file.js';
-import type { Delivery } from '../../src/launch/webhook-inbox.js';
-import { createAgents } from '../../src/store/agents.js';
-import { openDatabase, type Database } from '../../src/store/database.js';
-import { createLedger } from '../../src/store/ledger.js';
-import type { CallDocument } from '../../src/store/models/call.js';
+import { INTRODUCTION, LINE_BROKE } from '../../src/voice/engines/offline/lines.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { usdFromMicros } from '../../src/kernel/money.js';
+import type { Runtime } from '../../src/dev/runtime-file.js';
+import type { Delivery } from '../../src/dev/webhook-inbox.js';
+import { createAgents } from '../../src/agents/agents.js';
+import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
 import { carriedCall, carrierOf, turnsStored, waitFor } from '../support/carried-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import type { Runtime } from '../../src/launch/runtime-file.js';
-import { createAccounts } from '../../src/store/accounts.js';
-import { createApiKeys } from '../../src/store/api-keys.js';
-import { openDatabase, type Database } from '../../src/store/database.js';
-import { createLedger } from '../../src/store/ledger.js';
-import type { CallDocument } from '../../src/store/models/call.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import type { Runtime } from '../../src/dev/runtime-file.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
+import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);

@@ -2,7 +2,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { createPorts } from '../../src/launch/free-port.js';
+import { createPorts } from '../../src/dev/processes/free-port.js';
 import { eventually, startService, type Service } from '../http/harness.js';
 import { startMailServer } from '../support/mail-server.js';
 

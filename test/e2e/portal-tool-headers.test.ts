@@ -2,9 +2,9 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { createPorts } from '../../src/launch/free-port.js';
-import { createSecretBox } from '../../src/store/secret-box.js';
-import { openToolHeaders } from '../../src/store/tool-headers.js';
+import { createPorts } from '../../src/dev/processes/free-port.js';
+import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
+import { openToolHeaders } from '../../src/agents/tool-headers.js';
 import { startService, type Service } from '../http/harness.js';
 
 jest.setTimeout(180_000);

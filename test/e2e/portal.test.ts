@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { ulid } from 'ulid';
-import type { Runtime } from '../../src/launch/runtime-file.js';
-import { openDatabase } from '../../src/store/database.js';
+import type { Runtime } from '../../src/dev/runtime-file.js';
+import { openDatabase } from '../../src/platform/mongo/database.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);

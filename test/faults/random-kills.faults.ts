@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { priceOfSeconds } from '../../src/domain/money.js';
-import { createAgents } from '../../src/store/agents.js';
-import { openDatabase, type Database } from '../../src/store/database.js';
-import { createLedger } from '../../src/store/ledger.js';
-import type { CallDocument } from '../../src/store/models/call.js';
-import type { WebhookAttemptDocument } from '../../src/store/models/webhook.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { priceOfSeconds } from '../../src/kernel/money.js';
+import { createAgents } from '../../src/agents/agents.js';
+import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
+import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 import { createRandom } from './random.js';
 

@@ -3,7 +3,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launch, type Launched } from '../support/dev-stack.js';
-import type { Runtime } from '../../src/launch/runtime-file.js';
+import type { Runtime } from '../../src/dev/runtime-file.js';
 import { PARTS, type Part } from './parts.js';
 import { installSchemathesis, runPart } from './schemathesis.js';
 

@@ -1,5 +1,5 @@
-import type { RouteAuth } from '../../src/contract/route.js';
-import { routes, type OperationId } from '../../src/contract/routes.js';
+import type { RouteAuth } from '../../src/platform/http/contract/route.js';
+import { routes, type OperationId } from '../../src/api/routes.js';
 
 /** Who a part of the run asks as; the hooks know what each brings. */
 export type Who = 'key' | 'session' | 'newcomer' | 'carrier' | 'nobody';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { cacheFolder } from '../../src/launch/cache-folder.js';
+import { cacheFolder } from '../../src/dev/servers/cache-folder.js';
 import type { Part } from './parts.js';
 
 const run = promisify(execFile);

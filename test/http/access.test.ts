@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { routes } from '../../src/contract/routes.js';
-import { createRecordings } from '../../src/store/recordings.js';
+import { routes } from '../../src/api/routes.js';
+import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { expectError, startService, type Customer, type Service } from './harness.js';
 import { PRODUCTION } from '../support/production.js';
 

@@ -1,9 +1,9 @@
-import { createSimulator, type Simulator } from '../../src/carrier/simulator/server.js';
-import { parseConfig } from '../../src/config.js';
-import type { CallRequestDocument } from '../../src/store/models/call-request.js';
-import type { CallDocument } from '../../src/store/models/call.js';
-import { createLogger } from '../../src/telemetry/logger.js';
-import type { ConversationResultDocument } from '../../src/store/models/conversation-result.js';
+import { createSimulator, type Simulator } from '../../src/telephony/simulator/server.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import type { CallRequestDocument } from '../../src/calls/call-request-model.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import type { ConversationResultDocument } from '../../src/voice/results/model.js';
 import { eventually, expectError, PUBLIC_BASE_URL, startService, STREAM_URL } from './harness.js';
 import type { Customer, Service } from './harness.js';
 import { newSid, sidOf } from '../support/sids.js';

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createLedger } from '../../src/store/ledger.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { startService, type Customer, type Service } from './harness.js';
 import { newSid } from '../support/sids.js';
 

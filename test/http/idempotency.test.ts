@@ -1,5 +1,5 @@
-import { createIdempotencyKeys } from '../../src/store/idempotency-keys.js';
-import type { IdempotencyKeyDocument } from '../../src/store/models/idempotency-key.js';
+import { createIdempotencyKeys } from '../../src/calls/placing/idempotency-keys.js';
+import type { IdempotencyKeyDocument } from '../../src/calls/placing/idempotency-key-model.js';
 import { expectError, startService, type Customer, type Service } from './harness.js';
 
 let service: Service;

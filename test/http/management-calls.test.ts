@@ -1,7 +1,7 @@
-import { createCarrierEvents } from '../../src/store/carrier-events.js';
-import { createConversationResults } from '../../src/store/conversation-results.js';
-import { createLedger } from '../../src/store/ledger.js';
-import { createRecordings } from '../../src/store/recordings.js';
+import { createCarrierEvents } from '../../src/telephony/carrier-events.js';
+import { createConversationResults } from '../../src/voice/results/conversation-results.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { eventually, expectError, startService, type Customer, type Service } from './harness.js';
 import { listOf, managementOf } from './management-support.js';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
@@ -263,7 +263,7 @@ describe('erasing', () => {
     await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId, callId, billedSeconds: 10 });
     const { createWebhookSender } = await import('../../src/webhooks/sender.js');
-    const { createLogger } = await import('../../src/telemetry/logger.js');
+    const { createLogger } = await import('../../src/platform/telemetry/logger.js');
     const sender = createWebhookSender({
       config: service.config,
       database,

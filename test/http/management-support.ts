@@ -1,8 +1,8 @@
-import { ledgerAccountId, type Mode } from '../../src/domain/ids.js';
-import { createCallProjection } from '../../src/store/projection.js';
+import { ledgerAccountId, type Mode } from '../../src/kernel/ids.js';
+import { createCallProjection } from '../../src/calls/projection.js';
 import { newCallId } from '../store/support/test-database.js';
 import type { Answer, Customer, Service } from './harness.js';
-import type { CallDocument } from '../../src/store/models/call.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 

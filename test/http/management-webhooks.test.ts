@@ -1,4 +1,4 @@
-import { webhookEndpoint } from '../../src/domain/webhook-endpoint.js';
+import { webhookEndpoint } from '../../src/kernel/webhook-endpoint.js';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
 import { eventually, expectError, startService, type Customer, type Service } from './harness.js';
 import { listOf, managementOf } from './management-support.js';

@@ -1,5 +1,5 @@
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createLedger } from '../../src/store/ledger.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { expectError, startService, type Customer, type Service } from './harness.js';
 
 let service: Service;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { ulid } from 'ulid';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createLedger } from '../../src/store/ledger.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { expectError, startService, type Answer, type Customer, type Service } from './harness.js';
 
 const SECRET = 'whsec_a-secret-of-the-payment-provider';

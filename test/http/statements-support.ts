@@ -1,5 +1,5 @@
-import { ledgerAccountId, type Mode } from '../../src/domain/ids.js';
-import { createLedger } from '../../src/store/ledger.js';
+import { ledgerAccountId, type Mode } from '../../src/kernel/ids.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { newCallId } from '../store/support/test-database.js';
 import type { Answer, Customer, Service } from './harness.js';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { createCallRequests } from '../../src/store/call-requests.js';
-import { createCarrierBindings } from '../../src/store/carrier-bindings.js';
-import { createConversationResults } from '../../src/store/conversation-results.js';
-import { encodeCrockford } from '../../src/domain/ids.js';
-import type { Direction } from '../../src/domain/call-state.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
+import { createConversationResults } from '../../src/voice/results/conversation-results.js';
+import { encodeCrockford } from '../../src/kernel/ids.js';
+import type { Direction } from '../../src/kernel/call-state.js';
 import { expectError, startService, type Service } from './harness.js';
 import { newSid, sidOf } from '../support/sids.js';
 

@@ -6,12 +6,12 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createHash, randomUUID } from 'node:crypto';
-import { findOnPath } from '../../src/launch/executables.js';
-import { createPorts } from '../../src/launch/free-port.js';
-import { findMongodb } from '../../src/launch/mongodb/find-mongodb.js';
-import { mongodbUri, startMongodb } from '../../src/launch/mongodb/start-mongodb.js';
-import { findTemporal } from '../../src/launch/temporal/find-temporal.js';
-import { openDatabase } from '../../src/store/database.js';
+import { findOnPath } from '../../src/dev/servers/executables.js';
+import { createPorts } from '../../src/dev/processes/free-port.js';
+import { findMongodb } from '../../src/dev/servers/mongodb/find-mongodb.js';
+import { mongodbUri, startMongodb } from '../../src/dev/servers/mongodb/start-mongodb.js';
+import { findTemporal } from '../../src/dev/servers/temporal/find-temporal.js';
+import { openDatabase } from '../../src/platform/mongo/database.js';
 
 jest.setTimeout(300_000);
 

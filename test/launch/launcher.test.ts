@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rm } from 'node:fs/promises';
-import { PID_GROUPS, readRuntime, type Runtime } from '../../src/launch/runtime-file.js';
+import { PID_GROUPS, readRuntime, type Runtime } from '../../src/dev/runtime-file.js';
 import { launch, newDataFolder, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(240_000);

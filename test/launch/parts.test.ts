@@ -3,13 +3,13 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { buildOnce } from '../../src/launch/build-once.js';
-import { clearDataFolder } from '../../src/launch/data-folder.js';
-import { createPorts } from '../../src/launch/free-port.js';
-import { takeLock } from '../../src/launch/lock.js';
-import { formatLogLine } from '../../src/launch/log-line.js';
-import { startMediaProxy } from '../../src/launch/media-proxy.js';
-import { runCommand } from '../../src/launch/run-command.js';
+import { buildOnce } from '../../src/dev/servers/build-once.js';
+import { clearDataFolder } from '../../src/dev/data-folder.js';
+import { createPorts } from '../../src/dev/processes/free-port.js';
+import { takeLock } from '../../src/dev/processes/lock.js';
+import { formatLogLine } from '../../src/dev/processes/log-line.js';
+import { startMediaProxy } from '../../src/dev/media-proxy.js';
+import { runCommand } from '../../src/dev/processes/run-command.js';
 
 let folder: string;
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createIndexes, openDatabase } from '../../src/store/database.js';
-import { probeTemporal } from '../../src/launch/temporal/start-temporal.js';
+import { createIndexes, openDatabase } from '../../src/platform/mongo/database.js';
+import { probeTemporal } from '../../src/dev/servers/temporal/start-temporal.js';
 import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
 import { sidOf } from '../support/sids.js';
 

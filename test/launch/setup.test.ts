@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
-import { SEARCH_ATTRIBUTES } from '../../src/domain/search-attributes.js';
-import { openDatabase } from '../../src/store/database.js';
+import { SEARCH_ATTRIBUTES } from '../../src/platform/temporal/search-attributes.js';
+import { openDatabase } from '../../src/platform/mongo/database.js';
 
 const ROOT = join(__dirname, '..', '..');
 const database = `setup_${randomUUID()}`;

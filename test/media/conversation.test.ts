@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
-import { createSynthesizer } from '../../src/audio/flite.js';
-import { decodeMulaw } from '../../src/audio/mulaw.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { decodeMulaw } from '../../src/voice/audio/mulaw.js';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture } from './support/media-fixture';
 

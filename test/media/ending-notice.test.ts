@@ -1,6 +1,6 @@
-import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from '../../src/conversation/engines/offline/lines.js';
-import { createCallProjection } from '../../src/store/projection.js';
-import { createCallRequests } from '../../src/store/call-requests.js';
+import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from '../../src/voice/engines/offline/lines.js';
+import { createCallProjection } from '../../src/calls/projection.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture, TestCall } from './support/media-fixture';
 

@@ -1,4 +1,4 @@
-import type { Engine, EngineCall, EngineFactory, ToolCall } from '../../src/conversation/port.js';
+import type { Engine, EngineCall, EngineFactory, ToolCall } from '../../src/voice/engines/port.js';
 import { openEngineLine } from './support/engine-line';
 import type { EngineLine } from './support/engine-line';
 import { eventually } from './support/media-fixture';

@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
-import { createSynthesizer } from '../../src/audio/flite.js';
-import type { Grammar } from '../../src/audio/grammar.js';
-import { encodeMulaw } from '../../src/audio/mulaw.js';
-import { createRecogniser } from '../../src/audio/recogniser.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import type { Grammar } from '../../src/voice/audio/grammar.js';
+import { encodeMulaw } from '../../src/voice/audio/mulaw.js';
+import { createRecogniser } from '../../src/voice/audio/recogniser.js';
 import { brief } from '../support/spoken';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture } from './support/media-fixture';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { WebSocket } from 'ws';
-import { sign } from '../../src/carrier/twilio/signature.js';
+import { sign } from '../../src/telephony/twilio/signature.js';
 import { startEvent } from './support/carrier-line';
 import { startGate } from './support/gate';
 import { eventually, openMediaFixture } from './support/media-fixture';

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
-import { createDeepgramRecogniser } from '../../src/conversation/engines/pipeline/recogniser/deepgram.js';
-import { LANGUAGES } from '../../src/domain/voices.js';
+import { createDeepgramRecogniser } from '../../src/voice/engines/pipeline/stt/deepgram.js';
+import { LANGUAGES } from '../../src/kernel/voices.js';
 import { openFakeDeepgram } from './fakes/deepgram';
 import { openLoopback } from './fakes/loopback';
 import { eventually } from './support/media-fixture';

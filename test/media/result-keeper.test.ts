@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { keepResult } from '../../src/conversation/result-keeper.js';
-import { createConversationResults } from '../../src/store/conversation-results.js';
-import { openDatabase } from '../../src/store/database.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { keepResult } from '../../src/voice/results/result-keeper.js';
+import { createConversationResults } from '../../src/voice/results/conversation-results.js';
+import { openDatabase } from '../../src/platform/mongo/database.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { startGate } from './support/gate';
 import { sidOf } from '../support/sids.js';
 

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
-import { createSynthesizer } from '../../src/audio/flite.js';
-import { BRIDGE, INTRODUCTION } from '../../src/conversation/engines/offline/lines.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { BRIDGE, INTRODUCTION } from '../../src/voice/engines/offline/lines.js';
 import type { CarrierLine } from './support/carrier-line';
 import { eventually, openMediaFixture } from './support/media-fixture';
 import type { MediaFixture, TestCall } from './support/media-fixture';

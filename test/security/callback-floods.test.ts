@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
-import { sign } from '../../src/carrier/twilio/signature.js';
-import type { ApiContext } from '../../src/http/context.js';
-import { createSignedRequests } from '../../src/http/middleware/signed-requests.js';
+import { sign } from '../../src/telephony/twilio/signature.js';
+import type { ApiContext } from '../../src/platform/http/context.js';
+import { createSignedRequests } from '../../src/platform/http/signed-requests.js';
 import { expectError, startService, type Service } from '../http/harness.js';
 import { formOfNames, formOfNamesRequest, sendBytes } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';

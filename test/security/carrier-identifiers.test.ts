@@ -1,13 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
-import { createCarriers } from '../../src/carrier/carriers.js';
-import { createClient } from '../../src/carrier/twilio/client.js';
-import { sign } from '../../src/carrier/twilio/signature.js';
-import { parseCarrierMessage, ProtocolViolation } from '../../src/conversation/stream-protocol.js';
-import { isFinalStatus } from '../../src/domain/call-state.js';
-import { encodeCrockford } from '../../src/domain/ids.js';
-import { createCarrierBindings } from '../../src/store/carrier-bindings.js';
+import { createCarriers } from '../../src/telephony/carriers.js';
+import { createClient } from '../../src/telephony/twilio/client.js';
+import { sign } from '../../src/telephony/twilio/signature.js';
+import { parseCarrierMessage, ProtocolViolation } from '../../src/voice/media/stream-protocol.js';
+import { isFinalStatus } from '../../src/kernel/call-state.js';
+import { encodeCrockford } from '../../src/kernel/ids.js';
+import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
 import { eventually, expectError, startService, type Answer, type Customer, type Service } from '../http/harness.js';
 import { newSid } from '../support/sids.js';
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { spoken } from '../../src/audio/grammar.js';
-import { createSentenceCutter } from '../../src/conversation/engines/pipeline/sentences.js';
-import { serverSentEvents } from '../../src/domain/server-sent-events.js';
-import { contentTypeOf } from '../../src/http/middleware/raw-body.js';
+import { spoken } from '../../src/voice/audio/grammar.js';
+import { createSentenceCutter } from '../../src/voice/engines/pipeline/sentences.js';
+import { serverSentEvents } from '../../src/kernel/server-sent-events.js';
+import { contentTypeOf } from '../../src/platform/http/raw-body.js';
 import { startService, type Service } from '../http/harness.js';
 import { blankCharset, blankCharsetRequest, sendBytes } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';

@@ -1,6 +1,6 @@
-import type { Config } from '../../src/config.js';
-import type { ApiContext } from '../../src/http/context.js';
-import { clientAddress } from '../../src/http/middleware/security.js';
+import type { Config } from '../../src/platform/config/config.js';
+import type { ApiContext } from '../../src/platform/http/context.js';
+import { clientAddress } from '../../src/platform/http/security.js';
 
 const PROXY = '10.0.0.7';
 

@@ -1,9 +1,9 @@
-import { parseConfig } from '../../src/config.js';
+import { parseConfig } from '../../src/platform/config/config.js';
 import { expectError, startService, type Service } from '../http/harness.js';
 import { createBrowser, PASSWORD } from '../http/portal-support.js';
 import { PRODUCTION } from '../support/production.js';
-import { createMembers } from '../../src/store/members.js';
-import { createPasswords } from '../../src/store/passwords.js';
+import { createMembers } from '../../src/identity/people/members.js';
+import { createPasswords } from '../../src/identity/people/passwords.js';
 
 const person = { email: 'stranger@example.com', password: PASSWORD, name: 'Eve', account_name: 'Evil' };
 

@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { sign } from '../../src/carrier/twilio/signature.js';
+import { sign } from '../../src/telephony/twilio/signature.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 
 let service: Service;

@@ -1,6 +1,6 @@
-import { argumentFault } from '../../src/conversation/tools/arguments.js';
-import { toolSchemaFault } from '../../src/domain/tool-schema.js';
-import { storedTools } from '../../src/store/tool-headers.js';
+import { argumentFault } from '../../src/voice/tools/arguments.js';
+import { toolSchemaFault } from '../../src/agents/tool-schema.js';
+import { storedTools } from '../../src/agents/tool-headers.js';
 
 const many = (count: number) => Array.from({ length: count }, (_, index) => index);
 const alternatives = (count: number) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { MAX_JSON_MEMBERS } from '../../src/contract/fields.js';
-import type { Route } from '../../src/contract/route.js';
-import { routes } from '../../src/contract/routes.js';
+import { MAX_JSON_MEMBERS } from '../../src/platform/http/contract/fields.js';
+import type { Route } from '../../src/platform/http/contract/route.js';
+import { routes } from '../../src/api/routes.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 
 let service: Service;

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lockDataFolder } from '../../src/launch/data-folder.js';
+import { lockDataFolder } from '../../src/dev/data-folder.js';
 
 it('a data folder that was there before is closed to others', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'callwright-data-'));

@@ -3,8 +3,8 @@ import { closeSync, constants, mkdtempSync, openSync, readFile, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { parseConfig } from '../../src/config.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
 import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { openTestDatabase } from '../store/support/test-database.js';

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/create-activities.js';
-import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../../src/carrier/port.js';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createLedger, type Ledger } from '../../src/store/ledger.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../../src/telephony/port.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { eventually, expectError, startService, type Customer, type Service } from '../http/harness.js';
 import { createRateDeckFile } from './support/rate-deck-file.js';
 

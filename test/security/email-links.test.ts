@@ -1,8 +1,8 @@
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { limitsOf } from '../../src/store/accounts.js';
-import { createEmailLinks } from '../../src/store/email-links.js';
-import { createLedger } from '../../src/store/ledger.js';
-import { refillTestBalance } from '../../src/store/test-balance.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { limitsOf } from '../../src/identity/accounts/accounts.js';
+import { createEmailLinks } from '../../src/identity/people/email-links.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { refillTestBalance } from '../../src/identity/accounts/test-balance.js';
 import { eventually, expectError, startService, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';

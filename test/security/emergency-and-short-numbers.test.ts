@@ -1,4 +1,4 @@
-import { createCallRequests } from '../../src/store/call-requests.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
 import { newCallId } from '../store/support/test-database.js';
 import { expectError, type Customer } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';

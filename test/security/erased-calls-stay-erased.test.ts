@@ -1,11 +1,11 @@
 import { createErasureActivities } from '../../activities/erasure.js';
-import { createCallRequests } from '../../src/store/call-requests.js';
-import { createConversationResults } from '../../src/store/conversation-results.js';
-import { createIdempotencyKeys } from '../../src/store/idempotency-keys.js';
-import { createCallProjection } from '../../src/store/projection.js';
-import { createRecordings } from '../../src/store/recordings.js';
-import { createWebhookAttempts } from '../../src/store/webhook-attempts.js';
-import { createWebhookDeliveries } from '../../src/store/webhook-deliveries.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createConversationResults } from '../../src/voice/results/conversation-results.js';
+import { createIdempotencyKeys } from '../../src/calls/placing/idempotency-keys.js';
+import { createCallProjection } from '../../src/calls/projection.js';
+import { createRecordings } from '../../src/voice/recordings/recordings.js';
+import { createWebhookAttempts } from '../../src/webhooks/attempts.js';
+import { createWebhookDeliveries } from '../../src/webhooks/deliveries.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createAccounts } from '../../src/store/accounts.js';
-import { createApiKeys } from '../../src/store/api-keys.js';
-import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
-import { createCallProjection } from '../../src/store/projection.js';
-import { createLedger } from '../../src/store/ledger.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
+import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createCallProjection } from '../../src/calls/projection.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { newCallId } from '../store/support/test-database.js';
 import {
   blankCharsetRequest,

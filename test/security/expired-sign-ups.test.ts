@@ -1,9 +1,9 @@
-import { reconcileNow } from '../../src/calls/reconciler.js';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createEmailLinks } from '../../src/store/email-links.js';
-import { createLedger } from '../../src/store/ledger.js';
-import { createMembers } from '../../src/store/members.js';
-import { createSignUpExpiry } from '../../src/store/sign-up-expiry.js';
+import { reconcileNow } from '../../src/calls/reconciliation/schedule.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createEmailLinks } from '../../src/identity/people/email-links.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { createMembers } from '../../src/identity/people/members.js';
+import { createSignUpExpiry } from '../../src/calls/sign-up-expiry.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
 import { managementOf } from '../http/management-support.js';

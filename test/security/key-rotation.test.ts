@@ -1,10 +1,10 @@
 import { createCipheriv, createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { parseConfig, type Config } from '../../src/config.js';
-import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
-import { resealSecrets } from '../../src/store/resealing.js';
-import { createSecretBox } from '../../src/store/secret-box.js';
-import { openToolHeaders, storedTools } from '../../src/store/tool-headers.js';
-import { createWebhookSecretBox, createWebhookSecrets } from '../../src/store/webhook-secrets.js';
+import { parseConfig, type Config } from '../../src/platform/config/config.js';
+import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { resealSecrets } from '../../src/cli/admin/resealing.js';
+import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
+import { openToolHeaders, storedTools } from '../../src/agents/tool-headers.js';
+import { createWebhookSecretBox, createWebhookSecrets } from '../../src/webhooks/secrets.js';
 import { runAdmin } from '../cli/support/run-cli.js';
 import { likeASecret } from '../support/production.js';
 

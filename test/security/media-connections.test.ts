@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { encodeCrockford } from '../../src/domain/ids.js';
-import { createConnectionGate } from '../../src/conversation/connection-gate.js';
+import { encodeCrockford } from '../../src/kernel/ids.js';
+import { createConnectionGate } from '../../src/voice/media/connection-gate.js';
 import { dialIn } from '../media/support/carrier-line.js';
 import { openMediaFixture } from '../media/support/media-fixture.js';
 import { newSid } from '../support/sids.js';

@@ -1,4 +1,4 @@
-import { isBadPort } from '../../src/domain/bad-ports.js';
+import { isBadPort } from '../../src/kernel/bad-ports.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';

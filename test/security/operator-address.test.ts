@@ -1,7 +1,7 @@
-import { routes } from '../../src/contract/routes.js';
-import type { Route } from '../../src/contract/route.js';
-import { createMembers } from '../../src/store/members.js';
-import { createOperators } from '../../src/store/operators.js';
+import { routes } from '../../src/api/routes.js';
+import type { Route } from '../../src/platform/http/contract/route.js';
+import { createMembers } from '../../src/identity/people/members.js';
+import { createOperators } from '../../src/identity/people/operators.js';
 import { startService, type Answer, type Customer, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../http/portal-support.js';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { parseConfig } from '../../src/config.js';
-import { newToken } from '../../src/config/simulated-accounts.js';
-import { sign } from '../../src/carrier/twilio/signature.js';
-import { openDatabase, type Database } from '../../src/store/database.js';
-import { needsDeploymentTokens, withDeploymentTokens } from '../../src/store/deployment-tokens.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { newToken } from '../../src/platform/config/simulated-accounts.js';
+import { sign } from '../../src/telephony/twilio/signature.js';
+import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { needsDeploymentTokens, withDeploymentTokens } from '../../src/platform/secrets/deployment-tokens.js';
 import { expectError, startService, type Service } from '../http/harness.js';
 import { PRODUCTION } from '../support/production.js';
 import { newSid } from '../support/sids.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { parseConfig } from '../../src/config.js';
-import { openDatabase, requireReplicaSet } from '../../src/store/database.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { openDatabase, requireReplicaSet } from '../../src/platform/mongo/database.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 
 const refusal = (env: NodeJS.ProcessEnv): string => {

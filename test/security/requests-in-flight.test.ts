@@ -1,5 +1,5 @@
-import { createEmailLinks } from '../../src/store/email-links.js';
-import { createMembers } from '../../src/store/members.js';
+import { createEmailLinks } from '../../src/identity/people/email-links.js';
+import { createMembers } from '../../src/identity/people/members.js';
 import { expectError, startService, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../http/portal-support.js';
 

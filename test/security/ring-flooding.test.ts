@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Mode } from '../../src/domain/ids.js';
-import { createDialGate } from '../../src/calls/dial-gate.js';
-import { createUnansweredAttempts } from '../../src/store/unanswered-attempts.js';
+import type { Mode } from '../../src/kernel/ids.js';
+import { createDialGate } from '../../src/telephony/destinations/dial-gate.js';
+import { createUnansweredAttempts } from '../../src/telephony/destinations/unanswered-attempts.js';
 import { eventually, expectError, startService, type Customer } from '../http/harness.js';
 import { newCallId } from '../store/support/test-database.js';
 import { newSid } from '../support/sids.js';

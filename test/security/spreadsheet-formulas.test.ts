@@ -1,4 +1,4 @@
-import { csvRecord } from '../../src/contract/csv.js';
+import { csvRecord } from '../../src/billing/statements/csv.js';
 
 const STARTS = ['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '＋1', '－1', '＠x', '﹦1', '﹢1', '﹣1', '﹫x'];
 

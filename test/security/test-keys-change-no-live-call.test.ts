@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { routes } from '../../src/contract/routes.js';
-import type { Route } from '../../src/contract/route.js';
-import type { Mode } from '../../src/domain/ids.js';
+import { routes } from '../../src/api/routes.js';
+import type { Route } from '../../src/platform/http/contract/route.js';
+import type { Mode } from '../../src/kernel/ids.js';
 import { expectError, startService, type Answer, type Customer, type Service } from '../http/harness.js';
 import { listOf, managementOf } from '../http/management-support.js';
 import { createBrowser, type Browser } from '../http/portal-support.js';

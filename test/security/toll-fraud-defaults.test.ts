@@ -1,6 +1,6 @@
-import { parseConfig } from '../../src/config.js';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createLedger } from '../../src/store/ledger.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { newCallId } from '../store/support/test-database.js';
 import { PRODUCTION } from '../support/production.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';

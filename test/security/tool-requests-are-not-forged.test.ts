@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
-import { parseConfig } from '../../src/config.js';
-import { createAccounts } from '../../src/store/accounts.js';
-import { createWebhookSecrets } from '../../src/store/webhook-secrets.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.js';
 import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver';

@@ -1,6 +1,6 @@
-import { createAgents } from '../../src/store/agents.js';
-import { createSecretBox } from '../../src/store/secret-box.js';
-import { openToolHeaders } from '../../src/store/tool-headers.js';
+import { createAgents } from '../../src/agents/agents.js';
+import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
+import { openToolHeaders } from '../../src/agents/tool-headers.js';
 import { expectError, startService, type Answer, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
 

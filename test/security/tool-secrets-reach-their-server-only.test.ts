@@ -1,7 +1,7 @@
-import { parseConfig } from '../../src/config.js';
-import { createAccounts } from '../../src/store/accounts.js';
-import { createSecretBox } from '../../src/store/secret-box.js';
-import { storedTools } from '../../src/store/tool-headers.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
+import { storedTools } from '../../src/agents/tool-headers.js';
 import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver';

@@ -1,5 +1,5 @@
-import type { ToolAnswer } from '../../src/conversation/port.js';
-import { createAccounts } from '../../src/store/accounts.js';
+import type { ToolAnswer } from '../../src/voice/engines/port.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
 import { createRateDeckFile } from './support/rate-deck-file.js';

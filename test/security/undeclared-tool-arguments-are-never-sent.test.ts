@@ -1,4 +1,4 @@
-import { argumentFault } from '../../src/conversation/tools/arguments.js';
+import { argumentFault } from '../../src/voice/tools/arguments.js';
 
 const fault = (schema: object, given: Record<string, unknown>) =>
   argumentFault({ name: 'look_up', description: '', parameters: { type: 'object', ...schema } }, given);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { createEmailLinks } from '../../src/store/email-links.js';
-import { createMembers } from '../../src/store/members.js';
-import { createPasswords } from '../../src/store/passwords.js';
+import { createEmailLinks } from '../../src/identity/people/email-links.js';
+import { createMembers } from '../../src/identity/people/members.js';
+import { createPasswords } from '../../src/identity/people/passwords.js';
 import { listOf } from '../http/management-support.js';
 import { expectError, startService, type Answer, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';

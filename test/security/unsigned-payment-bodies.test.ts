@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { createBodiesInFlight } from '../../src/http/middleware/bodies-in-flight.js';
+import { createBodiesInFlight } from '../../src/platform/http/bodies-in-flight.js';
 import { expectError, startService, type Service } from '../http/harness.js';
 import { rawRequest, sendBytes } from '../support/hostile-requests.js';
 

@@ -87,7 +87,7 @@ describe('the check applies wherever a password is chosen', () => {
 
   it('but never to a password that somebody has already', async () => {
     const email = await createBrowser(service).signUp();
-    const { createPasswords } = await import('../../src/store/passwords.js');
+    const { createPasswords } = await import('../../src/identity/people/passwords.js');
     const passwordHash = await createPasswords().hash('administrator');
     await service.database.users.updateOne({ email }, { $set: { passwordHash } });
     expect((await createBrowser(service).post('/portal/log-in', { email, password: 'administrator' })).status).toBe(

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import type { StoredWebhookSecret } from '../../src/store/models/account.js';
-import { createWebhookSecrets } from '../../src/store/webhook-secrets.js';
+import type { StoredWebhookSecret } from '../../src/identity/accounts/model.js';
+import { createWebhookSecrets } from '../../src/webhooks/secrets.js';
 import { startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
 

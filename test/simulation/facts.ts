@@ -1,4 +1,4 @@
-import { DEFAULT_MICROS_PER_SECOND } from '../../src/domain/money.js';
+import { DEFAULT_MICROS_PER_SECOND } from '../../src/kernel/money.js';
 
 /** Prices of a second that calls of one account have: the default, and some that are no multiple of each other. */
 export const RATES = [DEFAULT_MICROS_PER_SECOND, DEFAULT_MICROS_PER_SECOND, 1, 833, 3_999, 10_000];

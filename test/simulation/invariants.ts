@@ -1,7 +1,7 @@
-import { HOLD_WINDOW_SECONDS } from '../../src/domain/hold-windows.js';
-import { createLedgerOn } from '../../src/store/ledger.js';
-import { secondsTouched } from '../../src/domain/money.js';
-import type { LedgerEntryDocument, LedgerMarker } from '../../src/store/models/ledger.js';
+import { HOLD_WINDOW_SECONDS } from '../../src/kernel/hold-windows.js';
+import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
+import { secondsTouched } from '../../src/kernel/money.js';
+import type { LedgerEntryDocument, LedgerMarker } from '../../src/billing/ledger/model.js';
 import { sessionOn, type Execute, type LedgerCells } from '../store/support/memory-ledger-storage.js';
 import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './facts.js';
 

@@ -1,6 +1,6 @@
-import { HOLD_WINDOW_SECONDS } from '../../src/domain/hold-windows.js';
-import type { AccountUpdate, LedgerSession } from '../../src/store/ledger-storage.js';
-import type { LedgerEntryDocument, LedgerMarker } from '../../src/store/models/ledger.js';
+import { HOLD_WINDOW_SECONDS } from '../../src/kernel/hold-windows.js';
+import type { AccountUpdate, LedgerSession } from '../../src/billing/ledger/storage.js';
+import type { LedgerEntryDocument, LedgerMarker } from '../../src/billing/ledger/model.js';
 import type { UpdateChange } from '../store/support/memory-ledger-storage.js';
 import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './facts.js';
 import {

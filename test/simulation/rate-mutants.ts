@@ -1,6 +1,6 @@
-import { DEFAULT_MICROS_PER_SECOND, priceOfSeconds, secondsCovered } from '../../src/domain/money.js';
-import type { AccountUpdate, LedgerSession } from '../../src/store/ledger-storage.js';
-import type { LedgerMarker } from '../../src/store/models/ledger.js';
+import { DEFAULT_MICROS_PER_SECOND, priceOfSeconds, secondsCovered } from '../../src/kernel/money.js';
+import type { AccountUpdate, LedgerSession } from '../../src/billing/ledger/storage.js';
+import type { LedgerMarker } from '../../src/billing/ledger/model.js';
 import type { CallFacts } from './facts.js';
 
 type Decision = Extract<AccountUpdate, { kind: 'decide' }>;

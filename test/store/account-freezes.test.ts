@@ -1,7 +1,7 @@
-import { createAccountFreezes, type AccountFreezes } from '../../src/store/account-freezes.js';
-import type { Database } from '../../src/store/database.js';
-import { createFindings } from '../../src/store/findings.js';
-import { createLedger, type Ledger } from '../../src/store/ledger.js';
+import { createAccountFreezes, type AccountFreezes } from '../../src/calls/reconciliation/account-freezes.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createFindings } from '../../src/calls/reconciliation/findings.js';
+import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { newLedgerAccountId, openTestDatabase } from './support/test-database.js';
 
 describe('an operator’s freeze', () => {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseConfig } from '../../src/config.js';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createAccounts, limitsOf } from '../../src/store/accounts.js';
-import { createAgents } from '../../src/store/agents.js';
-import type { Database } from '../../src/store/database.js';
-import { createLedger } from '../../src/store/ledger.js';
-import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createAccounts, limitsOf } from '../../src/identity/accounts/accounts.js';
+import { createAgents } from '../../src/agents/agents.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { createPhoneNumbers } from '../../src/agents/numbers/phone-numbers.js';
 import { openTestDatabase } from './support/test-database.js';
 import { PRODUCTION } from '../support/production.js';
 

@@ -1,4 +1,4 @@
-import { isReplicated, openDatabase, type Database } from '../../src/store/database.js';
+import { isReplicated, openDatabase, type Database } from '../../src/platform/mongo/database.js';
 
 describe('what the server is', () => {
   it.each([

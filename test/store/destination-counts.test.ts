@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
-import type { CountedCap } from '../../src/domain/destinations.js';
-import type { Database } from '../../src/store/database.js';
-import { createDestinationCounts } from '../../src/store/destination-counts.js';
+import type { CountedCap } from '../../src/kernel/destinations/destinations.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createDestinationCounts } from '../../src/telephony/destinations/destination-counts.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 
 describe('counts of destinations', () => {

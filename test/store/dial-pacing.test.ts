@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../src/store/database.js';
-import { openDatabase } from '../../src/store/database.js';
-import { createDialPacing, type DialPacing } from '../../src/store/dial-pacing.js';
-import { createServerClock } from '../../src/store/server-clock.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { openDatabase } from '../../src/platform/mongo/database.js';
+import { createDialPacing, type DialPacing } from '../../src/telephony/pacing/dial-pacing.js';
+import { createServerClock } from '../../src/platform/mongo/server-clock.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 
 const RATE = 10;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ulid } from 'ulid';
-import type { Database } from '../../src/store/database.js';
-import { createLeases, type Leases } from '../../src/store/leases.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createLeases, type Leases } from '../../src/billing/leases.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 
 describe('places for concurrent calls', () => {

@@ -1,7 +1,7 @@
-import type { Database } from '../../src/store/database.js';
-import { createLedger, type Ledger } from '../../src/store/ledger.js';
-import { createLedgerStorage } from '../../src/store/ledger-storage.js';
-import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
+import { createLedgerStorage } from '../../src/billing/ledger/storage.js';
+import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
 import { describeLedgerControls } from './support/ledger-control-rules.js';
 import { describeLedgerRates } from './support/ledger-rate-rules.js';
 import { describeLedger } from './support/ledger-rules.js';

@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
-import { encodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
-import type { Database } from '../../src/store/database.js';
-import type { RecordingChunkDocument } from '../../src/store/models/recording.js';
-import { createRecordings, type Recordings } from '../../src/store/recordings.js';
+import { encodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import type { RecordingChunkDocument } from '../../src/voice/recordings/model.js';
+import { createRecordings, type Recordings } from '../../src/voice/recordings/recordings.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 
 const BYTES_PER_MS = 16;

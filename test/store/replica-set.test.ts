@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createAccounts } from '../../src/store/accounts.js';
-import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
-import { createLeases } from '../../src/store/leases.js';
-import { createLedgerStorage } from '../../src/store/ledger-storage.js';
-import { createLedger, type Ledger } from '../../src/store/ledger.js';
-import { createStatements } from '../../src/store/statements.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createLeases } from '../../src/billing/leases.js';
+import { createLedgerStorage } from '../../src/billing/ledger/storage.js';
+import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
+import { createStatements } from '../../src/billing/statements/statements.js';
 import { describeLedgerControls } from './support/ledger-control-rules.js';
 import { describeLedger } from './support/ledger-rules.js';
 import { startReplicaSetFront, type ReplicaSetFront, type SeenCommand } from './support/replica-set-front.js';

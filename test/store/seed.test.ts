@@ -1,13 +1,13 @@
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createAccounts } from '../../src/store/accounts.js';
-import { createAgents } from '../../src/store/agents.js';
-import { createApiKeys } from '../../src/store/api-keys.js';
-import type { Database } from '../../src/store/database.js';
-import { createLedger } from '../../src/store/ledger.js';
-import { createPhoneNumbers } from '../../src/store/phone-numbers.js';
-import { createMembers } from '../../src/store/members.js';
-import { createPasswords } from '../../src/store/passwords.js';
-import { seedDemo, seedDemoOwner } from '../../src/store/seed.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { createAgents } from '../../src/agents/agents.js';
+import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { createPhoneNumbers } from '../../src/agents/numbers/phone-numbers.js';
+import { createMembers } from '../../src/identity/people/members.js';
+import { createPasswords } from '../../src/identity/people/passwords.js';
+import { seedDemo, seedDemoOwner } from '../../src/dev/seed.js';
 import { openTestDatabase } from './support/test-database.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';

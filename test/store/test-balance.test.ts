@@ -1,8 +1,8 @@
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createAccounts } from '../../src/store/accounts.js';
-import type { Database } from '../../src/store/database.js';
-import { createLedger, type Ledger } from '../../src/store/ledger.js';
-import { refillTestBalance } from '../../src/store/test-balance.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
+import { refillTestBalance } from '../../src/identity/accounts/test-balance.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 
 const FULL = 1_000_000_000;

@@ -1,7 +1,7 @@
-import type { Database } from '../../src/store/database.js';
-import { createWebhookDeliveries } from '../../src/store/webhook-deliveries.js';
-import { createWebhookFailures } from '../../src/store/webhook-failures.js';
-import { webhookEndpoint } from '../../src/domain/webhook-endpoint.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createWebhookDeliveries } from '../../src/webhooks/deliveries.js';
+import { createWebhookFailures } from '../../src/webhooks/failures.js';
+import { webhookEndpoint } from '../../src/kernel/webhook-endpoint.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 
 let database: Database;

@@ -5,8 +5,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { packageRoot } from '../../src/launch/cache-folder.js';
-import { readRuntime, type Runtime } from '../../src/launch/runtime-file.js';
+import { packageRoot } from '../../src/dev/servers/cache-folder.js';
+import { readRuntime, type Runtime } from '../../src/dev/runtime-file.js';
 
 /** A `callwright dev` (or another command) of its own, from the build. */
 export interface Launched {

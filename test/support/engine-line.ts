@@ -1,4 +1,4 @@
-import { MULAW_SILENCE } from '../../src/audio/mulaw.js';
+import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 import type {
   Engine,
   EngineCall,
@@ -7,7 +7,7 @@ import type {
   ParameterValues,
   TranscriptTurn,
   TurnLatency,
-} from '../../src/conversation/port.js';
+} from '../../src/voice/engines/port.js';
 
 const FRAME_MS = 20;
 const FRAME_BYTES = 160;

@@ -1,14 +1,14 @@
-import { MULAW_SILENCE } from '../../src/audio/mulaw.js';
-import { startDialogue } from '../../src/conversation/engines/pipeline/dialogue.js';
+import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import { startDialogue } from '../../src/voice/engines/pipeline/dialogue.js';
 import type {
   ChatDelta,
   ChatMessage,
   RecogniserEvents,
   SpeechEvents,
   ToolRequest,
-} from '../../src/conversation/engines/pipeline/ports.js';
-import type { EngineCall, ToolAnswer, ToolCall, TranscriptTurn, TurnLatency } from '../../src/conversation/port.js';
-import { createTurnTaking } from '../../src/conversation/turn-taking.js';
+} from '../../src/voice/engines/pipeline/ports.js';
+import type { EngineCall, ToolAnswer, ToolCall, TranscriptTurn, TurnLatency } from '../../src/voice/engines/port.js';
+import { createTurnTaking } from '../../src/voice/session/turn-taking.js';
 
 const FRAME_MS = 20;
 const FRAME_BYTES = 160;

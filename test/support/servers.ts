@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPorts } from '../../src/launch/free-port.js';
-import { findMongodb } from '../../src/launch/mongodb/find-mongodb.js';
-import { startMongodb } from '../../src/launch/mongodb/start-mongodb.js';
-import type { ServerProcess } from '../../src/launch/server-process.js';
-import { findTemporal } from '../../src/launch/temporal/find-temporal.js';
-import { startTemporal } from '../../src/launch/temporal/start-temporal.js';
-import { startWatchdog } from '../../src/launch/watchdog.js';
+import { createPorts } from '../../src/dev/processes/free-port.js';
+import { findMongodb } from '../../src/dev/servers/mongodb/find-mongodb.js';
+import { startMongodb } from '../../src/dev/servers/mongodb/start-mongodb.js';
+import type { ServerProcess } from '../../src/dev/servers/server-process.js';
+import { findTemporal } from '../../src/dev/servers/temporal/find-temporal.js';
+import { startTemporal } from '../../src/dev/servers/temporal/start-temporal.js';
+import { startWatchdog } from '../../src/dev/processes/watchdog.js';
 import { startTimeSkipping, writeTimeSkippingProgram } from './time-skipping.js';
 
 /**

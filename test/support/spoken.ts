@@ -1,5 +1,5 @@
-import { decodeMulaw, encodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
-import type { Meaning } from '../../src/audio/grammar.js';
+import { decodeMulaw, encodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import type { Meaning } from '../../src/voice/audio/grammar.js';
 
 export const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
 

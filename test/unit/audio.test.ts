@@ -1,7 +1,7 @@
-import { createSynthesizer, FLITE_VOICES } from '../../src/audio/flite.js';
-import { decodeMulaw, encodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
-import { halveSampleRate } from '../../src/audio/resample.js';
-import { pcmBytes, wavHeader } from '../../src/audio/wav.js';
+import { createSynthesizer, FLITE_VOICES } from '../../src/voice/audio/flite.js';
+import { decodeMulaw, encodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import { halveSampleRate } from '../../src/voice/audio/resample.js';
+import { pcmBytes, wavHeader } from '../../src/voice/audio/wav.js';
 
 const rms = (pcm: Int16Array) => Math.sqrt(pcm.reduce((sum, value) => sum + value * value, 0) / pcm.length);
 const tone = (hertz: number, rate: number, length = rate) =>

@@ -1,7 +1,7 @@
-import { createSynthesizer, FLITE_VOICES } from '../../src/audio/flite.js';
-import { decodeMulaw } from '../../src/audio/mulaw.js';
-import { createBeepDetector } from '../../src/audio/beep-detector.js';
-import { dtmfTones } from '../../src/audio/dtmf.js';
+import { createSynthesizer, FLITE_VOICES } from '../../src/voice/audio/flite.js';
+import { decodeMulaw } from '../../src/voice/audio/mulaw.js';
+import { createBeepDetector } from '../../src/voice/audio/beep-detector.js';
+import { dtmfTones } from '../../src/voice/audio/dtmf.js';
 import { silence, tone } from '../support/spoken';
 
 describe('the beep detector', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { newCall, type CallState, type Direction } from '../../src/domain/call-state';
-import { reduceCall } from '../../src/domain/call-reducer';
-import type { CallEvent } from '../../src/domain/events';
+import { newCall, type CallState, type Direction } from '../../src/kernel/call-state';
+import { reduceCall } from '../../src/calls/call-reducer';
+import type { CallEvent } from '../../src/calls/call-events';
 import { sidOf } from '../support/sids.js';
 
 const T = 1_700_000_000_000;

@@ -1,6 +1,6 @@
-import { newCall, type CallState, type Direction } from '../../src/domain/call-state';
-import { reduceCall } from '../../src/domain/call-reducer';
-import type { CallEffect, CallEvent } from '../../src/domain/events';
+import { newCall, type CallState, type Direction } from '../../src/kernel/call-state';
+import { reduceCall } from '../../src/calls/call-reducer';
+import type { CallEffect, CallEvent } from '../../src/calls/call-events';
 import { sidOf } from '../support/sids.js';
 
 const T = 1_700_000_000_000;

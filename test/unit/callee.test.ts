@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { createSynthesizer } from '../../src/audio/flite.js';
-import { loadVoiceActivity, type VoiceActivityDetector } from '../../src/audio/voice-activity.js';
-import { createFarEnd, type ScriptStep } from '../../src/carrier/simulator/far-ends/far-end.js';
-import { farEndScript } from '../../src/carrier/simulator/far-end-script.js';
-import { createVoices } from '../../src/carrier/simulator/voices.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { loadVoiceActivity, type VoiceActivityDetector } from '../../src/voice/audio/voice-activity.js';
+import { createFarEnd, type ScriptStep } from '../../src/telephony/simulator/far-ends/far-end.js';
+import { farEndScript } from '../../src/telephony/simulator/far-end-script.js';
+import { createVoices } from '../../src/telephony/simulator/voices.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { tone } from '../carrier/support/agent.js';
 
 type PersonSettings = Omit<Extract<z.input<typeof farEndScript>, { kind: 'person' }>, 'kind'>;

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { createTwilioCarrier } from '../../src/carrier/twilio/adapter.js';
+import { createTwilioCarrier } from '../../src/telephony/twilio/adapter.js';
 
 const authToken = '0123456789abcdef0123456789abcdef';
 const sid = `CA${'a'.repeat(32)}`;

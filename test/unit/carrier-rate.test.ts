@@ -1,4 +1,4 @@
-import { parseConfig } from '../../src/config.js';
+import { parseConfig } from '../../src/platform/config/config.js';
 
 const TWILIO = {
   ALLOW_INSECURE_DEVELOPMENT: 'true',

@@ -1,4 +1,4 @@
-import { isValidSignature, sign } from '../../src/carrier/twilio/signature.js';
+import { isValidSignature, sign } from '../../src/telephony/twilio/signature.js';
 
 const authToken = '12345';
 const url = 'https://mycompany.com/myapp.php?foo=1&bar=2';

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ApiError, queryText, refusalOf } from '../../src/client/api-error.js';
-import { createClient } from '../../src/client/client.js';
-import { waitBefore } from '../../src/client/transport.js';
-import { watchCall } from '../../src/client/watch-call.js';
-import { CALL_EXAMPLE } from '../../src/contract/management/calls.js';
+import { ApiError, queryText, refusalOf } from '../../src/sdk/api-error.js';
+import { createClient } from '../../src/sdk/client.js';
+import { waitBefore } from '../../src/sdk/transport.js';
+import { watchCall } from '../../src/sdk/watch-call.js';
+import { CALL_EXAMPLE } from '../../src/calls/views/schemas.js';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { parseConfig } from '../../src/config.js';
+import { parseConfig } from '../../src/platform/config/config.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 
 const ROOT = join(__dirname, '..', '..');
@@ -30,7 +30,7 @@ const ours = Object.entries(services).filter(([, { image }]) => image.startsWith
 
 /** Names in the environment schema, as its own source has them. */
 const SETTINGS = new Set(
-  `${read('src/config/environment.ts')}\n${read('src/config/engines.ts')}\n${read('src/config/live-limits.ts')}`
+  `${read('src/platform/config/environment.ts')}\n${read('src/platform/config/engines.ts')}\n${read('src/platform/config/live-limits.ts')}`
     .match(/^ {2}[A-Z][A-Z0-9_]+(?=: )/gm)
     ?.map((name) => name.trim()),
 );

@@ -1,11 +1,11 @@
-import { CallResponse, OutboundCallQuery, OutboundCallRequest } from '../../src/contract/calls.js';
-import { COMPLETION_EXAMPLE, CompletionPayload } from '../../src/contract/completion.js';
-import { ErrorObject, ERRORS } from '../../src/contract/errors.js';
-import { InboundCallForm } from '../../src/contract/inbound.js';
-import { scanJson } from '../../src/contract/json-scan.js';
-import { openApiDocument } from '../../src/contract/openapi.js';
-import { errorCodesOf, type Route } from '../../src/contract/route.js';
-import { routes } from '../../src/contract/routes.js';
+import { CallResponse, OutboundCallQuery, OutboundCallRequest } from '../../src/calls/placing/contract.js';
+import { COMPLETION_EXAMPLE, CompletionPayload } from '../../src/webhooks/completion.js';
+import { ErrorObject, ERRORS } from '../../src/platform/http/contract/errors.js';
+import { InboundCallForm } from '../../src/telephony/twilio/forms.js';
+import { scanJson } from '../../src/platform/http/contract/json-scan.js';
+import { openApiDocument } from '../../src/api/openapi.js';
+import { errorCodesOf, type Route } from '../../src/platform/http/contract/route.js';
+import { routes } from '../../src/api/routes.js';
 
 interface Media {
   schema?: object;

@@ -1,5 +1,5 @@
-import { createConversationRecord, resumeOf } from '../../src/conversation/conversation-record';
-import type { ConversationResultDocument } from '../../src/store/models/conversation-result';
+import { createConversationRecord, resumeOf } from '../../src/voice/results/conversation-record';
+import type { ConversationResultDocument } from '../../src/voice/results/model';
 import { sidOf } from '../support/sids.js';
 
 const template = { name: null, confirmed: false };

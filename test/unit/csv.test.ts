@@ -1,4 +1,4 @@
-import { csvOf, csvRecord } from '../../src/contract/csv.js';
+import { csvOf, csvRecord } from '../../src/billing/statements/csv.js';
 
 describe('a CSV record', () => {
   it.each([

@@ -1,5 +1,5 @@
-import { countedCaps, isBlockedDestination, isFictionalNumber } from '../../src/domain/destinations.js';
-import { HIGH_RISK_PREFIXES } from '../../src/domain/high-risk-prefixes.js';
+import { countedCaps, isBlockedDestination, isFictionalNumber } from '../../src/kernel/destinations/destinations.js';
+import { HIGH_RISK_PREFIXES } from '../../src/kernel/destinations/high-risk-prefixes.js';
 
 describe('a destination', () => {
   it.each(['242', '345', '441', '684', '721', '758', '784', '868', '869'])(

@@ -1,5 +1,5 @@
-import { DTMF_PATTERN, dtmfTones } from '../../src/audio/dtmf.js';
-import { decodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
+import { DTMF_PATTERN, dtmfTones } from '../../src/voice/audio/dtmf.js';
+import { decodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 
 const FREQUENCIES = [697, 770, 852, 941, 1_209, 1_336, 1_477, 1_633];
 

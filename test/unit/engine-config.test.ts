@@ -1,5 +1,5 @@
-import { offeredEngineNames, parseConfig } from '../../src/config.js';
-import { refuseEngine } from '../../src/store/agent-rules.js';
+import { offeredEngineNames, parseConfig } from '../../src/platform/config/config.js';
+import { refuseEngine } from '../../src/agents/agent-rules.js';
 
 const TWILIO = {
   ALLOW_INSECURE_DEVELOPMENT: 'true',

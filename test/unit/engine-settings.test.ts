@@ -1,8 +1,8 @@
-import { configuredEngineNames, parseConfig } from '../../src/config.js';
-import { createConfiguredEngines } from '../../src/conversation/engines/configured.js';
-import { createUsageMeter } from '../../src/conversation/engine-usage.js';
-import { wordsHeard } from '../../src/conversation/words-heard.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { configuredEngineNames, parseConfig } from '../../src/platform/config/config.js';
+import { createConfiguredEngines } from '../../src/voice/engines/configured.js';
+import { createUsageMeter } from '../../src/voice/engines/engine-usage.js';
+import { wordsHeard } from '../../src/voice/results/words-heard.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 
 describe('the settings of engines', () => {
   it('refuse at start-up a default engine whose key is missing', () => {

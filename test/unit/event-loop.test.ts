@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchEventLoop } from '../../src/telemetry/event-loop.js';
-import type { Logger } from '../../src/telemetry/logger.js';
+import { watchEventLoop } from '../../src/platform/telemetry/event-loop.js';
+import type { Logger } from '../../src/platform/telemetry/logger.js';
 
 const LOG_EVERY_MS = 1_500;
 

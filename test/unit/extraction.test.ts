@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { conclusionSchema, nothingSaid, validatedValues } from '../../src/conversation/extraction.js';
+import { conclusionSchema, nothingSaid, validatedValues } from '../../src/voice/results/extraction.js';
 
 const TEMPLATE = { confirmed: false, party_size: 2, size: 'small | medium|large', note: '', anything: null };
 

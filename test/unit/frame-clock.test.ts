@@ -1,4 +1,4 @@
-import { createFrameClock } from '../../src/conversation/frame-clock.js';
+import { createFrameClock } from '../../src/voice/media/frame-clock.js';
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

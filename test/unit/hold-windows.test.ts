@@ -4,7 +4,7 @@ import {
   HOLD_WINDOW_SECONDS,
   MAX_CALL_SECONDS,
   windowRequest,
-} from '../../src/domain/hold-windows';
+} from '../../src/kernel/hold-windows';
 
 const request = (window: number, heldSeconds: number, maxDurationSeconds: number, microsPerSecond = 2_500) =>
   windowRequest(window, { heldSeconds, maxDurationSeconds, microsPerSecond });

@@ -1,11 +1,11 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import type { z } from 'zod';
-import { openApiDocument } from '../../src/contract/openapi.js';
-import { routes } from '../../src/contract/routes.js';
-import type { Route } from '../../src/contract/route.js';
-import { checkAgentFields } from '../../src/store/agent-fields.js';
-import { checkedName } from '../../src/store/accounts.js';
+import { openApiDocument } from '../../src/api/openapi.js';
+import { routes } from '../../src/api/routes.js';
+import type { Route } from '../../src/platform/http/contract/route.js';
+import { checkAgentFields } from '../../src/agents/agent-fields.js';
+import { checkedName } from '../../src/identity/accounts/accounts.js';
 
 interface Told extends Schema {
   properties?: Record<string, Told>;

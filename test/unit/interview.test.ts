@@ -1,8 +1,8 @@
-import type { Meaning } from '../../src/audio/grammar.js';
-import { createInterview } from '../../src/conversation/engines/offline/interview.js';
-import { questionsOf } from '../../src/conversation/engines/offline/questions.js';
-import type { Heard, Script } from '../../src/conversation/engines/offline/script.js';
-import type { ParameterValues } from '../../src/conversation/port.js';
+import type { Meaning } from '../../src/voice/audio/grammar.js';
+import { createInterview } from '../../src/voice/engines/offline/interview.js';
+import { questionsOf } from '../../src/voice/engines/offline/questions.js';
+import type { Heard, Script } from '../../src/voice/engines/offline/script.js';
+import type { ParameterValues } from '../../src/voice/engines/port.js';
 
 const TEMPLATE: ParameterValues = { is_confirmed: false, orderNumber: null, size: 'small | medium|large', guests: 0 };
 

@@ -1,5 +1,5 @@
-import { billedSecondsOf, heldSecondsOf, isPricedExactly } from '../../src/store/ledger-rates.js';
-import type { LedgerMarker } from '../../src/store/models/ledger.js';
+import { billedSecondsOf, heldSecondsOf, isPricedExactly } from '../../src/billing/ledger/rates.js';
+import type { LedgerMarker } from '../../src/billing/ledger/model.js';
 
 const entry = (fields: Partial<LedgerMarker> & Pick<LedgerMarker, 'type'>): LedgerMarker => ({
   epoch: 0,

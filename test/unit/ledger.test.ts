@@ -1,5 +1,5 @@
-import { createLedgerOn } from '../../src/store/ledger.js';
-import { MAX_MARKERS } from '../../src/store/ledger-decide.js';
+import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
+import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
 import { describeLedgerControls } from '../store/support/ledger-control-rules.js';
 import { describeLedgerRates } from '../store/support/ledger-rate-rules.js';
 import { describeLedger } from '../store/support/ledger-rules.js';

@@ -1,5 +1,5 @@
-import { NOT_BLANK } from '../../src/contract/fields.js';
-import { label } from '../../src/contract/management/list.js';
+import { NOT_BLANK } from '../../src/platform/http/contract/fields.js';
+import { label } from '../../src/platform/http/contract/list.js';
 
 /** Long enough that quadratic time is seconds, linear time a few milliseconds. */
 const LONG = 150_000;

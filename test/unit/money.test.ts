@@ -9,7 +9,7 @@ import {
   secondsTouched,
   usdFromMicros,
   usdPerMinute,
-} from '../../src/domain/money';
+} from '../../src/kernel/money';
 
 const RATE = 2_500;
 const rates = fc.integer({ min: 1, max: MAX_MICROS_PER_SECOND });

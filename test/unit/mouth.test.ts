@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createMouth } from '../../src/conversation/engines/offline/mouth.js';
-import type { EngineSink, TranscriptTurn } from '../../src/conversation/port.js';
+import { createMouth } from '../../src/voice/engines/offline/mouth.js';
+import type { EngineSink, TranscriptTurn } from '../../src/voice/engines/port.js';
 import { silence } from '../support/spoken';
 
 describe('a line of the agent', () => {

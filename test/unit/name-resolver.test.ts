@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSocket } from 'node:dgram';
-import { createNameResolver } from '../../src/egress/name-resolver.js';
+import { createNameResolver } from '../../src/platform/egress/name-resolver.js';
 import { startDnsServer, type DnsEntry, type DnsServer } from '../support/dns-server.js';
 
 const closers: (() => Promise<void>)[] = [];

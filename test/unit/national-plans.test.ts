@@ -1,6 +1,6 @@
 import { PhoneNumberFormat, PhoneNumberType, PhoneNumberUtil } from 'google-libphonenumber';
-import type { NumberingPlans } from '../../src/domain/destinations.js';
-import { createPlansLoader } from '../../src/numbering/national-plans.js';
+import type { NumberingPlans } from '../../src/kernel/destinations/destinations.js';
+import { createPlansLoader } from '../../src/platform/numbering/national-plans.js';
 
 let plans: NumberingPlans;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
-import { createSynthesizer } from '../../src/audio/flite.js';
-import { encodeMulaw } from '../../src/audio/mulaw.js';
-import { createOfflineEngine } from '../../src/conversation/engines/offline/index.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { encodeMulaw } from '../../src/voice/audio/mulaw.js';
+import { createOfflineEngine } from '../../src/voice/engines/offline/index.js';
 import { CALL, connect, until } from '../support/engine-line';
 import { silence } from '../support/spoken';
 

@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../src/contract/openapi.js';
+import { openApiDocument } from '../../src/api/openapi.js';
 
 type Node = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 import { validate } from '@readme/openapi-parser';
-import { openApiDocument } from '../../src/contract/openapi.js';
+import { openApiDocument } from '../../src/api/openapi.js';
 
 const document = () => structuredClone(openApiDocument('https://calls.test')) as Parameters<typeof validate>[0];
 

@@ -1,4 +1,4 @@
-import { isPaymentSignature } from '../../src/http/payments/signature.js';
+import { isPaymentSignature } from '../../src/billing/payments/signature.js';
 
 describe('the signature of a payment event', () => {
   // HMAC-SHA256 of `1614265330.{"id":"evt_1"}` with the key `whsec_test_secret`, computed with openssl.

@@ -1,4 +1,4 @@
-import { isE164, maskPhoneNumber } from '../../src/domain/phone-number';
+import { isE164, maskPhoneNumber } from '../../src/kernel/phone-number';
 
 describe('phone numbers', () => {
   it.each(['+12', '+14155550123', '+123456789012345'])('takes %s', (number) => expect(isE164(number)).toBe(true));

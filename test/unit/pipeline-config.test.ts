@@ -1,6 +1,6 @@
-import { configuredEngineNames, configuredVoices, parseConfig } from '../../src/config.js';
-import { languagesOf } from '../../src/domain/voices.js';
-import { refuseUnspeakable } from '../../src/store/agent-rules.js';
+import { configuredEngineNames, configuredVoices, parseConfig } from '../../src/platform/config/config.js';
+import { languagesOf } from '../../src/kernel/voices.js';
+import { refuseUnspeakable } from '../../src/agents/agent-rules.js';
 
 const KEYS = { DEEPGRAM_API_KEY: 'd', LLM_API_KEY: 'l', ELEVENLABS_API_KEY: 'e' };
 

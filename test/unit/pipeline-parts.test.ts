@@ -1,9 +1,9 @@
-import { createDownsampler } from '../../src/audio/resample.js';
-import { createHeardText } from '../../src/conversation/engines/pipeline/heard-text.js';
-import { createSentenceCutter, speakable } from '../../src/conversation/engines/pipeline/sentences.js';
-import { createTalk } from '../../src/conversation/engines/pipeline/talk.js';
-import { latencyOf } from '../../src/conversation/engines/pipeline/waiting.js';
-import { serverSentEvents } from '../../src/domain/server-sent-events.js';
+import { createDownsampler } from '../../src/voice/audio/resample.js';
+import { createHeardText } from '../../src/voice/engines/pipeline/heard-text.js';
+import { createSentenceCutter, speakable } from '../../src/voice/engines/pipeline/sentences.js';
+import { createTalk } from '../../src/voice/engines/pipeline/talk.js';
+import { latencyOf } from '../../src/voice/engines/pipeline/waiting.js';
+import { serverSentEvents } from '../../src/kernel/server-sent-events.js';
 
 describe('the sentence cutter', () => {
   const cut = (...pieces: string[]) => {

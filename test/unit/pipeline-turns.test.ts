@@ -1,4 +1,4 @@
-import { ProviderError } from '../../src/conversation/engines/pipeline/ports.js';
+import { ProviderError } from '../../src/voice/engines/pipeline/ports.js';
 import { GREETING, lookUp, openStage, type Stage } from '../support/pipeline-stage';
 
 const OPENED = 'user: [The line is open. Begin to speak.]';

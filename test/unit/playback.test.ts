@@ -1,5 +1,5 @@
-import { MULAW_SILENCE } from '../../src/audio/mulaw.js';
-import { createPlayback } from '../../src/conversation/playback.js';
+import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import { createPlayback } from '../../src/voice/session/playback.js';
 
 /** A playback on a clock that the test turns, with everything it did written down. */
 function playbackOnClock() {

@@ -1,9 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiContext, Principal } from '../../src/http/context.js';
-import type { Route } from '../../src/contract/route.js';
-import { createPrincipalWatch, type Standing } from '../../src/http/middleware/principal-watch.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import type { ApiContext, Principal } from '../../src/platform/http/context.js';
+import type { Route } from '../../src/platform/http/contract/route.js';
+import { createPrincipalWatch, type Standing } from '../../src/identity/access/principal-watch.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 
 const EVERY_MS = 50;
 const logger = createLogger({ role: 'test', level: 'silent' });

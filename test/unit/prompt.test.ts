@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { EngineCall } from '../../src/conversation/port.js';
-import { filled, promptFor } from '../../src/conversation/prompt.js';
+import type { EngineCall } from '../../src/voice/engines/port.js';
+import { filled, promptFor } from '../../src/voice/session/prompt.js';
 
 const call: EngineCall = {
   callId: 'call_1',

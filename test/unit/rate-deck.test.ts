@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { parseConfig } from '../../src/config.js';
+import { parseConfig } from '../../src/platform/config/config.js';
 import {
   DEFAULT_RATE_DECK,
   isTransferAffordable,
   parseRateDeck,
   rateTo,
   type RateDeck,
-} from '../../src/domain/rate-deck.js';
+} from '../../src/kernel/rate-deck.js';
 
 function deckOf(csv: string): RateDeck {
   const parsed = parseRateDeck(csv);

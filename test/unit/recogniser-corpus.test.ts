@@ -1,7 +1,7 @@
-import { createSynthesizer } from '../../src/audio/flite.js';
-import type { FliteVoice } from '../../src/audio/flite.js';
-import type { Grammar } from '../../src/audio/grammar.js';
-import { createRecogniser } from '../../src/audio/recogniser.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import type { FliteVoice } from '../../src/voice/audio/flite.js';
+import type { Grammar } from '../../src/voice/audio/grammar.js';
+import { createRecogniser } from '../../src/voice/audio/recogniser.js';
 import { brief, onTheLine } from '../support/spoken';
 
 jest.setTimeout(120_000);

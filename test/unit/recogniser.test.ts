@@ -1,8 +1,8 @@
-import { createSynthesizer } from '../../src/audio/flite.js';
-import type { FliteVoice } from '../../src/audio/flite.js';
-import { UnspeakableChoice } from '../../src/audio/grammar.js';
-import type { Grammar } from '../../src/audio/grammar.js';
-import { createRecogniser } from '../../src/audio/recogniser.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import type { FliteVoice } from '../../src/voice/audio/flite.js';
+import { UnspeakableChoice } from '../../src/voice/audio/grammar.js';
+import type { Grammar } from '../../src/voice/audio/grammar.js';
+import { createRecogniser } from '../../src/voice/audio/recogniser.js';
 import { brief, onTheLine, silence } from '../support/spoken';
 
 const YES_NO: Grammar = { kind: 'yes-no' };

@@ -1,7 +1,7 @@
-import { newCall, type CallState } from '../../src/domain/call-state';
-import { reduceCall } from '../../src/domain/call-reducer';
-import type { CallEvent } from '../../src/domain/events';
-import { answerReconnect, MAX_RESUMPTIONS } from '../../src/domain/resumption';
+import { newCall, type CallState } from '../../src/kernel/call-state';
+import { reduceCall } from '../../src/calls/call-reducer';
+import type { CallEvent } from '../../src/calls/call-events';
+import { answerReconnect, MAX_RESUMPTIONS } from '../../src/kernel/resumption';
 import { sidOf } from '../support/sids.js';
 
 const T = 1_700_000_000_000;

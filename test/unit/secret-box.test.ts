@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { parseConfig } from '../../src/config.js';
-import { encryptionKeysFault } from '../../src/config/encryption.js';
-import { createSecretBox } from '../../src/store/secret-box.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { encryptionKeysFault } from '../../src/platform/config/encryption.js';
+import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { PRODUCTION } from '../support/production.js';
 
 const aKey = (id: string) => ({ id, key: randomBytes(32) });

@@ -1,4 +1,4 @@
-import { watchSilence } from '../../src/conversation/silence-watch.js';
+import { watchSilence } from '../../src/voice/session/silence-watch.js';
 
 describe('the watch over silence', () => {
   beforeEach(() => jest.useFakeTimers());

@@ -5,11 +5,11 @@ import {
   UsageAnswer,
   UsageQuery,
   BalanceAnswer,
-} from '../../src/contract/statements.js';
-import { CheckoutSession, PaymentAnswer, PaymentEvent } from '../../src/contract/payments.js';
-import { moneyRoutes } from '../../src/contract/money-routes.js';
-import { usagePeriod, utcMoment } from '../../src/domain/statement.js';
-import { createCursors } from '../../src/http/api/cursor.js';
+} from '../../src/billing/statements/schemas.js';
+import { CheckoutSession, PaymentAnswer, PaymentEvent } from '../../src/billing/payments/schemas.js';
+import { moneyRoutes } from '../../src/billing/contract.js';
+import { usagePeriod, utcMoment } from '../../src/billing/statements/statement.js';
+import { createCursors } from '../../src/platform/http/cursor.js';
 
 describe('a moment of a statement', () => {
   it.each([

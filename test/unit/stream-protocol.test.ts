@@ -1,9 +1,9 @@
-import { framesOf } from '../../src/conversation/caller-frames.js';
-import { parseCarrierMessage, ProtocolViolation } from '../../src/conversation/stream-protocol.js';
-import { engineCallOf } from '../../src/conversation/engine-call.js';
-import { openingOf } from '../../src/conversation/engines/offline/lines.js';
-import { voiceNamed } from '../../src/conversation/voices.js';
-import type { CallRequestDocument } from '../../src/store/models/call-request.js';
+import { framesOf } from '../../src/voice/media/caller-frames.js';
+import { parseCarrierMessage, ProtocolViolation } from '../../src/voice/media/stream-protocol.js';
+import { engineCallOf } from '../../src/voice/session/engine-call.js';
+import { openingOf } from '../../src/voice/engines/offline/lines.js';
+import { voiceNamed } from '../../src/voice/engines/voices.js';
+import type { CallRequestDocument } from '../../src/calls/call-request-model.js';
 import { sidOf } from '../support/sids.js';
 
 describe('the carrier’s messages', () => {

@@ -1,4 +1,4 @@
-import { toolSchemaFault } from '../../src/domain/tool-schema.js';
+import { toolSchemaFault } from '../../src/agents/tool-schema.js';
 import { parametersOf, schemaOf, type ToolParameter } from '../../src/portal/app/tool-schema.js';
 
 const DAY: ToolParameter = { name: 'day', type: 'string', description: 'Like 2026-12-24.', required: true };

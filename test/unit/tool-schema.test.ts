@@ -1,4 +1,4 @@
-import { toolSchemaFault } from '../../src/domain/tool-schema.js';
+import { toolSchemaFault } from '../../src/agents/tool-schema.js';
 
 const fault = (schema: unknown) => toolSchemaFault(JSON.stringify(schema));
 

@@ -1,8 +1,8 @@
-import { createSynthesizer } from '../../src/audio/flite.js';
-import { encodeMulaw, MULAW_SILENCE } from '../../src/audio/mulaw.js';
-import { createTurnTaking } from '../../src/conversation/turn-taking.js';
-import type { CallerTurn } from '../../src/conversation/turn-taking.js';
-import { loadVoiceActivity } from '../../src/audio/voice-activity.js';
+import { createSynthesizer } from '../../src/voice/audio/flite.js';
+import { encodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
+import { createTurnTaking } from '../../src/voice/session/turn-taking.js';
+import type { CallerTurn } from '../../src/voice/session/turn-taking.js';
+import { loadVoiceActivity } from '../../src/voice/audio/voice-activity.js';
 
 const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
 

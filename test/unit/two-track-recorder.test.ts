@@ -1,5 +1,5 @@
-import { decodeMulaw, encodeMulaw } from '../../src/audio/mulaw.js';
-import { createTwoTrackRecorder } from '../../src/conversation/two-track-recorder.js';
+import { decodeMulaw, encodeMulaw } from '../../src/voice/audio/mulaw.js';
+import { createTwoTrackRecorder } from '../../src/voice/recordings/two-track-recorder.js';
 
 const frame = (level: number) => encodeMulaw(new Int16Array(160).fill(level));
 const LEVEL = 988;

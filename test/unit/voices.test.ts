@@ -1,7 +1,7 @@
-import { FLITE_VOICES } from '../../src/audio/flite.js';
-import { voiceNamed } from '../../src/conversation/voices.js';
-import { ENGINE_NAMES } from '../../src/domain/engines.js';
-import { LANGUAGES, languagesOf, voiceFault, VOICES, voicesOf } from '../../src/domain/voices.js';
+import { FLITE_VOICES } from '../../src/voice/audio/flite.js';
+import { voiceNamed } from '../../src/voice/engines/voices.js';
+import { ENGINE_NAMES } from '../../src/kernel/engines.js';
+import { LANGUAGES, languagesOf, voiceFault, VOICES, voicesOf } from '../../src/kernel/voices.js';
 
 describe('the voices', () => {
   it('have a name and a sound of their own on every engine', () => {

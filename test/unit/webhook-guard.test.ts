@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { parseConfig } from '../../src/config.js';
-import { createGuardedLookup } from '../../src/egress/guard.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createGuardedLookup } from '../../src/platform/egress/guard.js';
 import { checkWebhookUrl } from '../../src/webhooks/guard.js';
 import { egressConfig } from '../support/egress-config.js';
 

@@ -1,6 +1,6 @@
-import { CompletionPayload } from '../../src/contract/completion.js';
-import { END_REASONS } from '../../src/domain/call-state.js';
-import type { CallDocument } from '../../src/store/models/call.js';
+import { CompletionPayload } from '../../src/webhooks/completion.js';
+import { END_REASONS } from '../../src/kernel/call-state.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
 import { completionPayload } from '../../src/webhooks/payload.js';
 
 const BASE = 'https://calls.example.com';

@@ -1,4 +1,4 @@
-import type { WebhookAttemptDocument } from '../../src/store/models/webhook.js';
+import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';
 import { nextStep } from '../../src/webhooks/schedule.js';
 
 const NOW = Date.parse('2026-11-21T10:00:00.000Z');

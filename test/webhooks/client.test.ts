@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { NameError, type ResolveName } from '../../src/egress/name-resolver.js';
+import { NameError, type ResolveName } from '../../src/platform/egress/name-resolver.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
 import { egressConfig } from '../support/egress-config.js';
 import { startReceiver, startTcpListener, RECEIVER_CERTIFICATE, type Receiver } from './support/receiver.js';

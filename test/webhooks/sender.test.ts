@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { version } from '../../package.json';
-import { parseConfig } from '../../src/config.js';
-import { createIndexes, openDatabase, type Database } from '../../src/store/database.js';
-import type { CallDocument } from '../../src/store/models/call.js';
-import type { WebhookAttemptDocument } from '../../src/store/models/webhook.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import type { CallDocument } from '../../src/calls/call-model.js';
+import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { callToTellOf } from './support/call-to-tell-of.js';
 import { startReceiver, startTcpListener, type Receiver } from './support/receiver.js';

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';

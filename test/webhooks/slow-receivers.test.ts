@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { parseConfig } from '../../src/config.js';
-import type { Database } from '../../src/store/database.js';
-import { createLogger } from '../../src/telemetry/logger.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import type { Database } from '../../src/platform/mongo/database.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createWebhookSender, type WebhookAttemptResult } from '../../src/webhooks/sender.js';
 import { openTestDatabase } from '../store/support/test-database.js';
 import { callToTellOf } from './support/call-to-tell-of.js';

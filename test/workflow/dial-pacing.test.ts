@@ -1,4 +1,4 @@
-import { LONGEST_DIAL_WAIT_MS } from '../../src/domain/dial-queue.js';
+import { LONGEST_DIAL_WAIT_MS } from '../../src/telephony/pacing/dial-queue.js';
 import { lastLease, placeCall, startHarness, startReceiver, type Harness, type TestCall } from './harness.js';
 import { recordHistory } from './recorded-histories.js';
 

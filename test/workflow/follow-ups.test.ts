@@ -1,6 +1,6 @@
-import { eraseWorkflowId, redeliverWorkflowId } from '../../src/domain/follow-ups.js';
-import { createWebhookAttempts } from '../../src/store/webhook-attempts.js';
-import { createWebhookDeliveries } from '../../src/store/webhook-deliveries.js';
+import { eraseWorkflowId, redeliverWorkflowId } from '../../src/calls/follow-ups.js';
+import { createWebhookAttempts } from '../../src/webhooks/attempts.js';
+import { createWebhookDeliveries } from '../../src/webhooks/deliveries.js';
 import { placeCall, startHarness, startReceiver, type Harness } from './harness.js';
 import { until } from './reconcile-harness.js';
 import { recordRun } from './recorded-histories.js';

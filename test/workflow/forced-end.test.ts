@@ -1,5 +1,5 @@
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { createStatements } from '../../src/store/statements.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createStatements } from '../../src/billing/statements/statements.js';
 import { placeCall, startHarness, type Harness, type TestCall } from './harness.js';
 import { recordHistory } from './recorded-histories.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ulid } from 'ulid';
-import { createCallRequests } from '../../src/store/call-requests.js';
-import { createLeases } from '../../src/store/leases.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createLeases } from '../../src/billing/leases.js';
 import { PHONE_NUMBER, startReceiver } from './harness.js';
 import { ended, keyed, MONEY, startReconciling, until, type Reconciling } from './reconcile-harness.js';
 import { newSid } from '../support/sids.js';

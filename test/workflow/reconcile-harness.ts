@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimeOptions } from '@temporalio/worker';
-import { reconcileNow } from '../../src/calls/reconciler.js';
-import type { CarrierCall } from '../../src/carrier/port.js';
-import { ledgerAccountId } from '../../src/domain/ids.js';
-import { RECONCILE_SCHEDULE_ID } from '../../src/domain/reconciliation.js';
-import type { CallInput } from '../../src/domain/signals.js';
-import { createAccounts } from '../../src/store/accounts.js';
-import { createCarrierBindings } from '../../src/store/carrier-bindings.js';
-import { createFindings } from '../../src/store/findings.js';
+import { reconcileNow } from '../../src/calls/reconciliation/schedule.js';
+import type { CarrierCall } from '../../src/telephony/port.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { RECONCILE_SCHEDULE_ID } from '../../src/calls/reconciliation/round.js';
+import type { CallInput } from '../../src/kernel/call-signals.js';
+import { createAccounts } from '../../src/identity/accounts/accounts.js';
+import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
+import { createFindings } from '../../src/calls/reconciliation/findings.js';
 import { placeCall, startHarness } from './harness.js';
 import { newSid } from '../support/sids.js';
 

@@ -1,5 +1,5 @@
-import { notifyWorkflowId } from '../../src/domain/reconciliation.js';
-import { createWebhookAttempts } from '../../src/store/webhook-attempts.js';
+import { notifyWorkflowId } from '../../src/calls/reconciliation/round.js';
+import { createWebhookAttempts } from '../../src/webhooks/attempts.js';
 import { startReceiver } from './harness.js';
 import { startReconciling, until, type Reconciling } from './reconcile-harness.js';
 import { recordRun } from './recorded-histories.js';

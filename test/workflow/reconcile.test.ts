@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
-import { scheduleReconciliation } from '../../src/calls/reconciler.js';
-import { parseConfig } from '../../src/config.js';
-import { createPorts } from '../../src/launch/free-port.js';
-import { createLeases } from '../../src/store/leases.js';
+import { scheduleReconciliation } from '../../src/calls/reconciliation/schedule.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createPorts } from '../../src/dev/processes/free-port.js';
+import { createLeases } from '../../src/billing/leases.js';
 import { runAdmin } from '../cli/support/run-cli.js';
 import { keyed, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
 

@@ -1,4 +1,4 @@
-import { createRecordings } from '../../src/store/recordings.js';
+import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { placeCall, SID, startHarness, startReceiver, type Harness } from './harness.js';
 import { recordHistory } from './recorded-histories.js';
 import { sidOf } from '../support/sids.js';

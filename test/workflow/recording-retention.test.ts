@@ -1,5 +1,5 @@
-import { reconcileNow } from '../../src/calls/reconciler.js';
-import { createRecordings } from '../../src/store/recordings.js';
+import { reconcileNow } from '../../src/calls/reconciliation/schedule.js';
+import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { placeCall, startHarness, type Harness } from './harness.js';
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -1,8 +1,8 @@
-import type { DestinationCap } from '../../domain/destinations.js';
-import { ServiceError } from '../../domain/errors.js';
-import type { Micros } from '../../domain/money.js';
-import type { Plan } from '../../store/models/account.js';
-import { createAccounts } from '../../store/accounts.js';
+import type { DestinationCap } from '../../kernel/destinations/destinations.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Micros } from '../../kernel/money.js';
+import type { Plan } from '../../identity/accounts/model.js';
+import { createAccounts } from '../../identity/accounts/accounts.js';
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 import { accountView, freezeLine } from './views.js';

@@ -1,6 +1,6 @@
-import { AGENT_FIELD_NAMES } from '../../contract/management/agents.js';
-import { ServiceError } from '../../domain/errors.js';
-import { createAgents, type AgentChanges } from '../../store/agents.js';
+import { AGENT_FIELD_NAMES } from '../../agents/schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { createAgents, type AgentChanges } from '../../agents/agents.js';
 import { checkWebhookUrl } from '../../webhooks/guard.js';
 import { CLEARABLE, readAgentFiles, type AgentOptions, type Clearable } from '../agent-options.js';
 import type { Connection } from './connect.js';

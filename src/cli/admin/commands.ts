@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
-import { ROLES } from '../../domain/access.js';
-import type { Plan } from '../../store/models/account.js';
+import { ROLES } from '../../kernel/access.js';
+import type { Plan } from '../../identity/accounts/model.js';
 import { clearOption, withAgentFields } from '../agent-options.js';
 import {
   destinationCaps,

@@ -1,5 +1,5 @@
-import { parseConfig, type Config } from '../../config.js';
-import { openDatabase, type Database } from '../../store/database.js';
+import { parseConfig, type Config } from '../../platform/config/config.js';
+import { openDatabase, type Database } from '../../platform/mongo/database.js';
 import { readLocalService } from '../local-service.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';

@@ -1,9 +1,9 @@
-import { ServiceError } from '../../domain/errors.js';
-import { CALL_ID_PATTERN, ledgerAccountId } from '../../domain/ids.js';
-import { usdFromMicros, type Micros } from '../../domain/money.js';
-import { correctOnce } from '../../store/call-corrections.js';
-import { createCallRequests } from '../../store/call-requests.js';
-import { createLedger } from '../../store/ledger.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { CALL_ID_PATTERN, ledgerAccountId } from '../../kernel/ids.js';
+import { usdFromMicros, type Micros } from '../../kernel/money.js';
+import { correctOnce } from '../../billing/call-corrections.js';
+import { createCallRequests } from '../../calls/call-requests.js';
+import { createLedger } from '../../billing/ledger/ledger.js';
 import type { Connection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 

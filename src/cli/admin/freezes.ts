@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
-import { ledgerAccountId, type Mode } from '../../domain/ids.js';
-import { createAccountFreezes } from '../../store/account-freezes.js';
-import { createFindings } from '../../store/findings.js';
-import { createLedger } from '../../store/ledger.js';
+import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
+import { createAccountFreezes } from '../../calls/reconciliation/account-freezes.js';
+import { createFindings } from '../../calls/reconciliation/findings.js';
+import { createLedger } from '../../billing/ledger/ledger.js';
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';

@@ -1,5 +1,5 @@
-import type { Mode } from '../../domain/ids.js';
-import { createApiKeys } from '../../store/api-keys.js';
+import type { Mode } from '../../kernel/ids.js';
+import { createApiKeys } from '../../identity/api-keys/api-keys.js';
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 import { KEY_TABLE } from '../tables.js';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Role } from '../../domain/access.js';
-import { InvitationBody } from '../../contract/portal.js';
-import { ServiceError } from '../../domain/errors.js';
-import { createEmailLinks, linkTo, type LinkPurpose } from '../../store/email-links.js';
-import { createMembers } from '../../store/members.js';
-import type { UserDocument } from '../../store/models/user.js';
-import { createPasswords } from '../../store/passwords.js';
+import type { Role } from '../../kernel/access.js';
+import { InvitationBody } from '../../identity/sign-in/schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { createEmailLinks, linkTo, type LinkPurpose } from '../../identity/people/email-links.js';
+import { createMembers } from '../../identity/people/members.js';
+import type { UserDocument } from '../../identity/people/model.js';
+import { createPasswords } from '../../identity/people/passwords.js';
 import type { Connection } from './connect.js';
 import { findAccount } from './money.js';
 import type { Output } from '../output.js';

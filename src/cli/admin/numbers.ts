@@ -1,4 +1,4 @@
-import { createPhoneNumbers } from '../../store/phone-numbers.js';
+import { createPhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 import { phoneNumberView } from './views.js';

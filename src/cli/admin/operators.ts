@@ -1,5 +1,5 @@
-import { createOperators } from '../../store/operators.js';
-import type { UserDocument } from '../../store/models/user.js';
+import { createOperators } from '../../identity/people/operators.js';
+import type { UserDocument } from '../../identity/people/model.js';
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 

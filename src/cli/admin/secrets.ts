@@ -1,4 +1,4 @@
-import { resealSecrets, type Resealing } from '../../store/resealing.js';
+import { resealSecrets, type Resealing } from './resealing.js';
 import type { Connection } from './connect.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';

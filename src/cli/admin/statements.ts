@@ -1,4 +1,4 @@
-import { csvOf } from '../../contract/csv.js';
+import { csvOf } from '../../billing/statements/csv.js';
 import {
   LEDGER_COLUMNS,
   ledgerEntryView,
@@ -6,11 +6,11 @@ import {
   USAGE_COLUMNS,
   usageTotal,
   usageView,
-} from '../../contract/statements.js';
-import { ServiceError } from '../../domain/errors.js';
-import { ledgerAccountId, type Mode } from '../../domain/ids.js';
-import { usagePeriod, type StatementEntry, type UsageGrouping } from '../../domain/statement.js';
-import { createStatements } from '../../store/statements.js';
+} from '../../billing/statements/schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
+import { usagePeriod, type StatementEntry, type UsageGrouping } from '../../billing/statements/statement.js';
+import { createStatements } from '../../billing/statements/statements.js';
 import type { Connection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';

@@ -1,14 +1,14 @@
-import type { DestinationCap } from '../../domain/destinations.js';
-import { usdFromMicros, type Micros } from '../../domain/money.js';
-import { limitsOf } from '../../store/accounts.js';
-import { modeOfAgent } from '../../store/agent-mode.js';
-import type { Balance } from '../../store/ledger.js';
-import type { AccountDocument } from '../../store/models/account.js';
-import type { AgentDocument } from '../../store/models/agent.js';
-import type { ApiKeyDocument } from '../../store/models/api-key.js';
-import type { PhoneNumberDocument } from '../../store/models/phone-number.js';
-import type { FindingDocument } from '../../store/models/reconciliation.js';
-import { toolView } from '../../store/tool-headers.js';
+import type { DestinationCap } from '../../kernel/destinations/destinations.js';
+import { usdFromMicros, type Micros } from '../../kernel/money.js';
+import { limitsOf } from '../../identity/accounts/accounts.js';
+import { modeOfAgent } from '../../agents/agent-mode.js';
+import type { Balance } from '../../billing/ledger/ledger.js';
+import type { AccountDocument } from '../../identity/accounts/model.js';
+import type { AgentDocument } from '../../agents/model.js';
+import type { ApiKeyDocument } from '../../identity/api-keys/model.js';
+import type { PhoneNumberDocument } from '../../agents/numbers/model.js';
+import type { FindingDocument } from '../../calls/reconciliation/model.js';
+import { toolView } from '../../agents/tool-headers.js';
 
 /** What commands show of each thing: snake_case names, absent where there is nothing. */
 export function accountView(account: AccountDocument) {

@@ -1,4 +1,4 @@
-import type { Agent } from '../../contract/management/agents.js';
+import type { Agent } from '../../agents/schemas.js';
 import { CLEARABLE, readAgentFiles, type AgentOptions, type Clearable } from '../agent-options.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { CALL_STATUSES } from '../../domain/call-state.js';
+import { CALL_STATUSES } from '../../kernel/call-state.js';
 import { withAccess, withPages, type Run } from './command-parts.js';
 
 /** `callwright calls …` */

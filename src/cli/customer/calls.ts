@@ -1,4 +1,4 @@
-import type { Call, CallSummary } from '../../contract/management/calls.js';
+import type { Call, CallSummary } from '../../calls/views/schemas.js';
 import { formatUsd, type Output } from '../output.js';
 import { given, readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { clearOption, withAgentFields } from '../agent-options.js';
-import type { Mode } from '../../domain/ids.js';
+import type { Mode } from '../../kernel/ids.js';
 import { expiry, idOrNone } from '../arguments.js';
 import { wantsJson, type CliProcess } from '../run.js';
 import { addCallCommands } from './call-commands.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchCall } from '../../client/watch-call.js';
-import { isFinalStatus } from '../../domain/call-state.js';
-import type { Call } from '../../contract/management/calls.js';
+import { watchCall } from '../../sdk/watch-call.js';
+import { isFinalStatus } from '../../kernel/call-state.js';
+import type { Call } from '../../calls/views/schemas.js';
 import { readAgentFiles } from '../agent-options.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_FAILURE, EXIT_USAGE } from '../run.js';

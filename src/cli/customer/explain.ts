@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ApiError } from '../../client/api-error.js';
+import { ApiError } from '../../sdk/api-error.js';
 import { CliError, EXIT_FAILURE, EXIT_UNAUTHORIZED, EXIT_UNAVAILABLE, EXIT_USAGE } from '../run.js';
 import { DEMO_KEYS, type Service } from './service.js';
 

@@ -1,5 +1,5 @@
-import { ApiError } from '../../client/api-error.js';
-import { aborted, untilStopped } from '../../launch/stop-signals.js';
+import { ApiError } from '../../sdk/api-error.js';
+import { aborted, untilStopped } from '../../dev/processes/stop-signals.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 import { useModeOf } from './agents.js';

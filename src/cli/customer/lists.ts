@@ -1,5 +1,5 @@
-import type { Client, PageOf } from '../../client/client.js';
-import type { ListPath, OperationAt, QueryOf } from '../../client/operations.js';
+import type { Client, PageOf } from '../../sdk/client.js';
+import type { ListPath, OperationAt, QueryOf } from '../../sdk/operations.js';
 
 /** Options of every list in pages. */
 export interface PageOptions {

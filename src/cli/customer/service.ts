@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { createClient, type Client } from '../../client/client.js';
-import { withoutTrailing } from '../../domain/text.js';
-import type { Mode } from '../../domain/ids.js';
+import { createClient, type Client } from '../../sdk/client.js';
+import { withoutTrailing } from '../../kernel/text.js';
+import type { Mode } from '../../kernel/ids.js';
 import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
 import { printable } from '../terminal.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isPassing, watchCall } from '../../client/watch-call.js';
-import type { Call, TimelineEvent, Transcript } from '../../contract/management/calls.js';
+import { isPassing, watchCall } from '../../sdk/watch-call.js';
+import type { Call, TimelineEvent, Transcript } from '../../calls/views/schemas.js';
 import { formatUsd, type Output } from '../output.js';
 import { detailsText } from './calls.js';
 import type { Service } from './service.js';

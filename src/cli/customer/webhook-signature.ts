@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { signatureHeader } from '../../egress/signature.js';
+import { signatureHeader } from '../../platform/egress/signature.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 
 const TOLERANCE_S = 300;

@@ -1,4 +1,4 @@
-import type { WebhookDelivery } from '../../contract/management/webhooks.js';
+import type { WebhookDelivery } from '../../webhooks/schemas.js';
 import type { Output } from '../output.js';
 import { given, readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';

@@ -1,4 +1,4 @@
-import { ApiError, queryText, refusalOf } from '../../client/api-error.js';
+import { ApiError, queryText, refusalOf } from '../../sdk/api-error.js';
 
 export { ApiError, queryText };
 

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useMemo, useState } from 'preact/hooks';
 import { createApi, type Api, type Mode } from './api';
-import type { PortalSession } from '../../contract/portal.js';
+import type { PortalSession } from '../../identity/sign-in/schemas.js';
 
 interface Portal {
   api: Api;

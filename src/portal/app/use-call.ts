@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Call } from '../../contract/management/calls.js';
-import { isFinalStatus } from '../../domain/call-state.js';
+import type { Call } from '../../calls/views/schemas.js';
+import { isFinalStatus } from '../../kernel/call-state.js';
 import type { Api, Mode } from './api';
 import type { Loading } from './use-data';
 

@@ -1,4 +1,4 @@
-import type { SignUpOptions } from '../../contract/portal.js';
+import type { SignUpOptions } from '../../identity/sign-in/schemas.js';
 import { usePortal } from './session';
 import { useData } from './use-data';
 

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { sign } from '../../../src/carrier/twilio/signature.js';
+import { sign } from '../../../src/telephony/twilio/signature.js';
 import { startEvent } from '../../media/support/carrier-line.js';
 
 export interface CarrierOrder {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { createCallGateway as CreateCallGateway } from '../../../src/calls/gateway.js';
-import type { parseConfig as ParseConfig } from '../../../src/config.js';
-import type { createEngines as CreateEngines } from '../../../src/conversation/engines.js';
-import type { createMediaServer as CreateMediaServer } from '../../../src/conversation/media-server.js';
-import type { openDatabase as OpenDatabase } from '../../../src/store/database.js';
-import type { createLogger as CreateLogger } from '../../../src/telemetry/logger.js';
+import type { parseConfig as ParseConfig } from '../../../src/platform/config/config.js';
+import type { createEngines as CreateEngines } from '../../../src/voice/engines/engines.js';
+import type { createMediaServer as CreateMediaServer } from '../../../src/voice/media/media-server.js';
+import type { openDatabase as OpenDatabase } from '../../../src/platform/mongo/database.js';
+import type { createLogger as CreateLogger } from '../../../src/platform/telemetry/logger.js';
 import { serveFigures } from './process-figures.js';
 import { createToneEngine } from './tone-engine.js';
 
@@ -12,10 +12,10 @@ import { createToneEngine } from './tone-engine.js';
 const built = (module: string): unknown => require(join(__dirname, '..', '..', '..', 'dist', 'src', module));
 const { createCallGateway } = built('calls/gateway.js') as { createCallGateway: typeof CreateCallGateway };
 const { parseConfig } = built('config.js') as { parseConfig: typeof ParseConfig };
-const { createEngines } = built('conversation/engines.js') as { createEngines: typeof CreateEngines };
-const { createMediaServer } = built('conversation/media-server.js') as { createMediaServer: typeof CreateMediaServer };
-const { openDatabase } = built('store/database.js') as { openDatabase: typeof OpenDatabase };
-const { createLogger } = built('telemetry/logger.js') as { createLogger: typeof CreateLogger };
+const { createEngines } = built('voice/engines/engines.js') as { createEngines: typeof CreateEngines };
+const { createMediaServer } = built('voice/media/media-server.js') as { createMediaServer: typeof CreateMediaServer };
+const { openDatabase } = built('platform/mongo/database.js') as { openDatabase: typeof OpenDatabase };
+const { createLogger } = built('platform/telemetry/logger.js') as { createLogger: typeof CreateLogger };
 
 /** One media process as it is built, but for its engine. */
 async function main(): Promise<void> {

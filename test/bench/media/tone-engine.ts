@@ -1,5 +1,5 @@
-import { encodeMulaw } from '../../../src/audio/mulaw.js';
-import type { EngineFactory } from '../../../src/conversation/port.js';
+import { encodeMulaw } from '../../../src/voice/audio/mulaw.js';
+import type { EngineFactory } from '../../../src/voice/engines/port.js';
 
 const TONE_SECONDS = 300;
 const HERTZ = 440;

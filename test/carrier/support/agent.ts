@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { decodeMulaw, encodeMulaw } from '../../../src/audio/mulaw.js';
+import { decodeMulaw, encodeMulaw } from '../../../src/voice/audio/mulaw.js';
 
 export interface StreamMessage {
   event: string;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { isValidSignature } from '../../../src/carrier/twilio/signature.js';
+import { isValidSignature } from '../../../src/telephony/twilio/signature.js';
 
 /** One request that the carrier made to the customer. */
 export interface SeenRequest {

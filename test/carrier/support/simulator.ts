@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { createCarriers } from '../../../src/carrier/carriers.js';
-import { createSimulator } from '../../../src/carrier/simulator/server.js';
-import { parseConfig } from '../../../src/config.js';
-import { createLogger } from '../../../src/telemetry/logger.js';
+import { createCarriers } from '../../../src/telephony/carriers.js';
+import { createSimulator } from '../../../src/telephony/simulator/server.js';
+import { parseConfig } from '../../../src/platform/config/config.js';
+import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { startCustomer, type Customer } from './customer.js';
 
 /** What `GET /simulator/calls/{sid}` tells, as far as the tests read it. */

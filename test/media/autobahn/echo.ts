@@ -1,5 +1,5 @@
 import { WebSocketServer } from 'ws';
-import { SOCKET_LIMITS } from '../../../src/conversation/media-server.js';
+import { SOCKET_LIMITS } from '../../../src/voice/media/media-server.js';
 
 /*
  * An echo under the media server's limits, for the Autobahn test suite, which wants every message back. It needs

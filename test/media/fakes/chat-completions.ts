@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ToolCall } from '../../../src/conversation/port.js';
+import type { ToolCall } from '../../../src/voice/engines/port.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
 
 interface WireMessage {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
-import { decodeMulaw } from '../../../src/audio/mulaw.js';
+import { decodeMulaw } from '../../../src/voice/audio/mulaw.js';
 import { openLoopback, type Loopback } from './loopback';
 
 const FRAME_MS = 20;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import { decodeMulaw, encodeMulaw } from '../../../src/audio/mulaw.js';
+import { decodeMulaw, encodeMulaw } from '../../../src/voice/audio/mulaw.js';
 import type { ScriptedTurn } from '../engine-contract';
 
 /** What a provider may do wrong; may be changed at any time. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
-import { encodeMulaw } from '../../../src/audio/mulaw.js';
+import { encodeMulaw } from '../../../src/voice/audio/mulaw.js';
 import { bodyOf, openLoopback, type Loopback } from './loopback';
 
 /** How long a character is spoken. */

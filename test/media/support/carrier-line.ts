@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
-import { MULAW_SILENCE } from '../../../src/audio/mulaw.js';
-import { sign } from '../../../src/carrier/twilio/signature.js';
+import { MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
+import { sign } from '../../../src/telephony/twilio/signature.js';
 
 export const FRAME_MS = 20;
 const SILENCE = new Uint8Array(160).fill(MULAW_SILENCE);

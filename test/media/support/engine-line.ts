@@ -1,5 +1,5 @@
-import { MULAW_SILENCE } from '../../../src/audio/mulaw.js';
-import { createPlayback } from '../../../src/conversation/playback.js';
+import { MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
+import { createPlayback } from '../../../src/voice/session/playback.js';
 import type {
   Engine,
   EngineCall,
@@ -11,7 +11,7 @@ import type {
   ToolCall,
   TranscriptTurn,
   TurnLatency,
-} from '../../../src/conversation/port.js';
+} from '../../../src/voice/engines/port.js';
 
 const FRAME_BYTES = 160;
 const FRAME_MS = 20;

@@ -1,9 +1,9 @@
-import { createSynthesizer } from '../../../src/audio/flite.js';
-import type { PipelineSettings } from '../../../src/config/engines.js';
-import { createPipelineEngine, type PipelinePatience } from '../../../src/conversation/engines/pipeline/index.js';
-import type { EngineCall, ToolAnswer, ToolCall } from '../../../src/conversation/port.js';
-import type { SilencePatience } from '../../../src/conversation/silence-watch.js';
-import { createLogger } from '../../../src/telemetry/logger.js';
+import { createSynthesizer } from '../../../src/voice/audio/flite.js';
+import type { PipelineSettings } from '../../../src/platform/config/engines.js';
+import { createPipelineEngine, type PipelinePatience } from '../../../src/voice/engines/pipeline/index.js';
+import type { EngineCall, ToolAnswer, ToolCall } from '../../../src/voice/engines/port.js';
+import type { SilencePatience } from '../../../src/voice/session/silence-watch.js';
+import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
 import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { sign } from '../../../src/carrier/twilio/signature.js';
+import { sign } from '../../../src/telephony/twilio/signature.js';
 import type { LineOptions } from './carrier-line';
 
 export const OPCODE = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, ping: 0x9, pong: 0xa } as const;

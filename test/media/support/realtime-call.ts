@@ -1,4 +1,4 @@
-import type { EngineCall } from '../../../src/conversation/port.js';
+import type { EngineCall } from '../../../src/voice/engines/port.js';
 import type { ClientEvent } from '../fakes/openai-realtime-session';
 import { openEngineLine } from './engine-line';
 import type { EngineLine } from './engine-line';

@@ -1,8 +1,8 @@
-import { createSynthesizer } from '../../../src/audio/flite.js';
-import { parseConfig } from '../../../src/config.js';
-import { createOpenAiRealtimeEngine } from '../../../src/conversation/engines/openai-realtime/index.js';
-import type { TalkTimings } from '../../../src/conversation/engines/openai-realtime/talk-settings.js';
-import { createLogger } from '../../../src/telemetry/logger.js';
+import { createSynthesizer } from '../../../src/voice/audio/flite.js';
+import { parseConfig } from '../../../src/platform/config/config.js';
+import { createOpenAiRealtimeEngine } from '../../../src/voice/engines/realtime/index.js';
+import type { TalkTimings } from '../../../src/voice/engines/realtime/talk-settings.js';
+import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import type { EngineHarness, HarnessOptions } from '../engine-contract';
 import { startFakeRealtime } from '../fakes/openai-realtime';
 import type { FakeRealtime } from '../fakes/openai-realtime';

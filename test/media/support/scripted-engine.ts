@@ -5,7 +5,7 @@ import type {
   EngineFactory,
   EngineResult,
   EngineSink,
-} from '../../../src/conversation/port.js';
+} from '../../../src/voice/engines/port.js';
 
 /** One call of the scripted engine: what it was told, and the line it may speak on. */
 export interface ScriptedCall {

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { encodeCrockford } from '../../../src/domain/ids.js';
-import { createCallRequests } from '../../../src/store/call-requests.js';
-import { createCarrierBindings } from '../../../src/store/carrier-bindings.js';
-import type { Database } from '../../../src/store/database.js';
-import type { AgentSnapshot } from '../../../src/store/models/call-request.js';
+import { encodeCrockford } from '../../../src/kernel/ids.js';
+import { createCallRequests } from '../../../src/calls/call-requests.js';
+import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
+import type { Database } from '../../../src/platform/mongo/database.js';
+import type { AgentSnapshot } from '../../../src/calls/call-request-model.js';
 import { newSid } from '../../support/sids.js';
 
 /** No worker listens here: workflows stay open and collect the signals they get. */

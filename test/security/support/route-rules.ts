@@ -1,6 +1,6 @@
-import type { Role } from '../../../src/domain/access.js';
-import type { Mode } from '../../../src/domain/ids.js';
-import type { Route, RouteAuth } from '../../../src/contract/route.js';
+import type { Role } from '../../../src/kernel/access.js';
+import type { Mode } from '../../../src/kernel/ids.js';
+import type { Route, RouteAuth } from '../../../src/platform/http/contract/route.js';
 
 /** Who asks. */
 export interface Actor {

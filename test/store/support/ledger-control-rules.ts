@@ -1,5 +1,5 @@
-import { createLedgerOn, type Ledger } from '../../../src/store/ledger.js';
-import type { LedgerStorage } from '../../../src/store/ledger-storage.js';
+import { createLedgerOn, type Ledger } from '../../../src/billing/ledger/ledger.js';
+import type { LedgerStorage } from '../../../src/billing/ledger/storage.js';
 import { newCallId, newLedgerAccountId } from './test-database.js';
 
 const DAY = 86_400_000;

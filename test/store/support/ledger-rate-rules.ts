@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { HOLD_WINDOW_SECONDS } from '../../../src/domain/hold-windows.js';
-import { DEFAULT_MICROS_PER_SECOND, MAX_MICROS_PER_SECOND } from '../../../src/domain/money.js';
-import type { Ledger } from '../../../src/store/ledger.js';
+import { HOLD_WINDOW_SECONDS } from '../../../src/kernel/hold-windows.js';
+import { DEFAULT_MICROS_PER_SECOND, MAX_MICROS_PER_SECOND } from '../../../src/kernel/money.js';
+import type { Ledger } from '../../../src/billing/ledger/ledger.js';
 import { newCallId, newLedgerAccountId } from './test-database.js';
 
 const RUNS = 40;

@@ -1,5 +1,5 @@
-import { HOLD_WINDOW_SECONDS } from '../../../src/domain/hold-windows.js';
-import { LedgerBusyError, type HoldAnswer, type Ledger } from '../../../src/store/ledger.js';
+import { HOLD_WINDOW_SECONDS } from '../../../src/kernel/hold-windows.js';
+import { LedgerBusyError, type HoldAnswer, type Ledger } from '../../../src/billing/ledger/ledger.js';
 import { newCallId, newLedgerAccountId } from './test-database.js';
 
 const FOUR_HOURS = 14_400;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AccountUpdate, LedgerSession, LedgerStorage } from '../../../src/store/ledger-storage.js';
-import type { LedgerAccountDocument, LedgerEntryDocument } from '../../../src/store/models/ledger.js';
+import type { AccountUpdate, LedgerSession, LedgerStorage } from '../../../src/billing/ledger/storage.js';
+import type { LedgerAccountDocument, LedgerEntryDocument } from '../../../src/billing/ledger/model.js';
 
 /** Decides when an operation on the storage is executed. */
 export type Execute = <T>(name: string, key: string, operation: () => T) => Promise<T>;

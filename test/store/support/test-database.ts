@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
-import { createIndexes, openDatabase, type Database } from '../../../src/store/database.js';
+import { createIndexes, openDatabase, type Database } from '../../../src/platform/mongo/database.js';
 
 /** A database of its own on the test server, with indexes. */
 export async function openTestDatabase(name: string): Promise<Database> {

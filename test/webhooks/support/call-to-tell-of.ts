@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../../src/store/database.js';
-import type { CallDocument } from '../../../src/store/models/call.js';
+import type { Database } from '../../../src/platform/mongo/database.js';
+import type { CallDocument } from '../../../src/calls/call-model.js';
 
 /** A call that has ended, with its webhook owed. */
 export async function callToTellOf(

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { FailingWebhook, FailingWebhooks as Answer } from '../../../contract/management/webhooks.js';
+import type { FailingWebhook, FailingWebhooks as Answer } from '../../../webhooks/schemas.js';
 import { words } from '../format';
 import { usePortal } from '../session';
 import { useData } from '../use-data';

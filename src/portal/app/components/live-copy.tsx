@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import type { Agent } from '../../../contract/management/agents.js';
+import type { Agent } from '../../../agents/schemas.js';
 import { usePortal } from '../session';
 import { Dialog } from './dialog';
 import { Failure } from './feedback';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { WebhookSigning } from '../../../contract/management/webhooks.js';
+import type { WebhookSigning } from '../../../webhooks/schemas.js';
 import { usePortal } from '../session';
 import { useData } from '../use-data';
 import { Failure, Loaded } from './feedback';

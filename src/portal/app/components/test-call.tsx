@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import type { Call } from '../../../contract/management/calls.js';
+import type { Call } from '../../../calls/views/schemas.js';
 import { duration, usd, words } from '../format';
 import { usePortal } from '../session';
-import { isFinalStatus } from '../../../domain/call-state.js';
+import { isFinalStatus } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
 import { useForm } from '../use-form';
 import { Failure } from './feedback';

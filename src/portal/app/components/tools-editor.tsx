@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Agent } from '../../../contract/management/agents.js';
-import { webhookEndpoint } from '../../../domain/webhook-endpoint.js';
+import type { Agent } from '../../../agents/schemas.js';
+import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
 import { SelectField, TextArea, TextField } from './fields';
 import { ToolHeaders } from './tool-headers';
 import { ToolParameters } from './tool-parameters';

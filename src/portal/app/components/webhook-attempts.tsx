@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { WebhookAttempt } from '../../../contract/management/calls.js';
+import type { WebhookAttempt } from '../../../calls/views/schemas.js';
 import { usePortal } from '../session';
 import { Failure } from './feedback';
 import { Table } from './pager';

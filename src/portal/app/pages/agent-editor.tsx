@@ -1,10 +1,10 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import type { Agent } from '../../../contract/management/agents.js';
-import type { PhoneNumber } from '../../../contract/management/account.js';
-import type { LanguageList, VoiceList } from '../../../contract/voices.js';
-import { VOICEMAIL_ACTIONS } from '../../../domain/voicemail.js';
-import { webhookEndpoint } from '../../../domain/webhook-endpoint.js';
+import type { Agent } from '../../../agents/schemas.js';
+import type { PhoneNumber } from '../../../identity/accounts/schemas.js';
+import type { LanguageList, VoiceList } from '../../../agents/voices-contract.js';
+import { VOICEMAIL_ACTIONS } from '../../../kernel/voicemail.js';
+import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
 import { Confirm } from '../components/dialog';
 import { FailingWebhooks } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';

@@ -1,4 +1,4 @@
-import type { Agent } from '../../../contract/management/agents.js';
+import type { Agent } from '../../../agents/schemas.js';
 import { Loaded } from '../components/feedback';
 import { Pager, Table, useCursor } from '../components/pager';
 import { TestBadge, Time } from '../components/values';

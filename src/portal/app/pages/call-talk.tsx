@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import type { Call, Transcript } from '../../../contract/management/calls.js';
+import type { Call, Transcript } from '../../../calls/views/schemas.js';
 import { queryText } from '../api';
 import { Loaded } from '../components/feedback';
 import { duration } from '../format';

@@ -1,6 +1,6 @@
 import { useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import type { Call as CallView, TimelineEvent } from '../../../contract/management/calls.js';
+import type { Call as CallView, TimelineEvent } from '../../../calls/views/schemas.js';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { Table } from '../components/pager';
@@ -9,7 +9,7 @@ import { WebhookAttempts } from '../components/webhook-attempts';
 import { duration, localClock, usd, utcTime, words } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
-import { isFinalStatus } from '../../../domain/call-state.js';
+import { isFinalStatus } from '../../../kernel/call-state.js';
 import { useCall } from '../use-call';
 import { Talk } from './call-talk';
 

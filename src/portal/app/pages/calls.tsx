@@ -1,7 +1,7 @@
 import { useLocation } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
-import { CALL_STATUSES, isFinalStatus } from '../../../domain/call-state.js';
-import type { CallSummary } from '../../../contract/management/calls.js';
+import { CALL_STATUSES, isFinalStatus } from '../../../kernel/call-state.js';
+import type { CallSummary } from '../../../calls/views/schemas.js';
 import { Loaded } from '../components/feedback';
 import { SelectField, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ApiKey } from '../../../contract/management/account.js';
+import type { ApiKey } from '../../../identity/accounts/schemas.js';
 import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';

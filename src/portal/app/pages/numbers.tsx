@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import type { PhoneNumber } from '../../../contract/management/account.js';
-import type { Account } from '../../../contract/management/account.js';
-import type { Agent } from '../../../contract/management/agents.js';
+import type { PhoneNumber } from '../../../identity/accounts/schemas.js';
+import type { Account } from '../../../identity/accounts/schemas.js';
+import type { Agent } from '../../../agents/schemas.js';
 import { Failure, Loaded } from '../components/feedback';
 import { SubmitButton, TextField } from '../components/fields';
 import { Table } from '../components/pager';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Invitation, Member } from '../../../contract/portal.js';
+import type { Invitation, Member } from '../../../identity/sign-in/schemas.js';
 import { Failure, Loaded } from '../components/feedback';
 import { SelectField, SubmitButton, TextField } from '../components/fields';
 import { Table } from '../components/pager';

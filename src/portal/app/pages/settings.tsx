@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
-import type { AuditEntry } from '../../../contract/management/account.js';
+import type { AuditEntry } from '../../../identity/accounts/schemas.js';
 import { Failure, Loaded } from '../components/feedback';
 import { SelectField, SubmitButton, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';

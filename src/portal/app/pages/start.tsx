@@ -1,5 +1,5 @@
-import type { Agent } from '../../../contract/management/agents.js';
-import type { BalanceAnswer } from '../../../contract/statements.js';
+import type { Agent } from '../../../agents/schemas.js';
+import type { BalanceAnswer } from '../../../billing/statements/schemas.js';
 import { FailingWebhooks } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { TestCall } from '../components/test-call';

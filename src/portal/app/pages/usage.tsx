@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso';
-import type { UsageAnswer } from '../../../contract/statements.js';
-import type { BalanceAnswer } from '../../../contract/statements.js';
+import type { UsageAnswer } from '../../../billing/statements/schemas.js';
+import type { BalanceAnswer } from '../../../billing/statements/schemas.js';
 import { queryText } from '../api';
 import { BarChart } from '../components/bar-chart';
 import { Loaded } from '../components/feedback';

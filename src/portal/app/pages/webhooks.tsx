@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso';
-import type { WebhookDelivery } from '../../../contract/management/webhooks.js';
+import type { WebhookDelivery } from '../../../webhooks/schemas.js';
 import { FailingWebhooks } from '../components/failing-webhooks';
 import { Loaded } from '../components/feedback';
 import { SelectField } from '../components/fields';

@@ -1,0 +1,73 @@
+import { ServiceError } from '../../kernel/errors.js';
+import { isE164 } from '../../kernel/phone-number.js';
+import { LIVE_AGENTS } from '../agent-mode.js';
+import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import type { PhoneNumberDocument } from './model.js';
+
+export type PhoneNumbers = ReturnType<typeof createPhoneNumbers>;
+
+/** Numbers of accounts: calls come in by them and are placed from them. Expected refusals are ServiceErrors. */
+export function createPhoneNumbers(database: Database) {
+  const { phoneNumbers } = database;
+
+  async function checkAgent(accountId: string, agentId: string): Promise<void> {
+    if (await database.agents.exists({ _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS })) return;
+    throw new ServiceError('AGENT_NOT_FOUND', `This account has no live agent ${agentId}.`);
+  }
+
+  return {
+    /** Gives a number to an account; a number has one owner, and adding it to the same account again changes nothing. */
+    async add(p: { number: string; accountId: string; agentId?: string }): Promise<PhoneNumberDocument> {
+      if (!isE164(p.number)) throw new ServiceError('MISSING_PARAMS', 'The number must be E.164, like +12025550123.');
+      if (!(await database.accounts.exists({ _id: p.accountId }))) {
+        throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
+      }
+      if (p.agentId !== undefined) await checkAgent(p.accountId, p.agentId);
+      const { number: _id, accountId, agentId } = p;
+      const document = { _id, accountId, ...(agentId === undefined ? {} : { agentId }), createdAt: new Date() };
+      try {
+        await phoneNumbers.create([document]);
+        return document;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+      }
+      const present = await this.find(p.number);
+      if (present?.accountId === p.accountId) return present;
+      throw new ServiceError('MISSING_PARAMS', 'This number belongs to another account.');
+    },
+
+    async find(number: string): Promise<PhoneNumberDocument | null> {
+      if (!isE164(number)) return null;
+      return phoneNumbers.findOne({ _id: number }).lean<PhoneNumberDocument>();
+    },
+
+    /** Oldest first: the first is the one that agents without a number of their own call from. */
+    list(accountId: string): Promise<PhoneNumberDocument[]> {
+      return phoneNumbers.find({ accountId }).sort({ createdAt: 1, _id: 1 }).lean<PhoneNumberDocument[]>().exec();
+    },
+
+    /**
+     * Takes a number from its account.
+     * @throws ServiceError NOT_FOUND, CONFLICT while a live agent calls from it; test calls have a number of their own
+     */
+    async remove(accountId: string, number: string): Promise<PhoneNumberDocument> {
+      const present = await this.find(number);
+      if (present?.accountId !== accountId) throw new ServiceError('NOT_FOUND', 'The account has no such number.');
+      if (await database.agents.exists({ accountId, phoneNumber: number, archivedAt: null, ...LIVE_AGENTS })) {
+        throw new ServiceError('CONFLICT', 'An agent calls from this number.');
+      }
+      await phoneNumbers.deleteOne({ _id: number, accountId });
+      return present;
+    },
+
+    /** Names the live agent that answers this number in place of the account's inbound agent; null: none. */
+    async setAgent(number: string, agentId: string | null): Promise<PhoneNumberDocument> {
+      const present = await this.find(number);
+      if (!present) throw new ServiceError('NOT_FOUND', 'No account has this number.');
+      if (agentId !== null) await checkAgent(present.accountId, agentId);
+      const update = agentId === null ? { $unset: { agentId: '' } } : { $set: { agentId } };
+      await phoneNumbers.updateOne({ _id: number }, update);
+      return (await this.find(number)) ?? present;
+    },
+  };
+}

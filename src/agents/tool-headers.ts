@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { ServiceError } from '../kernel/errors.js';
+import type { HttpTool, StoredHeader } from './model.js';
+import type { SecretBox } from '../platform/secrets/secret-box.js';
+
+const MOST_HEADERS = 10;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const MAX_VALUE_LENGTH = 2_048;
+const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
+
+/** Headers that the service or its HTTP client sets, or that belong to one connection only. */
+const RESERVED = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'user-agent',
+  'via',
+]);
+const RESERVED_PREFIXES = ['proxy-', 'webhook-', 'x-callwright-'];
+
+const givenHeaders = z.record(z.string(), z.string().nullable()).nullish();
+
+/** A tool as a customer gives it: header values in clear; null takes one away, or all of them. */
+export type GivenTool = Omit<HttpTool, 'headers'> & {
+  headers?: Record<string, string | null> | null | undefined;
+  /** As an answer has it; means nothing here, so that a tool can be given back as it was read. */
+  header_names?: string[] | undefined;
+};
+
+/**
+ * The tools as they are stored: header values sealed. A tool that an agent has already keeps the values that are not
+ * given, as long as its URL keeps its origin.
+ * @param p.present the tools that the agent has now
+ * @param p.box absent where the service's configuration is not known: then no header can be given
+ * @throws ServiceError MISSING_PARAMS that names the tool and never repeats a value
+ */
+export function storedTools(p: {
+  tools: readonly GivenTool[];
+  present: readonly HttpTool[];
+  accountId: string;
+  box: SecretBox | undefined;
+}): HttpTool[] {
+  return p.tools.map((given, index) => {
+    const place = `tools.${index}.headers`;
+    // Counted before each is looked at, so that a request with thousands costs nothing.
+    if (Object.keys(given?.headers ?? {}).length > 2 * MOST_HEADERS) throw tooMany(place);
+    const parsed = givenHeaders.safeParse(given?.headers);
+    if (!parsed.success) throw refused(place, 'headers must be an object of names and strings');
+    const { headers: _given, header_names: _names, ...tool } = given;
+    const before = p.present.find(({ name }) => name === tool.name);
+    const headers = storedHeaders(parsed.data, { ...p, place, tool, before });
+    return headers.length === 0 ? tool : { ...tool, headers };
+  });
+}
+
+function storedHeaders(
+  given: Record<string, string | null> | null | undefined,
+  p: {
+    place: string;
+    tool: GivenTool | HttpTool;
+    before: HttpTool | undefined;
+    accountId: string;
+    box: SecretBox | undefined;
+  },
+): StoredHeader[] {
+  if (given === null) return [];
+  const entries = Object.entries(given ?? {});
+  const names = entries.map(([name]) => name.toLowerCase());
+  if (new Set(names).size < names.length) throw refused(p.place, 'headers must not name one header twice');
+  for (const [name, value] of entries) refuseHeader(p.place, name, value);
+  const kept = (p.before?.headers ?? []).filter(({ name }) => !names.includes(name.toLowerCase()));
+  const [origin, originBefore] = [originOf(p.tool.url), originOf(p.before?.url ?? '')];
+  if (kept.length > 0 && origin !== originBefore) {
+    throw refused(p.place, 'headers must be given again, or removed with null, because the url has another origin');
+  }
+  const fresh = entries.filter((entry): entry is [string, string] => entry[1] !== null);
+  if (kept.length + fresh.length > MOST_HEADERS) throw tooMany(p.place);
+  const seal = (name: string, value: string) => {
+    if (p.box === undefined) throw refused(p.place, 'headers cannot be stored without ENCRYPTION_KEYS');
+    return p.box.seal(headerContext(p.accountId, p.tool.url, name), value);
+  };
+  return [...kept, ...fresh.map(([name, value]) => ({ name, sealed: seal(name, value) }))];
+}
+
+function tooMany(place: string): ServiceError {
+  return refused(place, `headers must be at most ${MOST_HEADERS}`);
+}
+
+/**
+ * The headers of a tool in clear, to be sent to its own URL and nowhere else: they open only with the origin that they
+ * were given for.
+ * @throws Error when the key of one is not configured any more
+ */
+export function openToolHeaders(tool: HttpTool, accountId: string, box: SecretBox): Record<string, string> {
+  return Object.fromEntries(
+    (tool.headers ?? []).map(({ name, sealed }) => [name, box.open(headerContext(accountId, tool.url, name), sealed)]),
+  );
+}
+
+/** A tool as its owner reads it: the names of its headers without their values. */
+export function toolView({ headers = [], ...tool }: HttpTool) {
+  return headers.length === 0 ? tool : { ...tool, header_names: headers.map(({ name }) => name) };
+}
+
+function refuseHeader(place: string, name: string, value: string | null): void {
+  const lower = name.toLowerCase();
+  if (!NAME.test(name)) throw refused(place, 'headers must have names of 1 to 64 letters, digits, - and _');
+  if (RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix))) {
+    throw refused(place, `headers must not set ${name}, which the service sets itself`);
+  }
+  if (value !== null && !isValue(value)) {
+    throw refused(place, `headers must have values of 1 to 2,048 printable ASCII characters; ${name} has not`);
+  }
+}
+
+function isValue(text: string): boolean {
+  return text.length <= MAX_VALUE_LENGTH && PRINTABLE_ASCII.test(text) && text.trim() === text;
+}
+
+/** What a header's value is sealed with: it opens for this account, origin and name only. */
+export function headerContext(accountId: string, url: string, name: string): string {
+  return `tool-header ${accountId} ${originOf(url)} ${name.toLowerCase()}`;
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : '';
+}
+
+function refused(place: string, fault: string): ServiceError {
+  return new ServiceError('MISSING_PARAMS', `tools: ${fault}.`, {
+    fields: { tools: `tools: ${fault}.`, [place]: `${fault}.` },
+  });
+}

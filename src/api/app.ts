@@ -1,0 +1,141 @@
+import Koa from 'koa';
+import type { DialGate } from '../telephony/destinations/dial-gate.js';
+import type { CallGateway } from '../calls/gateway.js';
+import type { Config } from '../platform/config/config.js';
+import { createAccounts } from '../identity/accounts/accounts.js';
+import { createAgents } from '../agents/agents.js';
+import { createAuditLog, type AuditLog } from '../identity/access/audit-log.js';
+import { createCallQueries } from '../calls/call-queries.js';
+import { createCallRequests } from '../calls/call-requests.js';
+import { createCarrierBindings } from '../telephony/carrier-bindings.js';
+import { createCarrierEvents } from '../telephony/carrier-events.js';
+import { createConversationResults } from '../voice/results/conversation-results.js';
+import type { Database } from '../platform/mongo/database.js';
+import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
+import { createLedger } from '../billing/ledger/ledger.js';
+import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
+import { createRecordings } from '../voice/recordings/recordings.js';
+import { createStatements } from '../billing/statements/statements.js';
+import type { Logger } from '../platform/telemetry/logger.js';
+import { createDocs } from './docs.js';
+import { createHealth } from './health.js';
+import { createInboundCall } from '../calls/placing/inbound-call.js';
+import { createOutboundCall } from '../calls/placing/outbound-call.js';
+import { createManagement } from './create-management.js';
+import { createNoteAnsweredBy } from '../calls/callbacks/answered-by.js';
+import { createContinueAfterStream } from '../calls/callbacks/after-stream.js';
+import { createCarrierStatus } from '../calls/callbacks/status.js';
+import { createNoteTransferStatus } from '../calls/callbacks/transfer-status.js';
+import { createAnswerOutboundCall } from '../calls/callbacks/answer.js';
+import type { RequestState } from '../platform/http/context.js';
+import { createAuditor, type Auditor } from '../identity/access/audit.js';
+import { createAuthenticator, type Authenticator } from '../identity/access/authentication.js';
+import { errors } from './errors.js';
+import { createFailureLimiter, createRateLimiter, type RateLimiter } from '../platform/http/rate-limit.js';
+import { createPrincipalWatch } from '../identity/access/principal-watch.js';
+import { requestId } from '../platform/http/request-id.js';
+import { createSignedRequests, type SignedRequests } from '../platform/http/signed-requests.js';
+import { securityHeaders } from '../platform/http/security.js';
+import { createPaymentWebhook } from '../billing/payments/webhook.js';
+import { createPortal } from '../identity/sign-in/create-portal.js';
+import type { Mailer } from '../platform/mail/mailer.js';
+import { createPortalPages } from './portal-pages.js';
+import { createRouters, unmatched, type Handlers } from './router.js';
+
+export interface AppDeps {
+  config: Config;
+  database: Database;
+  gateway: CallGateway;
+  dialGate: DialGate;
+  logger: Logger;
+  mailer: Mailer;
+}
+
+/** The whole HTTP interface as one Koa application. */
+export function createApp(deps: AppDeps): Koa<RequestState> {
+  const { config, database, logger } = deps;
+  const rateLimiter = createRateLimiter(database);
+  const failureLimiter = createFailureLimiter(config);
+  const signedRequests = createSignedRequests({ failureLimiter });
+  const authenticator = createAuthenticator({ config, database, rateLimiter, failureLimiter, signedRequests });
+  const auditLog = createAuditLog(database);
+  const auditor = createAuditor({ auditLog, logger });
+  const handlers = createHandlers({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
+  const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
+  const app = new Koa<RequestState>();
+  // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
+  app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
+  app.use(requestId(logger));
+  app.use(errors(logger));
+  app.use(securityHeaders(config));
+  app.use(signedRequests.middleware);
+  for (const router of createRouters({ config, authenticator, handlers, auditor, principalWatch }))
+    app.use(router.routes());
+  app.use(createPortalPages());
+  app.use(unmatched({ config, authenticator }));
+  return app;
+}
+
+interface HandlerDeps extends AppDeps {
+  authenticator: Authenticator;
+  rateLimiter: RateLimiter;
+  signedRequests: SignedRequests;
+  auditLog: AuditLog;
+  auditor: Auditor;
+}
+
+function createHandlers(deps: HandlerDeps): Handlers {
+  const { config, database } = deps;
+  const shared = {
+    ...deps,
+    accounts: createAccounts(database),
+    agents: createAgents(database, config),
+    phoneNumbers: createPhoneNumbers(database),
+    requests: createCallRequests(database),
+    queries: createCallQueries(database),
+    bindings: createCarrierBindings(database),
+    carrierEvents: createCarrierEvents(database),
+    results: createConversationResults(database),
+    recordings: createRecordings(database),
+    idempotencyKeys: createIdempotencyKeys(database),
+    ledger: createLedger(database),
+    statements: createStatements(database),
+  };
+  const outboundCall = createOutboundCall(shared);
+  const status = createCarrierStatus(shared);
+  const answerOutboundCall = createAnswerOutboundCall(shared);
+  const continueAfterStream = createContinueAfterStream(shared);
+  const noteAnsweredBy = createNoteAnsweredBy(shared);
+  const noteTransferStatus = createNoteTransferStatus(shared);
+  const health = createHealth(shared);
+  const docs = createDocs(shared);
+  const portal = createPortal(shared);
+  const receivePayment = createPaymentWebhook(shared);
+  return {
+    key: {
+      placeCall: (ctx, principal) => outboundCall.post(ctx, principal),
+      readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
+    },
+    keyOrSession: createManagement(shared),
+    session: portal.session,
+    origin: portal.origin,
+    keyOrCarrier: { receiveCall: createInboundCall(shared) },
+    carrier: {
+      answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
+      reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
+      reportAnsweredBy: (ctx, params) => noteAnsweredBy(ctx, params['call_id'] ?? ''),
+      reportTransferStatus: (ctx, params) => noteTransferStatus(ctx, params['call_id'] ?? ''),
+      reportInboundStatus: (ctx) => status.inbound(ctx),
+      continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
+    },
+    none: {
+      ...portal.none,
+      receivePayment: (ctx) => receivePayment(ctx),
+      checkLiveness: (ctx) => health.live(ctx),
+      checkReadiness: (ctx) => health.ready(ctx),
+      readInterface: (ctx) => docs.document(ctx),
+      readDocs: (ctx) => docs.page(ctx),
+      readDocsFile: (ctx, params) => docs.file(ctx, params['file'] ?? ''),
+    },
+  };
+}

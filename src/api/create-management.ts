@@ -1,0 +1,117 @@
+import type { CallGateway } from '../calls/gateway.js';
+import type { Config } from '../platform/config/config.js';
+import type { Accounts } from '../identity/accounts/accounts.js';
+import type { Agents } from '../agents/agents.js';
+import { createApiKeys } from '../identity/api-keys/api-keys.js';
+import type { AuditLog } from '../identity/access/audit-log.js';
+import type { Database } from '../platform/mongo/database.js';
+import type { Ledger } from '../billing/ledger/ledger.js';
+import type { PhoneNumbers } from '../agents/numbers/phone-numbers.js';
+import type { Recordings } from '../voice/recordings/recordings.js';
+import type { Statements } from '../billing/statements/statements.js';
+import { createWebhookAttempts } from '../webhooks/attempts.js';
+import { createWebhookDeliveries } from '../webhooks/deliveries.js';
+import { createWebhookFailures } from '../webhooks/failures.js';
+import { createWebhookSecrets } from '../webhooks/secrets.js';
+import type { Logger } from '../platform/telemetry/logger.js';
+import type { RateLimiter } from '../platform/http/rate-limit.js';
+import type { Handlers } from './router.js';
+import { createCursors } from '../platform/http/cursor.js';
+import type { PlacingDeps } from '../calls/placing/place-call.js';
+import { createReadRecording } from '../calls/views/recording.js';
+import { createStatementRoutes } from '../billing/statements/routes.js';
+import { createVoiceRoutes } from '../agents/voices-routes.js';
+import { createAccountRoutes } from '../identity/accounts/routes.js';
+import { createAgentRoutes } from '../agents/routes.js';
+import { createApiKeyRoutes } from '../identity/api-keys/routes.js';
+import { createCallActions } from '../calls/views/call-actions.js';
+import { createCallReader, createCallRoutes, type CallRoutesDeps } from '../calls/views/calls.js';
+import { createPhoneNumberRoutes } from '../agents/numbers/routes.js';
+import { createWatchCall } from '../calls/views/watch-call.js';
+import { createWebhookDeliveryRoutes } from '../webhooks/deliveries-routes.js';
+import { createWebhookSigningRoutes } from '../webhooks/signing-routes.js';
+
+export interface ManagementDeps extends PlacingDeps, Omit<CallRoutesDeps, 'attempts' | 'cursors'> {
+  config: Config;
+  database: Database;
+  gateway: CallGateway;
+  logger: Logger;
+  accounts: Accounts;
+  agents: Agents;
+  phoneNumbers: PhoneNumbers;
+  recordings: Recordings;
+  ledger: Ledger;
+  statements: Statements;
+  auditLog: AuditLog;
+  rateLimiter: RateLimiter;
+}
+
+/** The management interface: what an account sets up, sees and does, by its keys or its members. */
+export function createManagement(deps: ManagementDeps): Handlers['keyOrSession'] {
+  const { database, config } = deps;
+  const shared = {
+    ...deps,
+    cursors: createCursors(config.apiKeyPepper),
+    attempts: createWebhookAttempts(database),
+    deliveries: createWebhookDeliveries(database),
+    failures: createWebhookFailures(database),
+    apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
+    readCall: createCallReader({
+      ...deps,
+      cursors: createCursors(config.apiKeyPepper),
+      attempts: createWebhookAttempts(database),
+    }),
+  };
+  const calls = createCallRoutes(shared);
+  const callActions = createCallActions(shared);
+  const watchCall = createWatchCall(shared);
+  const readRecording = createReadRecording(shared);
+  const deliveries = createWebhookDeliveryRoutes(shared);
+  const secrets = createWebhookSecrets({ database, config });
+  const signing = createWebhookSigningRoutes({ secrets });
+  const agents = createAgentRoutes(shared);
+  const numbers = createPhoneNumberRoutes(shared);
+  const account = createAccountRoutes(shared);
+  const keys = createApiKeyRoutes(shared);
+  const statements = createStatementRoutes(shared);
+  const voices = createVoiceRoutes(shared);
+  return {
+    listCalls: (ctx, principal) => calls.list(ctx, principal),
+    createCall: (ctx, principal) => callActions.create(ctx, principal),
+    readCall: (ctx, principal, params) => calls.read(ctx, principal, params['call_id'] ?? ''),
+    watchCall: (ctx, principal, params) => watchCall(ctx, principal, params['call_id'] ?? ''),
+    cancelCall: (ctx, principal, params) => callActions.cancel(ctx, principal, params['call_id'] ?? ''),
+    readTranscript: (ctx, principal, params) => calls.transcript(ctx, principal, params['call_id'] ?? ''),
+    readRecording: (ctx, principal, params) => readRecording(ctx, principal, params['call_id'] ?? ''),
+    eraseCall: (ctx, principal, params) => callActions.erase(ctx, principal, params['call_id'] ?? ''),
+    listWebhookDeliveries: (ctx, principal) => deliveries.list(ctx, principal),
+    readWebhookDelivery: (ctx, principal, params) => deliveries.read(ctx, principal, params['call_id'] ?? ''),
+    redeliverWebhook: (ctx, principal, params) => deliveries.redeliver(ctx, principal, params['call_id'] ?? ''),
+    listFailingWebhooks: (ctx, principal) => deliveries.failing(ctx, principal),
+    listAgents: (ctx, principal) => agents.list(ctx, principal),
+    createAgent: (ctx, principal) => agents.create(ctx, principal),
+    readAgent: (ctx, principal, params) => agents.read(ctx, principal, params['agent_id'] ?? ''),
+    updateAgent: (ctx, principal, params) => agents.update(ctx, principal, params['agent_id'] ?? ''),
+    archiveAgent: (ctx, principal, params) => agents.archive(ctx, principal, params['agent_id'] ?? ''),
+    listPhoneNumbers: (ctx, principal) => numbers.list(ctx, principal),
+    addPhoneNumber: (ctx, principal) => numbers.add(ctx, principal),
+    readPhoneNumber: (ctx, principal, params) => numbers.read(ctx, principal, params['phone_number'] ?? ''),
+    updatePhoneNumber: (ctx, principal, params) => numbers.update(ctx, principal, params['phone_number'] ?? ''),
+    removePhoneNumber: (ctx, principal, params) => numbers.remove(ctx, principal, params['phone_number'] ?? ''),
+    readWebhookSigning: (ctx, principal) => signing.read(ctx, principal),
+    rotateWebhookSigning: (ctx, principal) => signing.rotate(ctx, principal),
+    turnOffWebhookSigning: (ctx, principal) => signing.turnOff(ctx, principal),
+    readAccount: (ctx, principal) => account.read(ctx, principal),
+    updateAccount: (ctx, principal) => account.update(ctx, principal),
+    listApiKeys: (ctx, principal) => keys.list(ctx, principal),
+    createApiKey: (ctx, principal) => keys.create(ctx, principal),
+    updateApiKey: (ctx, principal, params) => keys.update(ctx, principal, params['key_id'] ?? ''),
+    revokeApiKey: (ctx, principal, params) => keys.revoke(ctx, principal, params['key_id'] ?? ''),
+    readAuditLog: (ctx, principal) => account.audit(ctx, principal),
+    listVoices: (ctx) => voices.voices(ctx),
+    listLanguages: (ctx) => voices.languages(ctx),
+    readBalance: (ctx, principal) => statements.balance(ctx, principal),
+    readLedger: (ctx, principal) => statements.ledger(ctx, principal),
+    readUsage: (ctx, principal) => statements.usage(ctx, principal),
+  };
+}

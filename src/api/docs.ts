@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { openApiDocument } from './openapi.js';
+import type { Config } from '../platform/config/config.js';
+import { ServiceError } from '../kernel/errors.js';
+import type { ApiContext } from '../platform/http/context.js';
+import { sessionCookieOf } from '../identity/access/session-cookie.js';
+import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../platform/http/static-file.js';
+
+/** Everything the page loads comes from our own origin; swagger-ui draws some of its icons from data URLs. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+const PAGE = `<!DOCTYPE html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Callwright: interface</title>
+    <link rel="stylesheet" href="/docs/swagger-ui.css">
+    <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+  </head>
+  <body>
+    <main id="interface"></main>
+    <noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const START_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, validatorUrl: null });\n`;
+
+const FILE_TYPES: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css',
+  'swagger-ui-bundle.js': 'text/javascript',
+  'favicon-32x32.png': 'image/png',
+};
+
+/** GET /openapi.json, /docs and the files of the page. */
+export function createDocs(deps: { config: Config }) {
+  const fileOf = createFileCache(load);
+
+  async function load(name: string): Promise<StaticFile> {
+    if (name === 'openapi.json') {
+      const document = openApiDocument(deps.config.publicBaseUrl, sessionCookieOf(deps.config).name);
+      return createStaticFile('application/json', JSON.stringify(document));
+    }
+    if (name === 'docs') return createStaticFile('text/html', PAGE);
+    if (name === 'start.js') return createStaticFile('text/javascript', START_SCRIPT);
+    return createStaticFile(FILE_TYPES[name] ?? '', await readFile(join(swaggerFolder(), name)));
+  }
+
+  return {
+    async document(ctx: ApiContext): Promise<void> {
+      ctx.set('Cache-Control', 'no-cache');
+      sendStaticFile(ctx, await fileOf('openapi.json'));
+    },
+
+    async page(ctx: ApiContext): Promise<void> {
+      ctx.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': PAGE_POLICY });
+      sendStaticFile(ctx, await fileOf('docs'));
+    },
+
+    async file(ctx: ApiContext, name: string): Promise<void> {
+      const isKnown = name === 'start.js' || Object.hasOwn(FILE_TYPES, name);
+      if (!isKnown) throw new ServiceError('NOT_FOUND', 'There is no such file.');
+      ctx.set('Cache-Control', 'public, max-age=3600');
+      sendStaticFile(ctx, await fileOf(name));
+    },
+  };
+}
+
+function swaggerFolder(): string {
+  return dirname(require.resolve('swagger-ui-dist/package.json'));
+}

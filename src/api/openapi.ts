@@ -1,0 +1,193 @@
+import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
+import { z } from 'zod';
+import type { ErrorCode } from '../kernel/errors.js';
+import { COMPLETION_EXAMPLE, CompletionPayload } from '../webhooks/completion.js';
+import { ErrorObject, ERRORS, errorObject } from '../platform/http/contract/errors.js';
+import { modeParameter } from '../platform/http/contract/fields.js';
+import { tellNullForAbsent } from './null-for-absent.js';
+import { errorCodesOf, type Route, type RouteAuth } from '../platform/http/contract/route.js';
+import { routes } from './routes.js';
+
+export type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
+
+const securitySchemes = (sessionCookie: string) =>
+  ({
+    apiKey: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'Authorization: Bearer sk_live_… or sk_test_…',
+    },
+    apiKeyAsPassword: {
+      type: 'http',
+      scheme: 'basic',
+      description: 'The API key as password, for telephony providers, which cannot send Bearer; any user name.',
+    },
+    portalSession: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: sessionCookie,
+      description:
+        'A member’s session of the portal. Requests that change something must come from a page of our own origin and be application/json.',
+    },
+    carrierSignature: {
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Twilio-Signature',
+      description: 'The carrier’s signature over the public URL and all form fields.',
+    },
+  }) as const;
+
+const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {
+  none: [],
+  key: [{ apiKey: [] }],
+  keyOrSession: [{ apiKey: [] }, { portalSession: [] }],
+  session: [{ portalSession: [] }],
+  origin: [],
+  keyOrCarrier: [{ apiKey: [] }, { apiKeyAsPassword: [] }, { carrierSignature: [] }],
+  carrier: [{ carrierSignature: [] }],
+};
+
+/**
+ * The interface as an OpenAPI 3.1 document, derived from the route table.
+ * @param sessionCookie its name, which is another one where there is no TLS
+ */
+export function openApiDocument(publicBaseUrl: string, sessionCookie = '__Host-sid'): OpenApiDocument {
+  const registry = new OpenAPIRegistry();
+  for (const [name, scheme] of Object.entries(securitySchemes(sessionCookie))) {
+    registry.registerComponent('securitySchemes', name, scheme);
+  }
+  for (const [operationId, route] of Object.entries(routes)) registry.registerPath(operation(operationId, route));
+  registry.registerWebhook(completionWebhook());
+  const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Callwright',
+      version: '1.0.0',
+      description: 'Places and receives phone calls that an AI agent conducts.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: publicBaseUrl }],
+    tags: [...new Set(Object.values(routes).map((route) => route.tag))].map((name) => ({ name })),
+  });
+  return tellNullForAbsent(document);
+}
+
+function operation(operationId: string, route: Route): RouteConfig {
+  return {
+    operationId,
+    method: route.method,
+    path: route.path,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    security: SECURITY[route.auth],
+    request: {
+      ...(route.params ? { params: route.params } : {}),
+      ...queryOf(route),
+      ...(route.headers ? { headers: route.headers } : {}),
+      ...(route.body
+        ? {
+            body: {
+              required: true,
+              content: {
+                [route.body.contentType]: { schema: route.body.schema, examples: examples(route.body.examples) },
+              },
+            },
+          }
+        : {}),
+    },
+    responses: {
+      200: {
+        description: route.success.description,
+        headers: headers({ 'X-Request-Id': 'Names this request in our logs.', ...route.success.headers }),
+        content: Object.fromEntries(
+          Object.entries({ [route.success.contentType]: route.success, ...route.success.alternatives }).map(
+            ([type, form]) => [type, { schema: form.schema, examples: examples(form.examples) }],
+          ),
+        ),
+      },
+      ...errorResponses(errorCodesOf(route)),
+      431: HEADERS_TOO_LARGE,
+    },
+  };
+}
+
+/** A member is at home in both modes, so a session says with each request which one is meant. */
+function queryOf({ auth, query }: Route) {
+  if (auth !== 'keyOrSession') return query ? { query } : {};
+  return { query: (query ?? z.object({})).extend({ mode: modeParameter }) };
+}
+
+function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {
+  const responses: RouteConfig['responses'] = {};
+  for (const status of new Set(codes.map((code) => ERRORS[code].status))) {
+    const ofStatus = codes.filter((code) => ERRORS[code].status === status);
+    responses[status] = {
+      description: ofStatus.map((code) => `${code}: ${ERRORS[code].meaning}`).join(' '),
+      headers: headers({
+        'X-Request-Id': 'Names this request in our logs.',
+        ...(status === 429 || status === 503 ? { 'Retry-After': 'Seconds to wait.' } : {}),
+        ...(status === 401 ? { 'WWW-Authenticate': 'How to authenticate.' } : {}),
+      }),
+      content: {
+        'application/json': {
+          schema: ErrorObject,
+          examples: examples(Object.fromEntries(ofStatus.map((code) => [code, exampleOf(code)]))),
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+/** Told by the server before any route is known, so by all of them. */
+const HEADERS_TOO_LARGE = {
+  description: 'The request line and headers have more than 8 KiB.',
+  headers: headers({ 'X-Request-Id': 'Names this request in our logs.' }),
+  content: {
+    'application/json': {
+      schema: ErrorObject,
+      examples: examples({ PAYLOAD_TOO_LARGE: exampleOf('PAYLOAD_TOO_LARGE') }),
+    },
+  },
+};
+
+function exampleOf(code: ErrorCode): ErrorObject {
+  const details = code === 'CONCURRENCY_LIMIT_EXCEEDED' ? { limit: 10, current: 10 } : {};
+  return errorObject({ code, message: ERRORS[code].meaning, details });
+}
+
+function completionWebhook(): RouteConfig {
+  return {
+    operationId: 'callCompleted',
+    method: 'post',
+    path: 'callCompleted',
+    tags: ['Calls'],
+    summary: 'A call is over',
+    description:
+      'Sent to webhook_url when a call completes. Answer 2xx within 5 seconds; otherwise it is sent again after 1, 5 and 30 seconds. Deduplicate by call_id. Signed as Standard Webhooks describes it (webhook-id, webhook-timestamp, webhook-signature) where the account has turned that on, which it is not by default.',
+    security: [],
+    request: {
+      body: {
+        required: true,
+        content: {
+          'application/json': { schema: CompletionPayload, examples: examples({ completed: COMPLETION_EXAMPLE }) },
+        },
+      },
+    },
+    responses: { '2XX': { description: 'Received.' } },
+  };
+}
+
+function examples(values: Readonly<Record<string, unknown>>): Record<string, { value: unknown }> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { value }]));
+}
+
+function headers(descriptions: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' as const } },
+    ]),
+  );
+}

@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { ServiceError } from '../kernel/errors.js';
+import type { ApiContext } from '../platform/http/context.js';
+import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../platform/http/static-file.js';
+
+/** Everything comes from our own origin; nothing runs that stands in the page itself. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+
+const ASSET = /^\/portal\/assets\/([A-Za-z0-9_-]+-[A-Za-z0-9]{8}\.(?:js|css))$/;
+const PAGE = /^\/portal(\/[\w%.~-]*)*$/;
+const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
+
+/**
+ * The developer portal's files, as the build made them: one page for every address under /portal, whose script finds out
+ * what to show, and its assets, whose names change with their content.
+ */
+export function createPortalPages(folder = builtFolder()) {
+  const fileOf = createFileCache(async (name) =>
+    createStaticFile(TYPES[extname(name)] ?? 'application/octet-stream', await readFile(join(folder, name))),
+  );
+
+  async function send(ctx: ApiContext, name: string): Promise<void> {
+    let file: StaticFile;
+    try {
+      file = await fileOf(name);
+    } catch {
+      throw new ServiceError('NOT_FOUND', 'There is no such file.');
+    }
+    sendStaticFile(ctx, file);
+  }
+
+  /** Takes what the routes left of /portal. */
+  return async function portalPages(ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next();
+    const asset = ASSET.exec(ctx.path)?.[1];
+    if (asset !== undefined) {
+      await send(ctx, join('assets', asset));
+      ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
+      return undefined;
+    }
+    if (!PAGE.test(ctx.path) || ctx.path.startsWith('/portal/assets')) return next();
+    await send(ctx, 'index.html');
+    ctx.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': PAGE_POLICY });
+    return undefined;
+  };
+}
+
+/** `dist/portal`, from the build as well as from the sources. */
+function builtFolder(): string {
+  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    if (existsSync(join(folder, 'package.json'))) return join(folder, 'dist/portal');
+  }
+  return join(__dirname, 'dist/portal');
+}

@@ -1,0 +1,371 @@
+import { z } from 'zod';
+import { CallResponse, OutboundCallBody, OutboundCallParameters } from '../calls/placing/contract.js';
+import {
+  CarrierRequestForm,
+  InboundCallForm,
+  InboundCallQuery,
+  MachineDetectionForm,
+  StatusCallbackForm,
+  TransferStatusForm,
+} from '../telephony/twilio/forms.js';
+import { accountRoutes } from './account-routes.js';
+import { callParams, callRoutes } from '../calls/views/contract.js';
+import { moneyRoutes } from '../billing/contract.js';
+import { portalRoutes } from '../identity/sign-in/contract.js';
+import { rateLimitHeaders, type Route } from '../platform/http/contract/route.js';
+import { voiceRoutes } from '../agents/voices-contract.js';
+
+const FORM = 'application/x-www-form-urlencoded';
+const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${CALL_ID}/after-stream</Redirect></Response>`;
+const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number statusCallback="https://calls.example.com/carrier/calls/${CALL_ID}/transfer-status#rc=3&amp;rp=5xx,ct,rt" statusCallbackEvent="answered" statusCallbackMethod="POST">+12025550143</Number></Dial></Response>`;
+const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
+
+const ringing = { success: true, call_id: CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
+const completed = { success: true, call_id: CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
+const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
+/** What answers a callback of the carrier. */
+const noted = {
+  description: 'Taken note of; also when the call is unknown or over.',
+  contentType: 'text/plain' as const,
+  schema: z.string(),
+  examples: { noted: '' },
+};
+
+const statusForm = {
+  ...carrierForm,
+  CallStatus: 'completed',
+  SequenceNumber: '2',
+  CallDuration: '47',
+  Timestamp: 'Sat, 21 Nov 2026 10:00:51 +0000',
+};
+
+/** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
+export const routes = {
+  placeCall: {
+    method: 'post',
+    path: '/outbound_call',
+    tag: 'Calls',
+    summary: 'Place a call, or read the status of one',
+    description:
+      'Starts an outbound call conducted by an agent or by an instruction. With call_id no call is made and the status of that call is returned.',
+    auth: 'key',
+    changes: 'mode',
+    headers: z.object({
+      'Idempotency-Key': z
+        .string()
+        .min(1)
+        .max(255)
+        .optional()
+        .meta({
+          description:
+            'Makes the request safe to repeat for 24 hours: the same key and request give a first answer of 200 or 402 again with Idempotent-Replayed: true, another request gives 409.',
+          examples: ['order-4711-first-call'],
+        }),
+    }),
+    body: {
+      contentType: 'application/json',
+      schema: OutboundCallBody,
+      examples: {
+        agent: {
+          to_phone_number: '+12025550100',
+          agent_id: AGENT_ID,
+          webhook_url: 'https://example.com/call-completed',
+        },
+        instruction: {
+          to_phone_number: '+12025550100',
+          instruction: 'Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.',
+          input_parameters: '{"customer":"Ms Chen"}',
+          output_parameters: '{"confirmed":null}',
+          external_call_id: 'order-4711',
+        },
+        status: { call_id: CALL_ID },
+      },
+    },
+    success: {
+      description: 'The call was handed to the carrier, or the status of the call named by call_id.',
+      contentType: 'application/json',
+      schema: CallResponse,
+      examples: { placed: ringing, status: completed },
+      headers: { ...rateLimitHeaders, 'Idempotent-Replayed': 'true when a kept answer was given again.' },
+    },
+    errors: [
+      'MISSING_PARAMS',
+      'INSUFFICIENT_BALANCE',
+      'DESTINATION_NOT_ALLOWED',
+      'SPEND_LIMIT_EXCEEDED',
+      'AGENT_NOT_FOUND',
+      'CALL_NOT_FOUND',
+      'IDEMPOTENCY_CONFLICT',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'CONCURRENCY_LIMIT_EXCEEDED',
+    ],
+  },
+  readOrPlaceCall: {
+    method: 'get',
+    path: '/outbound_call',
+    tag: 'Calls',
+    summary: 'Read the status of a call, or place one',
+    description:
+      'With call_id the status of that call is returned and all other parameters are ignored. Without it a call is placed, so to_phone_number and agent_id are required. In a query string the plus of a number is written %2B. HEAD, OPTIONS and prefetches never place a call.',
+    auth: 'key',
+    changes: 'mode',
+    query: OutboundCallParameters,
+    success: {
+      description: 'The status of the call named by call_id, or the call was handed to the carrier.',
+      contentType: 'application/json',
+      schema: CallResponse,
+      examples: { status: completed, placed: ringing },
+      headers: { ...rateLimitHeaders, 'Cache-Control': 'no-store' },
+    },
+    errors: [
+      'MISSING_PARAMS',
+      'INSUFFICIENT_BALANCE',
+      'FORBIDDEN',
+      'DESTINATION_NOT_ALLOWED',
+      'SPEND_LIMIT_EXCEEDED',
+      'AGENT_NOT_FOUND',
+      'CALL_NOT_FOUND',
+      'CONCURRENCY_LIMIT_EXCEEDED',
+    ],
+  },
+  receiveCall: {
+    method: 'post',
+    path: '/inbound_call',
+    tag: 'Calls',
+    summary: 'Receive a call from the telephony provider',
+    description:
+      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call.',
+    auth: 'keyOrCarrier',
+    changes: 'mode',
+    query: InboundCallQuery,
+    body: {
+      contentType: FORM,
+      schema: InboundCallForm,
+      examples: {
+        forwarded: {
+          CallSid: carrierForm.CallSid,
+          From: '+12025550143',
+          To: '+12025550199',
+          ForwardedFrom: '+12025550188',
+        },
+      },
+    },
+    success: {
+      description: 'Tells the provider to stream the call’s audio.',
+      contentType: 'text/xml',
+      schema: z.string(),
+      examples: { stream: TWIML },
+    },
+    errors: [
+      'MISSING_PARAMS',
+      'INSUFFICIENT_BALANCE',
+      'SPEND_LIMIT_EXCEEDED',
+      'AGENT_NOT_FOUND',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'CONCURRENCY_LIMIT_EXCEEDED',
+    ],
+  },
+  ...callRoutes,
+  ...accountRoutes,
+  ...voiceRoutes,
+  ...moneyRoutes,
+  ...portalRoutes,
+  answerOutboundCall: {
+    method: 'post',
+    path: '/carrier/calls/{call_id}/twiml',
+    tag: 'Carrier callbacks',
+    summary: 'TwiML for an answered outbound call',
+    description:
+      'The carrier requests this when the callee answers. Returns TwiML that streams the call’s audio, or that hangs up when the call has ended or belongs to another carrier call.',
+    auth: 'carrier',
+    changes: 'mode',
+    params: callParams,
+    body: { contentType: FORM, schema: CarrierRequestForm, examples: { answered: carrierForm } },
+    success: {
+      description: 'Stream the audio, or hang up a call that is not, or no longer, wanted.',
+      contentType: 'text/xml',
+      schema: z.string(),
+      examples: { stream: TWIML, hangUp: HANG_UP },
+    },
+    errors: [],
+  },
+  reportOutboundStatus: {
+    method: 'post',
+    path: '/carrier/calls/{call_id}/status',
+    tag: 'Carrier callbacks',
+    summary: 'Status callback of an outbound call',
+    description:
+      'The carrier reports a change of status. An answer or an end updates the call; every callback is recorded in its timeline. Repeated callbacks change nothing.',
+    auth: 'carrier',
+    changes: 'mode',
+    params: callParams,
+    body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
+    success: noted,
+    errors: [],
+  },
+  reportAnsweredBy: {
+    method: 'post',
+    path: '/carrier/calls/{call_id}/amd',
+    tag: 'Carrier callbacks',
+    summary: 'Who answered an outbound call, by the carrier’s detection of answering machines',
+    description:
+      'The carrier reports the result of answering machine detection. The agent reacts to it while the call is in progress.',
+    auth: 'carrier',
+    changes: 'mode',
+    params: callParams,
+    body: {
+      contentType: FORM,
+      schema: MachineDetectionForm,
+      examples: {
+        machine: { ...carrierForm, AnsweredBy: 'machine_end_beep', MachineDetectionDuration: '4100' },
+      },
+    },
+    success: noted,
+    errors: [],
+  },
+  reportTransferStatus: {
+    method: 'post',
+    path: '/carrier/calls/{call_id}/transfer-status',
+    tag: 'Carrier callbacks',
+    summary: 'The number that a call was transferred to has answered',
+    description:
+      'The carrier reports that the number a call was transferred to has answered. The transfer then no longer counts as an unanswered attempt.',
+    auth: 'carrier',
+    changes: 'mode',
+    params: callParams,
+    body: {
+      contentType: FORM,
+      schema: TransferStatusForm,
+      examples: {
+        answered: { ...carrierForm, CallSid: `CA${'1'.repeat(32)}`, ParentCallSid: carrierForm.CallSid },
+      },
+    },
+    success: noted,
+    errors: [],
+  },
+  reportInboundStatus: {
+    method: 'post',
+    path: '/carrier/status',
+    tag: 'Carrier callbacks',
+    summary: 'Status callback of a number, for inbound calls',
+    description:
+      'The carrier reports a change of status of an inbound call, which CallSid identifies. Otherwise as for outbound calls.',
+    auth: 'carrier',
+    changes: 'mode',
+    body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
+    success: noted,
+    errors: [],
+  },
+  continueAfterStream: {
+    method: 'post',
+    path: '/carrier/calls/{call_id}/after-stream',
+    tag: 'Carrier callbacks',
+    summary: 'What the carrier does when the audio stream has ended',
+    description:
+      'The carrier requests this when an audio stream ends. Returns TwiML that hangs up, transfers the call, or opens another stream when the previous one was lost.',
+    auth: 'carrier',
+    changes: 'mode',
+    params: callParams,
+    body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
+    success: {
+      description:
+        'Hang up, put the call through to the number that the agent has transferred it to, or stream again after a lost stream.',
+      contentType: 'text/xml',
+      schema: z.string(),
+      examples: { hangUp: HANG_UP, transfer: TRANSFER },
+    },
+    errors: [],
+  },
+  checkLiveness: {
+    method: 'get',
+    path: '/health/live',
+    tag: 'Service',
+    summary: 'Whether the process is up',
+    description:
+      'Returns 200 as long as the process responds. It checks no dependency; use it to decide about a restart.',
+    auth: 'none',
+    success: {
+      description: 'It is.',
+      contentType: 'application/json',
+      schema: z.object({ status: z.literal('live').describe('Always live.') }),
+      examples: { live: { status: 'live' } },
+    },
+    errors: [],
+  },
+  checkReadiness: {
+    method: 'get',
+    path: '/health/ready',
+    tag: 'Service',
+    summary: 'Whether calls can be placed now',
+    description:
+      'Checks MongoDB and Temporal and returns 200 when both respond, otherwise 503 with the state of each. Results are reused for one second.',
+    auth: 'none',
+    success: {
+      description: 'MongoDB and Temporal answer.',
+      contentType: 'application/json',
+      schema: z.object({
+        status: z.literal('ready').describe('Always ready; a service that is not ready returns 503.'),
+        mongodb: z.literal('ok').describe('MongoDB responds.'),
+        temporal: z.literal('ok').describe('Temporal responds.'),
+      }),
+      examples: { ready: { status: 'ready', mongodb: 'ok', temporal: 'ok' } },
+    },
+    errors: ['SERVICE_UNAVAILABLE'],
+  },
+  readInterface: {
+    method: 'get',
+    path: '/openapi.json',
+    tag: 'Service',
+    summary: 'This document',
+    description: 'Returns this OpenAPI document.',
+    auth: 'none',
+    success: {
+      description: 'The interface as an OpenAPI 3.1 document.',
+      contentType: 'application/json',
+      schema: z.looseObject({ openapi: z.literal('3.1.0').describe('OpenAPI version of the document.') }),
+      examples: { document: { openapi: '3.1.0' } },
+    },
+    errors: [],
+  },
+  readDocs: {
+    method: 'get',
+    path: '/docs',
+    tag: 'Service',
+    summary: 'The interface as a page for people',
+    description: 'Returns an HTML page that presents this document.',
+    auth: 'none',
+    success: {
+      description: 'A page.',
+      contentType: 'text/html',
+      schema: z.string(),
+      examples: { page: '<!DOCTYPE html>…' },
+    },
+    errors: [],
+  },
+  readDocsFile: {
+    method: 'get',
+    path: '/docs/{file}',
+    tag: 'Service',
+    summary: 'Scripts and styles of the docs page',
+    description: 'Returns a script, a style sheet or an image that the docs page loads.',
+    auth: 'none',
+    params: z.object({ file: z.string().meta({ description: 'File name.', examples: ['swagger-ui.css'] }) }),
+    success: {
+      description: 'A file.',
+      contentType: 'text/css',
+      schema: z.string(),
+      examples: { file: '…' },
+      alternatives: {
+        'text/javascript': { schema: z.string(), examples: { file: '…' } },
+        'image/png': { schema: z.string().meta({ format: 'binary' }), examples: { file: '…' } },
+      },
+    },
+    errors: ['NOT_FOUND'],
+  },
+} as const satisfies Record<string, Route>;
+
+export type OperationId = keyof typeof routes;

@@ -1,0 +1,153 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createDialGate } from '../telephony/destinations/dial-gate.js';
+import { ERRORS, errorObject } from '../platform/http/contract/errors.js';
+import type { ErrorCode } from '../kernel/errors.js';
+import { createApp, type AppDeps } from './app.js';
+import { limitConnections, type ConnectionLimits } from '../platform/http/connection-limits.js';
+import { createMailer } from '../platform/mail/mailer.js';
+import { newRequestId } from '../platform/http/request-id.js';
+import { SECURITY_HEADERS } from '../platform/http/security.js';
+
+/** Requests are small and quick; whoever sends one slowly is holding a socket, not using it. */
+const LIMITS = {
+  maxHeaderSize: 8_192,
+  headersTimeout: 10_000,
+  requestTimeout: 15_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 1_000,
+  // A request without Host gets the error object like any other wrong one, from the handler below.
+  requireHostHeader: false,
+} as const;
+const MAX_CONNECTIONS = 10_000;
+const MAX_HEADERS = 100;
+const MAX_REQUESTS_PER_SOCKET = 1_000;
+
+/** Requests under way get this long to finish when the server closes. */
+const CLOSE_WITHIN_MS = 5_000;
+
+/**
+ * The HTTP server of the API role.
+ * @param limits others than the default ones, for tests
+ */
+export function createApiServer(
+  deps: Omit<AppDeps, 'dialGate' | 'mailer'>,
+  limits: Partial<ConnectionLimits> = {},
+): {
+  /** @returns the port, also when the configured one was 0 */
+  listen(): Promise<{ port: number }>;
+  /** Takes no more requests and lets those under way finish, 5 s at most. */
+  close(): Promise<void>;
+} {
+  const dialGate = createDialGate(deps);
+  const mailer = createMailer(deps);
+  const handle = createApp({ ...deps, dialGate, mailer }).callback();
+  const server = createServer(LIMITS, answer);
+  const connections = limitConnections(server, limits);
+
+  function answer(req: IncomingMessage, res: ServerResponse): void {
+    if (!connections.admit(req, res)) return;
+    const fault = hostFault(req);
+    // Koa answers every failure itself; the promise never rejects.
+    if (fault === undefined) return void handle(req, res);
+    const { status, body } = bareError('MISSING_PARAMS', fault);
+    res.writeHead(status, bareHeaders(body)).end(body);
+  }
+
+  server.maxConnections = MAX_CONNECTIONS;
+  server.maxHeadersCount = MAX_HEADERS;
+  server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
+  server.on('clientError', answerClientError);
+  server.on('checkExpectation', answer);
+
+  return {
+    async listen() {
+      const { host, port } = deps.config.api;
+      await dialGate.warm();
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve();
+        });
+      });
+      return { port: (server.address() as AddressInfo).port };
+    },
+    async close() {
+      await closeServer(server);
+      await mailer.close();
+    },
+  };
+}
+
+/** What is wrong with the Host header. Servers and proxies disagree on which of two counts. */
+function hostFault(req: IncomingMessage): string | undefined {
+  const hosts = req.headersDistinct['host'] ?? [];
+  if (hosts.length > 1) return 'The Host header must be given once.';
+  if (hosts.length === 0 && req.httpVersion === '1.1') return 'The Host header is missing.';
+  return undefined;
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const force = setTimeout(() => server.closeAllConnections(), CLOSE_WITHIN_MS);
+    server.close(() => {
+      clearTimeout(force);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Bytes that are no HTTP request, headers that are too large, or a request that never ends: they reach no handler. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, reason, code, message } = clientErrorOf(error);
+  const { body } = bareError(code, message);
+  const lines = Object.entries(bareHeaders(body)).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function clientErrorOf(error: NodeJS.ErrnoException): {
+  status: number;
+  reason: string;
+  code: ErrorCode;
+  message: string;
+} {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return {
+        status: 431,
+        reason: 'Request Header Fields Too Large',
+        code: 'PAYLOAD_TOO_LARGE',
+        message: `The request headers must have at most ${LIMITS.maxHeaderSize} bytes.`,
+      };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return {
+        status: 408,
+        reason: 'Request Timeout',
+        code: 'MISSING_PARAMS',
+        message: 'The request did not arrive completely in time.',
+      };
+    default:
+      return { status: 400, reason: 'Bad Request', code: 'MISSING_PARAMS', message: 'This is not an HTTP request.' };
+  }
+}
+
+function bareError(code: ErrorCode, message: string): { status: number; body: string } {
+  return { status: ERRORS[code].status, body: JSON.stringify(errorObject({ code, message, details: {} })) };
+}
+
+function bareHeaders(body: string): Record<string, string> {
+  return {
+    ...SECURITY_HEADERS,
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    'X-Request-Id': newRequestId(),
+  };
+}

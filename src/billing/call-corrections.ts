@@ -1,0 +1,79 @@
+import { ServiceError } from '../kernel/errors.js';
+import type { Micros } from '../kernel/money.js';
+import type { Database } from '../platform/mongo/database.js';
+import { correctionKey, isPaymentId } from './ledger/keys.js';
+import { checkedReason } from './ledger/operations.js';
+import type { Ledger } from './ledger/ledger.js';
+import type { LedgerEntryDocument } from './ledger/model.js';
+
+/** Corrections that one bill may have; nobody corrects a call this often. */
+const MAX_CORRECTIONS = 20;
+
+/**
+ * What was credited on a call's bill so far, and the number of the next correction: that of an earlier one for the same
+ * reason, so that repeating it credits nothing more. Sees swept operations only.
+ */
+export async function readCorrections(
+  database: Database,
+  callId: string,
+  reason: string,
+): Promise<{ creditedMicros: Micros; number: number; repeated: boolean }> {
+  const entries = await entriesOf(database, callId);
+  const earlier = entries.findIndex((entry) => entry.reason === reason);
+  return {
+    creditedMicros: entries.reduce((sum, { amountMicros = 0 }) => sum + amountMicros, 0),
+    number: earlier >= 0 ? earlier + 1 : entries.length + 1,
+    repeated: earlier >= 0,
+  };
+}
+
+/**
+ * Gives back a part of a call's bill once per reference, however often and by however many at once it is asked for. A
+ * number that another correction takes meanwhile is left to it.
+ * @returns the entry's id, and whether it stood already
+ * @throws ServiceError IDEMPOTENCY_CONFLICT when the reference stands with another amount or reason; MISSING_PARAMS for
+ * a bad reference, reason or amount, for a call that is not settled, and for more than the call was billed
+ */
+export async function correctOnce(
+  database: Database,
+  ledger: Ledger,
+  p: { ledgerAccountId: string; callId: string; reference: string; amountMicros: Micros; reason: string },
+): Promise<{ entryId: string; repeated: boolean }> {
+  const { ledgerAccountId, callId, reference, amountMicros } = p;
+  const reason = checkedReason(p.reason);
+  if (!isPaymentId(reference)) {
+    throw new ServiceError('MISSING_PARAMS', 'The reference must have 1 to 128 letters, digits, _ or -.');
+  }
+  for (;;) {
+    await ledger.sweep(ledgerAccountId);
+    const entries = await entriesOf(database, callId);
+    const earlier = entries.find((entry) => entry.reference === reference);
+    if (earlier) {
+      if (earlier.amountMicros === amountMicros && earlier.reason === reason) {
+        return { entryId: earlier._id, repeated: true };
+      }
+      throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This reference was used before, with another amount or reason.');
+    }
+    const number = entries.length + 1;
+    if (number > MAX_CORRECTIONS) {
+      throw new ServiceError('MISSING_PARAMS', `A call is corrected at most ${MAX_CORRECTIONS} times.`);
+    }
+    try {
+      await ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason, reference });
+      return { entryId: correctionKey(callId, number), repeated: false };
+    } catch (error) {
+      // The number was taken meanwhile; the next look meets who has it.
+      if (!(error instanceof ServiceError) || error.code !== 'IDEMPOTENCY_CONFLICT') throw error;
+    }
+  }
+}
+
+/** A call's corrections in the order of their numbers, which have no gaps. */
+async function entriesOf(database: Database, callId: string): Promise<LedgerEntryDocument[]> {
+  const keys = Array.from({ length: MAX_CORRECTIONS }, (_, index) => correctionKey(callId, index + 1));
+  const found = await database.ledgerEntries
+    .find({ _id: { $in: keys } })
+    .lean<LedgerEntryDocument[]>()
+    .exec();
+  return found.toSorted((a, b) => keys.indexOf(a._id) - keys.indexOf(b._id));
+}

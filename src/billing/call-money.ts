@@ -1,0 +1,79 @@
+import { rateOf, secondsCovered, type Micros } from '../kernel/money.js';
+import type { Database } from '../platform/mongo/database.js';
+import { holdKey, settlementKey } from './ledger/keys.js';
+import { heldSecondsOf } from './ledger/rates.js';
+import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './ledger/model.js';
+
+/** One hold window of a call; what of it was billed is known when the call is settled. */
+export interface HeldWindow {
+  window: number;
+  at: Date;
+  heldSeconds: number;
+  heldMicros: Micros;
+  billedSeconds?: number;
+  billedMicros?: Micros;
+  refusal?: string;
+}
+
+/** What the ledger says of one call. */
+export interface CallMoney {
+  windows: HeldWindow[];
+  settlement?: { at: Date; billedMicros: Micros; estimated: boolean };
+}
+
+/** No call has more windows: the sizes grow, and a talk lasts four hours at most. Smaller windows of tests have more. */
+const MOST_WINDOWS = 40;
+
+/**
+ * Reads what the ledger decided on a call. Operations stand in the account's document until they are swept into rows of
+ * their own; the document is read first, so that none is missed in between.
+ */
+export async function readCallMoney(
+  database: Database,
+  { ledgerAccountId, callId }: { ledgerAccountId: string; callId: string },
+): Promise<CallMoney> {
+  const keys = [...Array.from({ length: MOST_WINDOWS }, (_, window) => holdKey(callId, window)), settlementKey(callId)];
+  // The driver's own collections, as in the ledger: mongoose would cast away fields whose names are operation keys.
+  const db = database.connection.getClient().db(database.connection.name);
+  const account = await db
+    .collection<LedgerAccountDocument>(database.ledgerAccounts.collection.collectionName)
+    .findOne({ _id: ledgerAccountId }, { projection: Object.fromEntries(keys.map((key) => [`markers.${key}`, 1])) });
+  const rows = await db
+    .collection<LedgerEntryDocument>(database.ledgerEntries.collection.collectionName)
+    .find({ _id: { $in: keys } })
+    .toArray();
+  const found: Record<string, LedgerMarker> = {
+    ...account?.markers,
+    ...Object.fromEntries(rows.map((row) => [row._id, row])),
+  };
+  const settled = found[settlementKey(callId)];
+  const windows: HeldWindow[] = [];
+  let unbilled = settled?.billedMicros ?? 0;
+  for (let window = 0; window < MOST_WINDOWS; window++) {
+    const hold = found[holdKey(callId, window)];
+    if (hold === undefined || hold.void) continue;
+    const heldMicros = hold.amountMicros ?? 0;
+    const billedMicros = Math.min(unbilled, heldMicros);
+    unbilled -= billedMicros;
+    windows.push({
+      window,
+      at: hold.at,
+      heldSeconds: heldSecondsOf(hold),
+      heldMicros,
+      ...(settled ? { billedSeconds: secondsCovered(billedMicros, rateOf(hold)), billedMicros } : {}),
+      ...(hold.refused ? { refusal: hold.refusal ?? 'INSUFFICIENT_BALANCE' } : {}),
+    });
+  }
+  return {
+    windows,
+    ...(settled
+      ? {
+          settlement: {
+            at: settled.at,
+            billedMicros: settled.billedMicros ?? 0,
+            estimated: settled.estimated === true,
+          },
+        }
+      : {}),
+  };
+}

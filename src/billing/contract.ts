@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import {
+  LEDGER_COLUMNS,
+  BalanceAnswer,
+  LedgerPage,
+  LedgerQuery,
+  UsageAnswer,
+  UsageQuery,
+  type LedgerEntry,
+} from './statements/schemas.js';
+import { csvRecord } from './statements/csv.js';
+import { PaymentAnswer, PaymentEvent } from './payments/schemas.js';
+import { rateLimitHeaders, type Route } from '../platform/http/contract/route.js';
+
+const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+const ACCOUNT_ID = 'acct_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+
+const settlement: LedgerEntry = {
+  id: `S${CALL_ID}`,
+  type: 'settlement',
+  at: '2026-11-21T10:00:52.000Z',
+  call_id: CALL_ID,
+  billed_seconds: 47,
+  available: 0.0325,
+  available_micros: 32_500,
+  held: -0.15,
+  held_micros: -150_000,
+  credited: 0,
+  credited_micros: 0,
+  billed: 0.1175,
+  billed_micros: 117_500,
+};
+const topUp: LedgerEntry = {
+  id: `T${ACCOUNT_ID}~live~cs_live_a1`,
+  type: 'top_up',
+  at: '2026-11-21T09:00:00.000Z',
+  payment_id: 'cs_live_a1',
+  available: 25,
+  available_micros: 25_000_000,
+  held: 0,
+  held_micros: 0,
+  credited: 25,
+  credited_micros: 25_000_000,
+  billed: 0,
+  billed_micros: 0,
+};
+const figures = { calls: 1, seconds: 47, cost: 0.1175, cost_micros: 117_500 };
+const usage = {
+  mode: 'live',
+  currency: 'USD',
+  from: '2026-10-23T00:00:00.000Z',
+  to: '2026-11-21T12:00:00.000Z',
+  total: figures,
+};
+
+const csv = (example: string) => ({
+  'text/csv': { schema: z.string().meta({ description: 'RFC 4180, with a header line.' }), examples: { csv: example } },
+});
+
+const headers = { ...rateLimitHeaders, 'Cache-Control': 'no-store' };
+
+/** Operations on money: what an account has, what moved it, what its calls cost, and payments coming in. */
+export const moneyRoutes = {
+  readBalance: {
+    method: 'get',
+    path: '/balance',
+    tag: 'Money',
+    summary: 'Read the balance',
+    description: 'Of the account that the key belongs to, in the mode of the key.',
+    auth: 'keyOrSession',
+    success: {
+      description: 'The balance.',
+      contentType: 'application/json',
+      schema: BalanceAnswer,
+      examples: {
+        balance: {
+          mode: 'live',
+          currency: 'USD',
+          available: 24.7325,
+          available_micros: 24_732_500,
+          held: 0.15,
+          held_micros: 150_000,
+          credited: 25,
+          credited_micros: 25_000_000,
+          billed: 0.1175,
+          billed_micros: 117_500,
+        },
+      },
+      headers,
+    },
+    errors: [],
+  },
+  readLedger: {
+    method: 'get',
+    path: '/ledger',
+    tag: 'Money',
+    summary: 'List the entries of the ledger',
+    description:
+      'Newest first, in pages; entries that come meanwhile neither move nor hide those of later pages. With Accept: text/csv or format=csv, all of the period as one CSV. Unknown parameters are refused.',
+    auth: 'keyOrSession',
+    query: LedgerQuery,
+    success: {
+      description: 'A page of entries, or all of the period as CSV.',
+      contentType: 'application/json',
+      schema: LedgerPage,
+      examples: { page: { data: [settlement, topUp], has_more: true, next_cursor: 'pWm1…' } },
+      alternatives: csv(csvRecord(LEDGER_COLUMNS) + csvRecord(LEDGER_COLUMNS.map((column) => settlement[column]))),
+      headers,
+    },
+    errors: [],
+  },
+  readUsage: {
+    method: 'get',
+    path: '/usage',
+    tag: 'Money',
+    summary: 'Read what calls have cost, by day or by agent',
+    description:
+      'Adds up exactly what the ledger billed in the period: settlements, at the time of the settlement, less corrections. Unknown parameters are refused.',
+    auth: 'keyOrSession',
+    query: UsageQuery,
+    success: {
+      description: 'Billed calls, seconds and cost.',
+      contentType: 'application/json',
+      schema: UsageAnswer,
+      examples: {
+        day: { ...usage, group_by: 'day', data: [{ day: '2026-11-21', ...figures }] },
+        agent: { ...usage, group_by: 'agent', data: [{ agent_id: AGENT_ID, agent_name: 'Reminders', ...figures }] },
+      },
+      alternatives: csv('day,calls,seconds,cost,cost_micros\r\n2026-11-21,1,47,0.1175,117500\r\n'),
+      headers,
+    },
+    errors: [],
+  },
+  receivePayment: {
+    method: 'post',
+    path: '/webhooks/payments',
+    tag: 'Money',
+    summary: 'Receive an event of the payment provider',
+    description:
+      'Credits the account named by client_reference_id or metadata.account_id when a checkout session was paid (checkout.session.completed, payment_status paid, currency usd). A session is credited once, however often it is told; told with another amount it is 409. Other events are taken and ignored. Off (404) unless PAYMENT_WEBHOOK_SECRET is set.',
+    auth: 'none',
+    changes: 'mode',
+    headers: z.object({
+      'Stripe-Signature': z.string().meta({
+        description:
+          't=<unix seconds>,v1=<hex>: HMAC-SHA256 with the signing secret over t, a dot and the raw body. Several v1 are taken; t may be 5 minutes off.',
+        examples: ['t=1795255200,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd'],
+      }),
+    }),
+    body: {
+      contentType: 'application/json',
+      schema: PaymentEvent,
+      examples: {
+        paid: {
+          id: 'evt_1',
+          object: 'event',
+          type: 'checkout.session.completed',
+          livemode: true,
+          data: {
+            object: {
+              id: 'cs_live_a1',
+              object: 'checkout.session',
+              payment_status: 'paid',
+              amount_total: 2_500,
+              currency: 'usd',
+              client_reference_id: ACCOUNT_ID,
+              metadata: { mode: 'live' },
+            },
+          },
+        },
+      },
+    },
+    success: {
+      description: 'Taken; repeat as often as you like.',
+      contentType: 'application/json',
+      schema: PaymentAnswer,
+      examples: { credited: { received: true, credited: true }, ignored: { received: true, credited: false } },
+    },
+    errors: [
+      'MISSING_PARAMS',
+      'HTTPS_REQUIRED',
+      'FORBIDDEN',
+      'NOT_FOUND',
+      'IDEMPOTENCY_CONFLICT',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'RATE_LIMIT_EXCEEDED',
+      'SERVICE_UNAVAILABLE',
+    ],
+  },
+} as const satisfies Record<string, Route>;

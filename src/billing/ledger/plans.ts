@@ -1,0 +1,161 @@
+import type { windowRequest } from '../../kernel/hold-windows.js';
+import { priceOfSeconds, rateOf, secondsCovered, secondsTouched, type Micros } from '../../kernel/money.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Plan } from './decide.js';
+import { addSpending, spendingAt, spendingExhausted, unspentOf } from './spending.js';
+import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './model.js';
+
+export interface PlannedHold {
+  callId: string;
+  window: number;
+  request: ReturnType<typeof windowRequest>;
+  /** What the request was priced with; the cell carries it, and whatever follows in the call goes by the cell. */
+  microsPerSecond: Micros;
+  /** The most that may be billed and held in a day; Infinity: no limit. */
+  dailyCap: Micros;
+  now: number;
+}
+
+/**
+ * Holds a window: all of it, or (from the second window on) the whole seconds that balance and day's limit still cover,
+ * or nothing. A refusal is written as well, so that a later attempt of the same operation cannot succeed behind the back
+ * of one who was told no. A frozen account is refused first windows, never the later ones of a call that runs.
+ */
+export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Plan {
+  const { callId, window, request, microsPerSecond, dailyCap, now } = hold;
+  const isFirst = window === 0;
+  const refusal = refusals(hold);
+  if (isFirst && account.frozen) return refusal('ACCOUNT_FROZEN', { frozen: true });
+  const notFrozen = isFirst ? { frozen: false } : {};
+  const spending = spendingAt(account, now);
+  const unspent = dailyCap - spending.micros;
+  const available = account.availableMicros;
+  const smallest = isFirst ? request.micros : Math.min(request.micros, microsPerSecond);
+  if (unspent < smallest) {
+    const exhausted = spendingExhausted(account, spending, smallest, dailyCap);
+    return refusal('SPEND_LIMIT_EXCEEDED', { ...notFrozen, ...exhausted });
+  }
+  if (available < smallest) {
+    return refusal('INSUFFICIENT_BALANCE', { ...notFrozen, availableMicros: { below: smallest } });
+  }
+  const room = Math.min(available, unspent);
+  const isWhole = room >= request.micros;
+  const amountMicros = isWhole
+    ? request.micros
+    : priceOfSeconds(secondsCovered(room, microsPerSecond), microsPerSecond);
+  const isLast = request.last || !isWhole;
+  const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
+  const spend = addSpending(account, spending, amountMicros, dailyCap);
+  // What made a window partial must still be so: money or room that came meanwhile would make it whole.
+  const scarce = !isWhole && available <= unspent ? { below: request.micros } : {};
+  return {
+    marker: {
+      type: 'hold',
+      callId,
+      amountMicros,
+      microsPerSecond,
+      spendDay: spending.day,
+      ...(isLast ? { last: true } : {}),
+      ...(isWhole ? {} : { refusal: refusedRest }),
+    },
+    increments: { ...spend.increments, availableMicros: -amountMicros, heldMicros: amountMicros },
+    guard: { ...notFrozen, ...spend.guard, availableMicros: { atLeast: amountMicros, ...scarce } },
+  };
+}
+
+/** Blocks a hold that was not decided when its call was settled. */
+export function tombstonePlan(callId: string): Plan {
+  return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
+}
+
+/**
+ * Bills whole seconds at the price that the first window was held at, at most what the windows hold, and gives the rest
+ * back.
+ */
+export function settlementPlan(
+  account: LedgerAccountDocument,
+  settlement: { callId: string; windows: readonly LedgerMarker[]; billedSeconds: number; estimated: boolean },
+): Plan {
+  const { callId, windows, billedSeconds, estimated } = settlement;
+  const held = windows.reduce((sum, { amountMicros = 0 }) => sum + amountMicros, 0);
+  const [first] = windows;
+  const rate = rateOf(first ?? {});
+  const billed = priceOfSeconds(Math.min(billedSeconds, secondsCovered(held, rate)), rate);
+  const { spendDay } = account;
+  const unspent = unspentOf(windows, billed, spendDay);
+  return {
+    marker: {
+      type: 'settlement',
+      callId,
+      heldMicros: held,
+      billedMicros: billed,
+      billedSeconds,
+      ...(first?.microsPerSecond === undefined ? {} : { microsPerSecond: rate }),
+      spendDay,
+      unspentMicros: unspent,
+      ...(estimated ? { estimated } : {}),
+    },
+    // 0 - held: a negative zero would be stored as one.
+    increments: {
+      heldMicros: 0 - held,
+      availableMicros: held - billed,
+      billedMicros: billed,
+      spentMicros: 0 - unspent,
+    },
+    guard: { heldMicros: { atLeast: held }, spendDay: { atLeast: spendDay, below: spendDay + 1 } },
+  };
+}
+
+/** @throws ServiceError when the account's sum would leave the range of exact integers */
+export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros): Plan {
+  const room = Number.MAX_SAFE_INTEGER - amountMicros;
+  if (account.creditedMicros > room) {
+    throw new ServiceError('MISSING_PARAMS', 'The amount is more than this account can hold.');
+  }
+  return {
+    marker: { type: 'topUp', amountMicros },
+    increments: { availableMicros: amountMicros, creditedMicros: amountMicros },
+    guard: { creditedMicros: { below: room + 1 } },
+  };
+}
+
+/**
+ * Gives back what a call was billed too much. The day's spending stays as it is: it limits risk and is no bill.
+ * @param correction.microsPerSecond the price that the call was billed at
+ * @param correction.correctableMicros what is left of its bill after the corrections before this one
+ */
+export function correctionPlan(correction: {
+  callId: string;
+  amountMicros: Micros;
+  microsPerSecond: Micros;
+  correctableMicros: Micros;
+  reason: string;
+  reference: string | undefined;
+}): Plan {
+  const { callId, amountMicros, microsPerSecond, correctableMicros, reason, reference } = correction;
+  // A second counts until all of it is given back, so that over all corrections of a bill its seconds add up.
+  const creditedSeconds =
+    secondsTouched(correctableMicros, microsPerSecond) -
+    secondsTouched(correctableMicros - amountMicros, microsPerSecond);
+  return {
+    marker: {
+      type: 'correction',
+      callId,
+      amountMicros,
+      microsPerSecond,
+      creditedSeconds,
+      reason,
+      ...(reference === undefined ? {} : { reference }),
+    },
+    increments: { availableMicros: amountMicros, billedMicros: 0 - amountMicros },
+    guard: { billedMicros: { atLeast: amountMicros } },
+  };
+}
+
+function refusals({ callId, microsPerSecond }: PlannedHold) {
+  return (refusal: HoldRefusal, guard: Plan['guard']): Plan => ({
+    marker: { type: 'hold', callId, amountMicros: 0, microsPerSecond, refused: true, refusal },
+    increments: {},
+    guard,
+  });
+}

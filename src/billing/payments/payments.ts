@@ -1,0 +1,44 @@
+import { ServiceError } from '../../kernel/errors.js';
+import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
+import type { Micros } from '../../kernel/money.js';
+import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { PaymentDocument } from './model.js';
+
+export interface Payment {
+  /** The provider's id: 1 to 128 letters, digits, `_` or `-`. */
+  paymentId: string;
+  accountId: string;
+  mode: Mode;
+  amountMicros: Micros;
+}
+
+/**
+ * Credits a payment once. The ledger knows a payment within one balance only; the row of the payment, written first,
+ * keeps it from being credited to a second account or mode.
+ * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment is known with another account, mode or amount
+ */
+export async function creditPayment(deps: { database: Database; ledger: Ledger }, payment: Payment): Promise<void> {
+  const { paymentId, accountId, mode, amountMicros } = payment;
+  const known = await claimed(deps.database, payment);
+  if (known.accountId !== accountId || known.mode !== mode || known.amountMicros !== amountMicros) {
+    throw new ServiceError(
+      'IDEMPOTENCY_CONFLICT',
+      'This payment was credited before, with another amount or to another balance.',
+    );
+  }
+  await deps.ledger.topUp({ ledgerAccountId: ledgerAccountId(accountId, mode), paymentId, amountMicros });
+}
+
+/** The payment as it was told first. */
+async function claimed({ payments }: Database, payment: Payment): Promise<Omit<PaymentDocument, 'receivedAt'>> {
+  const { paymentId: _id, ...fields } = payment;
+  try {
+    await payments.create([{ _id, ...fields, receivedAt: new Date() }]);
+    return { _id, ...fields };
+  } catch (error) {
+    const known = isDuplicateKey(error) ? await payments.findById(_id).lean<PaymentDocument>() : null;
+    if (known === null) throw error;
+    return known;
+  }
+}

@@ -1,0 +1,118 @@
+import type { Config } from '../../platform/config/config.js';
+import { CheckoutSession, PaymentEvent, type PaymentAnswer } from './schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Mode } from '../../kernel/ids.js';
+import { MICROS_PER_USD } from '../../kernel/money.js';
+import type { Accounts } from '../../identity/accounts/accounts.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { Ledger } from '../ledger/ledger.js';
+import { creditPayment } from './payments.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import { within } from '../../platform/http/deadline.js';
+import { createBodiesInFlight, type BodiesInFlight } from '../../platform/http/bodies-in-flight.js';
+import { parseJsonObject } from '../../platform/http/json-body.js';
+import { readBody, utf8 } from '../../platform/http/raw-body.js';
+import { clientAddress, requireHttps } from '../../platform/http/security.js';
+import type { SignedRequests } from '../../platform/http/signed-requests.js';
+import { validated } from '../../platform/http/validation.js';
+import { isPaymentSignature, mayBePaymentSignature } from './signature.js';
+
+/** Events of checkout sessions have a few KiB; 50 fields of metadata at their longest make 30. */
+const MAX_EVENT_BYTES = 64 * 1_024;
+/** Events come one by one; 16 MiB are held at most for whoever has no signature. */
+const MAX_BODIES = { perAddress: 32, total: 256 };
+const MICROS_PER_CENT = MICROS_PER_USD / 100;
+
+/** The provider waits longer for us than clients do, and sends an event again for days when it got no 2xx. */
+const ANSWER_WITHIN_MS = 8_000;
+
+export interface PaymentWebhookDeps {
+  config: Config;
+  database: Database;
+  signedRequests: SignedRequests;
+  accounts: Accounts;
+  ledger: Ledger;
+  logger: Logger;
+}
+
+/**
+ * POST /webhooks/payments: credits an account for a checkout session that was paid, once, however often and by however many
+ * at once it is told. What is refused moves nothing.
+ */
+export function createPaymentWebhook(deps: PaymentWebhookDeps) {
+  const { config, accounts, logger } = deps;
+  const bodies = createBodiesInFlight(MAX_BODIES);
+
+  /** @throws ServiceError MISSING_PARAMS, NOT_FOUND, IDEMPOTENCY_CONFLICT */
+  async function credit(session: CheckoutSession, livemode: boolean | undefined): Promise<void> {
+    const mode = modeOf(session, livemode);
+    const accountId = accountIdOf(session);
+    const amountMicros = session.amount_total * MICROS_PER_CENT;
+    if ((await accounts.find(accountId)) === null) {
+      throw new ServiceError('NOT_FOUND', 'There is no account of this id; nothing was credited.');
+    }
+    const payment = { paymentId: session.id, accountId, mode, amountMicros };
+    await creditPayment(deps, payment);
+    logger.info(payment, 'payment credited');
+  }
+
+  return async function receivePayment(ctx: ApiContext): Promise<void> {
+    const secret = config.payments.webhookSecret;
+    if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
+    requireHttps(ctx, config);
+    const body = await deps.signedRequests.admit(ctx, () => readSigned(ctx, { config, bodies, secret }));
+    const { fields } = parseJsonObject(utf8(body));
+    const { type, livemode, data } = validated(PaymentEvent, fields);
+    const object = data?.object ?? {};
+    const credited = type === 'checkout.session.completed' && object['payment_status'] === 'paid';
+    if (credited) {
+      const work = credit(validated(CheckoutSession, object), livemode ?? undefined);
+      await within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+    }
+    ctx.body = { received: true, credited } satisfies PaymentAnswer;
+  };
+}
+
+/** @throws ServiceError FORBIDDEN, SERVICE_UNAVAILABLE, or what reading the body throws */
+async function readSigned(
+  ctx: ApiContext,
+  { config, bodies, secret }: { config: Config; bodies: BodiesInFlight; secret: string },
+): Promise<Buffer> {
+  const header = ctx.get('Stripe-Signature');
+  const forged = new ServiceError('FORBIDDEN', 'The payment provider’s signature is missing, wrong or too old.');
+  // With a signature that fits nothing the body is not worth reading.
+  if (!mayBePaymentSignature(header, Date.now())) throw forged;
+  const body = await bodies.read(clientAddress(ctx, config), () =>
+    readBody(ctx.req, { limit: MAX_EVENT_BYTES, decompress: false }),
+  );
+  if (!isPaymentSignature({ secret, header, body, now: Date.now() })) throw forged;
+  return body;
+}
+
+/**
+ * Which balance is paid into. Real money never becomes play money, nor the reverse: where the event and its metadata both
+ * say, they must say the same.
+ */
+function modeOf(session: CheckoutSession, livemode: boolean | undefined): Mode {
+  const paid = livemode === undefined ? undefined : livemode ? 'live' : 'test';
+  const wanted = session.metadata?.mode ?? undefined;
+  const mode = wanted ?? paid;
+  if (mode === undefined) throw new ServiceError('MISSING_PARAMS', 'Either livemode or metadata.mode is required.');
+  if (paid !== undefined && paid !== mode) {
+    throw new ServiceError('MISSING_PARAMS', `A ${paid} payment cannot be credited to the ${mode} balance.`);
+  }
+  return mode;
+}
+
+function accountIdOf(session: CheckoutSession): string {
+  const ids = new Set(
+    [session.client_reference_id, session.metadata?.account_id].filter((id) => typeof id === 'string'),
+  );
+  const [id] = ids;
+  if (id === undefined) {
+    throw new ServiceError('MISSING_PARAMS', 'client_reference_id or metadata.account_id is required.');
+  }
+  if (ids.size > 1) throw new ServiceError('MISSING_PARAMS', 'client_reference_id and metadata.account_id differ.');
+  return id;
+}

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import type { Config } from '../../platform/config/config.js';
+import { csvOf } from './csv.js';
+import {
+  amountsView,
+  LEDGER_COLUMNS,
+  ledgerEntryView,
+  ledgerEntryViews,
+  LedgerQuery,
+  pageSize,
+  USAGE_COLUMNS,
+  UsageQuery,
+  usageTotal,
+  usageView,
+  type BalanceAnswer,
+  type LedgerPage,
+  type UsageAnswer,
+} from './schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
+import { usagePeriod } from './statement.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { Statements } from './statements.js';
+import type { ApiContext, Principal } from '../../platform/http/context.js';
+import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { queryOf } from '../../platform/http/input.js';
+import { createCursors } from '../../platform/http/cursor.js';
+
+/** A year of a busy account takes longer to add up than a request may usually take. */
+const USAGE_WITHIN_MS = 15_000;
+
+/** However slowly it is read: nobody holds a cursor of the database for longer. */
+const CSV_WITHIN_MS = 300_000;
+
+const CURRENCY = 'USD';
+
+export interface StatementDeps {
+  config: Config;
+  ledger: Ledger;
+  statements: Statements;
+}
+
+/** GET /balance, /ledger and /usage: the account that asks, in the mode of its key. */
+export function createStatementRoutes(deps: StatementDeps) {
+  const { ledger, statements } = deps;
+  const cursors = createCursors(deps.config.apiKeyPepper);
+
+  return {
+    async balance(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const balance = await within(deadlineOf(ctx), ledger.balance(ledgerAccountId(account._id, mode)));
+      ctx.body = { mode, currency: CURRENCY, ...amountsView(balance) } satisfies BalanceAnswer;
+    },
+
+    async ledger(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const id = ledgerAccountId(account._id, mode);
+      const query = queryOf(LedgerQuery, ctx);
+      if (query.from && query.to && query.from >= query.to) throw badPeriod('from must be before to.');
+      const period = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
+      if (wantsCsv(ctx, query.format)) {
+        if (query.limit !== undefined || query.cursor !== undefined) {
+          throw new ServiceError('MISSING_PARAMS', 'limit and cursor are for JSON; CSV holds the whole period.');
+        }
+        return sendCsv(
+          ctx,
+          'ledger',
+          csvOf(LEDGER_COLUMNS, ledgerEntryViews(statements.entries({ ledgerAccountId: id, ...period }))),
+        );
+      }
+      const after = query.cursor === undefined ? {} : { after: cursors.read(id, query.cursor) };
+      const asked = { ledgerAccountId: id, ...period, ...after, limit: pageSize(query) };
+      const page = await within(deadlineOf(ctx), statements.page(asked));
+      ctx.body = {
+        data: page.entries.map(ledgerEntryView),
+        has_more: page.next !== undefined,
+        ...(page.next ? { next_cursor: cursors.write(id, page.next) } : {}),
+      } satisfies LedgerPage;
+    },
+
+    async usage(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const query = queryOf(UsageQuery, ctx);
+      const { group_by: groupBy } = query;
+      const given = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
+      const period = usagePeriod(given, ctx.state.arrivedAt);
+      if (typeof period === 'string') throw badPeriod(period);
+      const deadline = ctx.state.arrivedAt + USAGE_WITHIN_MS;
+      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline };
+      const rows = await within(deadline, statements.usage(asked));
+      const data = rows.map((row) => usageView(groupBy, row));
+      if (wantsCsv(ctx, query.format)) return sendCsv(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
+      ctx.body = {
+        mode,
+        currency: CURRENCY,
+        group_by: groupBy,
+        from: period.from.toISOString(),
+        to: period.to.toISOString(),
+        data,
+        total: usageTotal(rows),
+      } satisfies UsageAnswer;
+    },
+  };
+}
+
+function badPeriod(fault: string): ServiceError {
+  return new ServiceError('MISSING_PARAMS', fault);
+}
+
+function wantsCsv(ctx: ApiContext, format: 'json' | 'csv' | undefined): boolean {
+  ctx.vary('Accept');
+  return (format ?? (ctx.accepts('application/json', 'text/csv') === 'text/csv' ? 'csv' : 'json')) === 'csv';
+}
+
+/**
+ * Sends a CSV as it is read, a piece in memory at a time. What fails before the first piece is there is answered with an
+ * error; what fails later cuts the connection, so that a part is never taken for the whole.
+ */
+async function sendCsv(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<void> {
+  const stream = Readable.from(csv, { objectMode: false, signal: AbortSignal.timeout(CSV_WITHIN_MS) });
+  try {
+    await within(deadlineOf(ctx), once(stream, 'readable'));
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
+  ctx.status = 200;
+  ctx.set('Content-Type', 'text/csv; charset=utf-8; header=present');
+  ctx.set('Content-Disposition', `attachment; filename="${name}.csv"`);
+  ctx.body = stream;
+}

@@ -1,0 +1,155 @@
+import type { ClientSession, mongo } from 'mongoose';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Period, StatementEntry, UsageGrouping, UsageRow } from './statement.js';
+import { inCausalOrder, type Database } from '../../platform/mongo/database.js';
+import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
+import { statementEntryOf } from './entries.js';
+import { createUsageSums } from './usage-sums.js';
+
+/** Where a page ended; the next one begins behind it. */
+export interface StatementPosition {
+  at: Date;
+  id: string;
+}
+
+export interface StatementQuery extends Partial<Period> {
+  ledgerAccountId: string;
+}
+
+export type Statements = ReturnType<typeof createStatements>;
+
+const BATCH = 500;
+
+/**
+ * What the owner of an account reads of its ledger. Reads only, and misses nothing: the account's markers are read first
+ * and the entries afterwards. Whatever was decided before the first read is among the markers or has its entry by then
+ * (see `auditAccount`), and both carry the same key and time, so the two merge into one order without doubles.
+ */
+export function createStatements(database: Database) {
+  return {
+    /**
+     * One page, newest first.
+     * @param p.limit entries of the page at most
+     * @returns `next` when older entries follow
+     */
+    async page(
+      p: StatementQuery & { after?: StatementPosition; limit: number },
+    ): Promise<{ entries: StatementEntry[]; next?: StatementPosition }> {
+      const entries: StatementEntry[] = [];
+      for await (const entry of newestFirst(database, { ...p, show: SHOWN, limit: p.limit + 1 })) {
+        const last = entries.at(-1);
+        if (last && entries.length === p.limit) return { entries, next: { at: last.at, id: last.id } };
+        entries.push(statementEntryOf(entry));
+      }
+      return { entries };
+    },
+
+    /** All entries of a period, newest first, a batch in memory at a time. */
+    async *entries(p: StatementQuery): AsyncGenerator<StatementEntry> {
+      for await (const entry of newestFirst(database, { ...p, show: SHOWN })) yield statementEntryOf(entry);
+    },
+
+    /**
+     * Billed calls of a period, added up. Equal to what the ledger billed in it, to the micro-dollar.
+     * @param p.deadline ms since the epoch
+     * @throws ServiceError SERVICE_UNAVAILABLE when it holds more than can be added up by the deadline
+     */
+    async usage(p: StatementQuery & Period & { groupBy: UsageGrouping; deadline: number }): Promise<UsageRow[]> {
+      const sums = createUsageSums(database, p.groupBy);
+      let count = 0;
+      for await (const entry of newestFirst(database, { ...p, show: BILLING })) {
+        await sums.add(entry);
+        if (++count % BATCH === 0 && Date.now() > p.deadline) {
+          throw new ServiceError(
+            'SERVICE_UNAVAILABLE',
+            'The period holds too many calls. Please ask for a shorter one.',
+          );
+        }
+      }
+      return sums.rows();
+    },
+  };
+}
+
+type Filter = mongo.Filter<LedgerEntryDocument>;
+
+interface Selection {
+  matches(entry: LedgerEntryDocument): boolean;
+  filter: Filter;
+}
+
+/** Tombstones of holds that never were are bookkeeping of ours. */
+const SHOWN: Selection = { matches: (entry) => entry.void !== true, filter: { void: { $ne: true } } };
+
+const BILLING: Selection = {
+  matches: ({ type }) => type === 'settlement' || type === 'correction',
+  filter: { type: { $in: ['settlement', 'correction'] } },
+};
+
+interface Query extends StatementQuery {
+  after?: StatementPosition;
+  limit?: number;
+  show: Selection;
+}
+
+async function* newestFirst(database: Database, query: Query): AsyncGenerator<LedgerEntryDocument> {
+  // The driver's own collections, as in the ledger: mongoose would cast away fields whose names are operation keys.
+  const db = database.connection.getClient().db(database.connection.name);
+  const accounts = db.collection<LedgerAccountDocument>(database.ledgerAccounts.collection.collectionName);
+  const entries = db.collection<LedgerEntryDocument>(database.ledgerEntries.collection.collectionName);
+  yield* inCausalOrder(database, async function* (session?: ClientSession) {
+    const options = session ? { session } : {};
+    const { ledgerAccountId } = query;
+    const account = await accounts.findOne({ _id: ledgerAccountId }, { ...options, projection: { markers: 1 } });
+    if (!account) throw new Error(`there is no ledger account ${ledgerAccountId}`);
+    const latest = Object.entries(account.markers ?? {})
+      .map(([key, marker]): LedgerEntryDocument => ({ _id: key, ledgerAccountId, ...marker }))
+      .filter((entry) => isWanted(entry, query))
+      .toSorted((a, b) => (isNewer(a, b) ? -1 : 1));
+    const rows = entries
+      .find(filterOf(query), { ...options, batchSize: BATCH })
+      .sort({ at: -1, _id: -1 })
+      .limit(query.limit ?? 0);
+    try {
+      yield* merged(latest, rows);
+    } finally {
+      await rows.close();
+    }
+  });
+}
+
+/** Two sequences, each newest first, as one; an entry of both comes once. */
+async function* merged(
+  latest: readonly LedgerEntryDocument[],
+  rows: AsyncIterable<LedgerEntryDocument>,
+): AsyncGenerator<LedgerEntryDocument> {
+  let next = 0;
+  for await (const row of rows) {
+    for (let entry = latest[next]; entry && isNewer(entry, row); entry = latest[++next]) yield entry;
+    if (latest[next]?._id === row._id) next++;
+    yield row;
+  }
+  yield* latest.slice(next);
+}
+
+function isNewer(a: LedgerEntryDocument, b: LedgerEntryDocument): boolean {
+  const [left, right] = [a.at.getTime(), b.at.getTime()];
+  return left === right ? a._id > b._id : left > right;
+}
+
+function isWanted(entry: LedgerEntryDocument, { from, to, after, show }: Query): boolean {
+  if (from && entry.at < from) return false;
+  if (to && entry.at >= to) return false;
+  const behind = !after || entry.at < after.at || (entry.at.getTime() === after.at.getTime() && entry._id < after.id);
+  return behind && show.matches(entry);
+}
+
+function filterOf({ ledgerAccountId, from, to, after, show }: Query): Filter {
+  const at = { ...(from ? { $gte: from } : {}), ...(to ? { $lt: to } : {}), ...(after ? { $lte: after.at } : {}) };
+  return {
+    ledgerAccountId,
+    ...(Object.keys(at).length > 0 ? { at } : {}),
+    ...(after ? { $or: [{ at: { $lt: after.at } }, { at: after.at, _id: { $lt: after.id } }] } : {}),
+    ...show.filter,
+  };
+}

@@ -1,0 +1,73 @@
+import { TEMPORARY_AGENTS, UNKNOWN_AGENT, utcDay, type UsageGrouping, type UsageRow } from './statement.js';
+import type { Database } from '../../platform/mongo/database.js';
+import { billedSecondsOf } from '../ledger/rates.js';
+import type { LedgerEntryDocument } from '../ledger/model.js';
+import { changesOf } from './entries.js';
+
+const BATCH = 500;
+
+/** Adds up settlements and corrections by UTC day or by agent, holding no more than a batch of them. */
+export function createUsageSums(database: Database, groupBy: UsageGrouping) {
+  const sums = new Map<string, UsageRow>();
+  let batch: LedgerEntryDocument[] = [];
+
+  function addTo(key: string, entry: LedgerEntryDocument): void {
+    const row = sums.get(key) ?? { key, calls: 0, seconds: 0, costMicros: 0 };
+    const { billedMicros } = changesOf(entry);
+    if (entry.type === 'settlement' && billedMicros > 0) row.calls++;
+    row.seconds += billedSecondsOf(entry);
+    row.costMicros += billedMicros;
+    sums.set(key, row);
+  }
+
+  async function addBatch(): Promise<void> {
+    const agents = await agentsOf(batch.flatMap(({ callId }) => callId ?? []));
+    for (const entry of batch) addTo(agents.get(entry.callId ?? '') ?? UNKNOWN_AGENT, entry);
+    batch = [];
+  }
+
+  async function agentsOf(callIds: readonly string[]): Promise<Map<string, string>> {
+    const calls = await database.calls
+      .find({ _id: { $in: [...new Set(callIds)] } }, { agentId: 1 })
+      .lean<{ _id: string; agentId?: string }[]>();
+    return new Map(calls.map(({ _id, agentId }) => [_id, groupOf(agentId)]));
+  }
+
+  return {
+    async add(entry: LedgerEntryDocument): Promise<void> {
+      if (changesOf(entry).billedMicros === 0) return;
+      if (groupBy === 'day') return addTo(utcDay(entry.at), entry);
+      batch.push(entry);
+      if (batch.length >= BATCH) await addBatch();
+    },
+
+    /** Days in order; agents by cost, highest first. */
+    async rows(): Promise<UsageRow[]> {
+      if (batch.length > 0) await addBatch();
+      const rows = [...sums.values()];
+      if (groupBy === 'day') return rows.toSorted((a, b) => compare(a.key, b.key));
+      const named = await withNames(rows);
+      return named.toSorted((a, b) => b.costMicros - a.costMicros || compare(a.key, b.key));
+    },
+  };
+
+  async function withNames(rows: readonly UsageRow[]): Promise<UsageRow[]> {
+    const agents = await database.agents
+      .find({ _id: { $in: rows.map(({ key }) => key) } }, { name: 1 })
+      .lean<{ _id: string; name: string }[]>();
+    const names = new Map(agents.map(({ _id, name }) => [_id, name]));
+    return rows.map((row) => {
+      const agentName = names.get(row.key);
+      return agentName === undefined ? row : { ...row, agentName };
+    });
+  }
+}
+
+function groupOf(agentId: string | undefined): string {
+  if (agentId === undefined) return UNKNOWN_AGENT;
+  return agentId.startsWith('agent_tmp_') ? TEMPORARY_AGENTS : agentId;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,61 @@
+import type { Mode } from '../kernel/ids.js';
+import type { Database } from '../platform/mongo/database.js';
+import type { CallStatus, Direction } from '../kernel/call-state.js';
+import type { CallDocument } from './call-model.js';
+import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
+
+/** What a list of calls is narrowed to; times of creation, `from` included, `to` not. */
+export interface CallFilter {
+  status?: CallStatus;
+  direction?: Direction;
+  agentId?: string;
+  externalCallId?: string;
+  from?: Date;
+  to?: Date;
+}
+
+export type CallQueries = ReturnType<typeof createCallQueries>;
+
+/** Reads of the call read model, always within one account and mode: another's call is not found. */
+export function createCallQueries(database: Database) {
+  return {
+    find(query: { callId: string; accountId: string; mode: Mode }): Promise<CallDocument | null> {
+      const { callId, accountId, mode } = query;
+      return database.calls.findOne({ _id: callId, accountId, mode }).lean<CallDocument>().exec();
+    },
+
+    /** One page of the account's calls of a mode, newest first, without what only a single call is asked for. */
+    page(p: {
+      accountId: string;
+      mode: Mode;
+      filter: CallFilter;
+      after?: PagePosition;
+      limit: number;
+    }): Promise<Page<CallDocument>> {
+      const { accountId, mode, filter, ...position } = p;
+      const { from, to, ...equal } = filter;
+      const range = { ...(from ? { $gte: from } : {}), ...(to ? { $lt: to } : {}) };
+      const createdAt = Object.keys(range).length > 0 ? { createdAt: range } : {};
+      return readPage<CallDocument>(database.calls, {
+        filter: { accountId, mode, ...equal, ...createdAt },
+        fields: { transcription: 0, inputParameters: 0, outputParameters: 0, changes: 0 },
+        ...position,
+      });
+    },
+
+    /** Of these calls, those whose talk will be ended for want of money or time, with the second of talk at which. */
+    async endings(callIds: readonly string[]): Promise<Map<string, number>> {
+      const found = await database.calls
+        .find({ _id: { $in: [...callIds] }, endsAfterSeconds: { $gt: 0 } }, { endsAfterSeconds: 1 })
+        .lean<Pick<CallDocument, '_id' | 'endsAfterSeconds'>[]>()
+        .exec();
+      return new Map(found.map(({ _id, endsAfterSeconds = 0 }) => [_id, endsAfterSeconds]));
+    },
+
+    /** Whether a call has ended, for carrier and media routes that know only its id. False when it is unknown. */
+    async isFinal(callId: string): Promise<boolean> {
+      const call = await database.calls.findById(callId, { status: 1 }).lean<Pick<CallDocument, 'status'>>().exec();
+      return call?.status === 'COMPLETED' || call?.status === 'FAILED' || call?.status === 'CANCELLED';
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import type { AnsweredBy, CallOutcome, CallState } from '../kernel/call-state.js';
+import { isFinal } from '../kernel/call-state.js';
+import type { CallEffect, CallEvent } from './call-events.js';
+import { isCancelCause, outcomeOf, outcomeWithoutCarrier } from './call-outcome.js';
+import { answerReconnect } from '../kernel/resumption.js';
+
+export interface Reduction {
+  state: CallState;
+  effects: CallEffect[];
+}
+
+/**
+ * The one place where a call changes. Pure: facts of the event are added to the state, then status and effects follow
+ * from the facts, so that duplicates change nothing and order does not matter. A final state is returned as it is.
+ */
+export function reduceCall(state: CallState, event: CallEvent): Reduction {
+  if (isFinal(state)) return { state, effects: [] };
+  const known = addFacts(state, event);
+  const outcome = decide(known, event);
+  if (outcome) return { state: { ...known, status: outcome.status, outcome }, effects: [{ type: 'finish' }] };
+  const status = liveStatus(known, event);
+  const effects: CallEffect[] = [];
+  if (status !== state.status) effects.push({ type: 'project' });
+  if (mustHangUp(state, known)) effects.push({ type: 'hang_up' });
+  return { state: { ...known, status }, effects };
+}
+
+function addFacts(state: CallState, event: CallEvent): CallState {
+  switch (event.type) {
+    case 'reserved':
+      return state.dialedAt === undefined ? { ...state, dialedAt: event.now } : state;
+    case 'dial_accepted':
+      return withSid(state, event.carrierSid);
+    case 'carrier_answered':
+      return withAnsweredBy(
+        withAnswer(withSid(state, event.carrierSid), event.at, event.now, 'carrier'),
+        event.answeredBy,
+      );
+    case 'carrier_ended':
+      return withAnsweredBy(
+        { ...withSid(state, event.carrierSid), carrierEnd: state.carrierEnd ?? event.end },
+        event.answeredBy,
+      );
+    case 'media_started':
+      return withAnswer({ ...state, mediaStartedAt: state.mediaStartedAt ?? event.at }, event.at, event.now, 'stream');
+    case 'media_ended':
+      return { ...state, mediaEnd: state.mediaEnd ?? event.end };
+    case 'stream_lost':
+      return withLostStream(state, event);
+    case 'hang_up_requested':
+      return { ...state, hangUpCause: state.hangUpCause ?? event.cause };
+    case 'dial_failed':
+    case 'media_wait_over':
+    case 'carrier_lost':
+      return state;
+  }
+}
+
+function withSid(state: CallState, carrierSid: string): CallState {
+  return state.carrierSid === undefined ? { ...state, carrierSid } : state;
+}
+
+/** The carrier's word on the answer beats the stream's, whichever came first. Its clock may be off, hence the clamp. */
+function withAnswer(state: CallState, at: number, now: number, source: 'carrier' | 'stream'): CallState {
+  if (state.answerSource === 'carrier' || (state.answerSource === 'stream' && source === 'stream')) return state;
+  return { ...state, answeredAt: Math.max(state.dialedAt ?? at, Math.min(at, now)), answerSource: source };
+}
+
+/** One more stream, or, when there were enough of them, the end of the audio by our own fault. */
+function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stream_lost' }>): CallState {
+  const answer = answerReconnect(state);
+  if (answer.decision === 'stream') return { ...state, resumptions: answer.resumption };
+  if (answer.why === 'over') return state;
+  const { at, agentAudioPlayed } = lost;
+  return { ...state, mediaEnd: { reason: 'media_failed', at, agentAudioPlayed } };
+}
+
+function withAnsweredBy(state: CallState, answeredBy: AnsweredBy | undefined): CallState {
+  return answeredBy === undefined || state.answeredBy !== undefined ? state : { ...state, answeredBy };
+}
+
+function liveStatus(state: CallState, event: CallEvent): CallState['status'] {
+  if (state.answeredAt !== undefined) return 'IN_PROGRESS';
+  return event.type === 'reserved' ? 'RINGING' : state.status;
+}
+
+/** Hang up when someone wants the end, the carrier has a call, and it has not ended; once per reason to. */
+function mustHangUp(before: CallState, after: CallState): boolean {
+  const wanted = (s: CallState) =>
+    s.hangUpCause !== undefined && s.carrierSid !== undefined && s.carrierEnd === undefined;
+  return wanted(after) && !wanted(before);
+}
+
+function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
+  switch (event.type) {
+    case 'dial_failed':
+      // Whoever cancelled before the dial came to anything gets what they asked for.
+      return isCancelCause(state.hangUpCause)
+        ? { ...unanswered(state.hangUpCause, event.now), status: 'CANCELLED' }
+        : unanswered(event.endReason, event.now);
+    case 'carrier_lost':
+      return outcomeWithoutCarrier(state, event.now);
+    case 'hang_up_requested':
+      return state.status === 'IDLE' ? { ...unanswered(event.cause, event.now), status: 'CANCELLED' } : undefined;
+    case 'media_wait_over':
+      return state.carrierEnd && outcomeOf(state, state.carrierEnd);
+    default:
+      // After `completed` the media server may still know better why; every other carrier status speaks for itself.
+      if (state.carrierEnd === undefined) return undefined;
+      if (state.carrierEnd.status === 'completed' && state.mediaEnd === undefined) return undefined;
+      return outcomeOf(state, state.carrierEnd);
+  }
+}
+
+function unanswered(endReason: CallOutcome['endReason'], now: number): CallOutcome {
+  return { status: 'FAILED', endReason, endedAt: now, billableSeconds: 0, estimated: false };
+}

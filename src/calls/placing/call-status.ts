@@ -1,0 +1,45 @@
+import type { CallResponse, CallResponseStatus } from './contract.js';
+import type { CallStatus } from '../../kernel/call-state.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { CALL_ID_PATTERN } from '../../kernel/ids.js';
+import type { CallQueries } from '../call-queries.js';
+import type { CallDocument } from '../call-model.js';
+import type { Principal } from '../../platform/http/context.js';
+
+const MESSAGES: Readonly<Record<CallResponseStatus, string>> = {
+  IDLE: 'The call is waiting to be placed.',
+  RINGING: 'The call is ringing.',
+  IN_PROGRESS: 'The call is in progress.',
+  COMPLETED: 'The call is completed.',
+  FAILED: 'The call did not take place.',
+};
+
+/**
+ * A call of the account and mode that ask.
+ * @param callId whatever was sent in its place
+ * @throws ServiceError CALL_NOT_FOUND
+ */
+export async function findCall(queries: CallQueries, principal: Principal, callId: unknown): Promise<CallDocument> {
+  const { account, mode } = principal;
+  const found =
+    typeof callId === 'string' && CALL_ID_PATTERN.test(callId)
+      ? await queries.find({ callId, accountId: account._id, mode })
+      : null;
+  if (found === null) throw new ServiceError('CALL_NOT_FOUND', 'There is no call with this call_id.');
+  return found;
+}
+
+export function callResponse(call: CallDocument): CallResponse {
+  const status = responseStatus(call.status);
+  return { success: true, call_id: call._id, status, message: messageOf(call, status) };
+}
+
+function messageOf(call: CallDocument, status: CallResponseStatus): string {
+  if (status === 'IDLE' && call.waitingFor === 'dial_slot') return 'The call waits for its turn to be dialed.';
+  return MESSAGES[status];
+}
+
+/** The interface's response list has no CANCELLED. */
+function responseStatus(status: CallStatus): CallResponseStatus {
+  return status === 'CANCELLED' ? 'FAILED' : status;
+}

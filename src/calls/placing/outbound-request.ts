@@ -1,0 +1,124 @@
+import { ulid } from 'ulid';
+import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import type { OutboundCallRequest } from './contract.js';
+import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
+import { ServiceError } from '../../kernel/errors.js';
+import { rateTo } from '../../kernel/rate-deck.js';
+import type { Agents } from '../../agents/agents.js';
+import type { AgentDocument } from '../../agents/model.js';
+import type { AgentSnapshot, CallRequestDocument } from '../call-request-model.js';
+import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
+import { conversationSettingsOf } from '../../agents/agent-fields.js';
+import { refuseEngine } from '../../agents/agent-rules.js';
+import { checkWebhookUrl } from '../../webhooks/guard.js';
+import type { Principal } from '../../platform/http/context.js';
+
+/** How long a call lasts at most when no agent says otherwise. */
+const DEFAULT_MAX_DURATION_SECONDS = 600;
+
+export interface OutboundDeps {
+  config: Config;
+  agents: Agents;
+  phoneNumbers: PhoneNumbers;
+  dialGate: DialGate;
+}
+
+/** @throws ServiceError MISSING_PARAMS */
+export function refuseBadWebhookUrl(url: string | undefined, config: Config): void {
+  const fault = url === undefined ? undefined : checkWebhookUrl(url, config);
+  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
+}
+
+/**
+ * The call that a valid request asks for, but for its id and time: the agent as it is now, the number called from, the
+ * limits, the price.
+ * @throws ServiceError AGENT_NOT_FOUND, DESTINATION_NOT_ALLOWED, MISSING_PARAMS
+ */
+export async function outboundCallOf(
+  deps: OutboundDeps,
+  principal: Principal,
+  request: OutboundCallRequest,
+): Promise<Omit<CallRequestDocument, '_id' | 'createdAt'>> {
+  const { account, mode } = principal;
+  const { config } = deps;
+  // Test mode calls from a number of its own.
+  const [agent, numbers] = await Promise.all([
+    request.agent_id === undefined ? undefined : agentOf(deps.agents, principal, request.agent_id),
+    mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
+  ]);
+  // Test mode has an engine of its own, whatever the agent names.
+  if (mode === 'live') refuseEngine(agent?.engine, config);
+  const to = request.to_phone_number;
+  const fault = await deps.dialGate.fault(to, account);
+  if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
+  const from = mode === 'test' ? TEST_FROM_NUMBER : (ownNumberOf(agent, numbers) ?? config.carriers[mode].fromNumber);
+  if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');
+  const webhookUrl = request.webhook_url ?? agent?.webhookUrl;
+  return {
+    accountId: account._id,
+    mode,
+    direction: 'outbound',
+    fromPhoneNumber: from,
+    toPhoneNumber: to,
+    agent: snapshotOf(agent, request, config),
+    inputParameters: request.input_parameters ?? '{}',
+    externalCallId: request.external_call_id ?? '',
+    ...(webhookUrl === undefined ? {} : { webhookUrl }),
+    ringTimeoutSeconds: agent?.ringTimeoutSeconds ?? config.calls.ringSeconds,
+    maxDurationSeconds: agent?.maxDurationSeconds ?? DEFAULT_MAX_DURATION_SECONDS,
+    microsPerSecond: rateTo(config.calls.rates, to),
+  };
+}
+
+/**
+ * The number that an account's call comes from: the agent's, else the account's first; undefined when it has none. An agent
+ * may have kept a number that its account has given up, and that is another's now.
+ * @throws ServiceError MISSING_PARAMS
+ */
+function ownNumberOf(agent: AgentDocument | undefined, numbers: readonly { _id: string }[]): string | undefined {
+  const wanted = agent?.phoneNumber;
+  if (wanted === undefined) return numbers[0]?._id;
+  if (numbers.some(({ _id }) => _id === wanted)) return wanted;
+  const message =
+    'agent_id: the phone_number of this agent is no number of the account any more. Give the agent another.';
+  throw new ServiceError('MISSING_PARAMS', message);
+}
+
+/** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent and in live mode for a test agent */
+async function agentOf(agents: Agents, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
+  const agent = await agents.findUsable(agentId, mode);
+  if (agent === null || agent.accountId !== account._id) {
+    throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+  }
+  return agent;
+}
+
+/** What of an agent a call keeps. */
+export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
+  const { _id: agentId, name, instruction, voice, language, outputParameters } = agent;
+  return {
+    ...conversationSettingsOf(agent),
+    agentId,
+    name,
+    instruction,
+    voice,
+    language,
+    ...(outputParameters === undefined ? {} : { outputParameters }),
+  };
+}
+
+function snapshotOf(agent: AgentDocument | undefined, request: OutboundCallRequest, config: Config): AgentSnapshot {
+  const base: AgentSnapshot = agent
+    ? snapshotOfAgent(agent)
+    : {
+        agentId: `agent_tmp_${ulid()}`,
+        instruction: '',
+        voice: config.calls.defaultVoice,
+        language: config.calls.defaultLanguage,
+      };
+  return {
+    ...base,
+    ...(request.instruction === undefined ? {} : { instruction: request.instruction }),
+    ...(request.output_parameters === undefined ? {} : { outputParameters: request.output_parameters }),
+  };
+}

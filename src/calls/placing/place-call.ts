@@ -1,0 +1,150 @@
+import { createHash, createHmac } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { CallResponse, OutboundCallRequest } from './contract.js';
+import { ERRORS, errorObject } from '../../platform/http/contract/errors.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { ReservationAnswer } from '../../kernel/call-signals.js';
+import type { IdempotencyKeys } from './idempotency-keys.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
+import type { Principal } from '../../platform/http/context.js';
+import { within } from '../../platform/http/deadline.js';
+import { outboundCallOf, type OutboundDeps } from './outbound-request.js';
+import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
+
+export interface PlacingDeps extends OutboundDeps, CallStarter {
+  idempotencyKeys: IdempotencyKeys;
+}
+
+/** A valid request and who sent it. */
+export interface Order {
+  principal: Principal;
+  request: OutboundCallRequest;
+  /** ms since the epoch. */
+  deadline: number;
+  idempotencyKey?: string;
+}
+
+/** An answer that is sent as it is; `replayed` when it was kept from an earlier request. */
+export interface PlacedAnswer {
+  status: number;
+  body: object;
+  replayed: boolean;
+}
+
+/**
+ * Places the call a request asks for.
+ * @throws ServiceError the refusal, CallServiceUnavailable
+ */
+export async function placeCall(deps: PlacingDeps, order: Order): Promise<PlacedAnswer> {
+  if (order.idempotencyKey !== undefined) return placeOnce(deps, order, order.idempotencyKey);
+  const call = await within(order.deadline, outboundCallOf(deps, order.principal, order.request));
+  const callId = newCallId();
+  const answer = await startCounted(deps, order, documentOf(callId, call));
+  const refusal = refusalOfReservation(answer);
+  if (refusal) throw refusal;
+  return placed(callId);
+}
+
+/**
+ * Places at most one call for a key. Repeats ask for the same call_id, so that Temporal itself refuses the second; what
+ * came of it is kept when it is an answer for good (200, 402). Any other end gives the key a new call_id, or the key
+ * could never be used again.
+ */
+async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<PlacedAnswer> {
+  const { idempotencyKeys: keys } = deps;
+  const { deadline, principal } = order;
+  const owner = { accountId: principal.account._id, mode: principal.mode, key };
+  const hashes = hashesOf(order, deps.config.apiKeyPepper);
+  const { bodyHash } = hashes;
+  const known = await within(deadline, keys.find(owner));
+  const kept = known && keptAnswer(known, hashes);
+  if (kept) return kept;
+
+  const call = await within(deadline, outboundCallOf(deps, principal, order.request));
+  const claim = await within(deadline, keys.claim(owner, { bodyHash, callId: newCallId() }));
+  const keptMeanwhile = keptAnswer(claim.row, hashes);
+  if (keptMeanwhile) return keptMeanwhile;
+
+  let row = claim.row;
+  // A key that was there may stand for a call that came to nothing: then the next call_id is asked for at once.
+  for (let mayAskAgain = !claim.created; ; mayAskAgain = false) {
+    const answer = await startCounted(deps, order, documentOf(row.callId, call));
+    const refusal = refusalOfReservation(answer);
+    if (refusal === undefined) {
+      const response = placed(row.callId);
+      await within(deadline, keys.keep(row, response));
+      return response;
+    }
+    if (refusal.code === 'INSUFFICIENT_BALANCE') {
+      await within(deadline, keys.keep(row, { status: ERRORS[refusal.code].status, body: errorObject(refusal) }));
+      throw refusal;
+    }
+    row = { ...row, callId: await within(deadline, keys.renew(row, newCallId())) };
+    if (!mayAskAgain) throw refusal;
+  }
+}
+
+/**
+ * Starts the call unless a limit of its destination is reached. It is counted before, so that no burst slips through, and
+ * taken out again when it is refused; a repeat of the same call is the same count.
+ * @throws ServiceError SPEND_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
+ */
+async function startCounted(
+  deps: PlacingDeps,
+  { principal, deadline }: Order,
+  document: CallRequestDocument,
+): Promise<ReservationAnswer> {
+  const { account, mode } = principal;
+  const dial = { account, mode, callId: document._id, leg: 'call' as const, to: document.toPhoneNumber };
+  const reached = await within(deadline, deps.dialGate.count(dial));
+  if (reached) throw reached;
+  const answer = await startCall(deps, document, deadline).catch((error: unknown) => {
+    // Not waited for, as the answer is due. Should the call have begun after all, its dial counts again.
+    void deps.dialGate.releaseAttempt(dial).catch(() => undefined);
+    throw error;
+  });
+  if (refusalOfReservation(answer) !== undefined) {
+    // Left in the counts it errs on the safe side; the client is to hear of the refusal all the same.
+    await within(deadline, deps.dialGate.release(dial)).catch(() => undefined);
+  }
+  return answer;
+}
+
+/** @throws ServiceError IDEMPOTENCY_CONFLICT when the key was used with another request */
+function keptAnswer(row: IdempotencyKeyDocument, { bodyHash, unkeyed }: RequestHashes): PlacedAnswer | undefined {
+  if (row.bodyHash !== bodyHash && row.bodyHash !== unkeyed) {
+    throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This Idempotency-Key was used with another request.');
+  }
+  if (row.answerStatus === undefined || row.answerBody === undefined) return undefined;
+  return { status: row.answerStatus, body: JSON.parse(row.answerBody) as object, replayed: true };
+}
+
+interface RequestHashes {
+  bodyHash: string;
+  /** As releases before kept it; a number can be guessed from it, so it is only compared. */
+  unkeyed: string;
+}
+
+/** By the fields that count, in the order they are declared: spelling and unknown fields do not make it another request. */
+function hashesOf({ principal, request }: Order, pepper: string): RequestHashes {
+  const text = JSON.stringify(request);
+  const place = `idempotency:${principal.account._id}:${principal.mode}:`;
+  return {
+    bodyHash: createHmac('sha256', pepper).update(place).update(text).digest('hex'),
+    unkeyed: createHash('sha256').update(text).digest('hex'),
+  };
+}
+
+function documentOf(callId: string, call: Omit<CallRequestDocument, '_id' | 'createdAt'>): CallRequestDocument {
+  return { _id: callId, ...call, createdAt: new Date() };
+}
+
+function newCallId(): string {
+  return `call_${ulid()}`;
+}
+
+function placed(callId: string): PlacedAnswer {
+  const body: CallResponse = { success: true, call_id: callId, status: 'RINGING', message: 'The call is ringing.' };
+  return { status: 200, body, replayed: false };
+}

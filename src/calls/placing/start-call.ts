@@ -1,0 +1,74 @@
+import type { CallGateway } from '../gateway.js';
+import type { Config } from '../../platform/config/config.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { CallInput, ReservationAnswer } from '../../kernel/call-signals.js';
+import type { CallRequests } from '../call-requests.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import { unavailable, within } from '../../platform/http/deadline.js';
+
+export interface CallStarter {
+  config: Config;
+  gateway: CallGateway;
+  requests: CallRequests;
+}
+
+/**
+ * Writes down what was asked for and starts the call, or finds the one that was started under this id. Whichever request
+ * came first stands.
+ * @param deadline ms since the epoch; when it has passed nothing is started
+ * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
+ */
+export async function startCall(
+  deps: CallStarter,
+  asked: CallRequestDocument,
+  deadline: number,
+): Promise<ReservationAnswer> {
+  const request = await within(deadline, standingRequest(deps.requests, asked));
+  if (Date.now() >= deadline) throw unavailable();
+  return deps.gateway.start(inputOf(request, deps.config), deadline);
+}
+
+async function standingRequest(requests: CallRequests, asked: CallRequestDocument): Promise<CallRequestDocument> {
+  if ((await requests.insert(asked)) === 'inserted') return asked;
+  return (await requests.find(asked._id)) ?? asked;
+}
+
+function inputOf(request: CallRequestDocument, config: Config): CallInput {
+  const { holdWindows, answerWithinMs } = config.calls;
+  const paced = request.direction === 'outbound' && config.carriers[request.mode].callsPerSecond !== undefined;
+  return {
+    callId: request._id,
+    accountId: request.accountId,
+    mode: request.mode,
+    direction: request.direction,
+    agentId: request.agent.agentId,
+    ringTimeoutSeconds: request.ringTimeoutSeconds,
+    maxDurationSeconds: request.maxDurationSeconds,
+    answerWithinMs,
+    notify: request.webhookUrl !== undefined,
+    ...(request.carrierSid === undefined ? {} : { carrierSid: request.carrierSid }),
+    ...(holdWindows === undefined ? {} : { windows: holdWindows }),
+    ...(paced ? { paced } : {}),
+  };
+}
+
+/** The refusal that a reservation's answer means to the client; undefined when the call goes ahead. */
+export function refusalOfReservation(answer: ReservationAnswer): ServiceError | undefined {
+  if (answer.outcome === 'granted') return undefined;
+  if (answer.outcome === 'expired') return unavailable();
+  switch (answer.code) {
+    case 'INSUFFICIENT_BALANCE':
+      return new ServiceError(answer.code, 'The balance does not cover a minute of talk. Please top up the account.');
+    case 'SPEND_LIMIT_EXCEEDED':
+      return new ServiceError(answer.code, 'The account has reached its spending limit.');
+    case 'ACCOUNT_FROZEN':
+      return new ServiceError('SERVICE_UNAVAILABLE', 'The account is being checked. Please try again later.');
+    case 'CONCURRENCY_LIMIT_EXCEEDED': {
+      const { limit, current } = answer;
+      return new ServiceError(answer.code, `The account has ${current} of ${limit} calls in progress.`, {
+        limit,
+        current,
+      });
+    }
+  }
+}

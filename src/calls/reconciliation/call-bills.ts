@@ -1,0 +1,151 @@
+import { isFinalStatus } from '../../kernel/call-state.js';
+import { priceOfSeconds, rateOf, secondsCovered, type Micros } from '../../kernel/money.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { Finding } from './findings.js';
+import { holdKey, settlementKey } from '../../billing/ledger/keys.js';
+import { billedSecondsOf } from '../../billing/ledger/rates.js';
+import type { CallDocument } from '../call-model.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { LedgerEntryDocument } from '../../billing/ledger/model.js';
+import type { FindingFacts, FindingKind } from './model.js';
+
+/** What the records say of a call's money. */
+export interface CallBill {
+  callId: string;
+  ledgerAccountId: string;
+  /** The read model; null when there is none, or only the tombstone of an expired call. */
+  call: Pick<CallDocument, 'status' | 'durationSeconds' | 'costMicros' | 'sequence'> | null;
+  settlement: LedgerEntryDocument | null;
+  /** The price that was frozen when the call was asked for; undefined when its request is missing. */
+  microsPerSecond: Micros | undefined;
+  /** Micros granted by the call's windows; undefined when a window's entry is missing. */
+  heldMicros: Micros | undefined;
+}
+
+/** Windows that are read at once; few calls have more. */
+const WINDOWS_AT_ONCE = 5;
+
+/** Reads what the records say of these calls' money. Entries that are not swept yet are missing from it. */
+export async function readBills(
+  database: Database,
+  calls: readonly { callId: string; ledgerAccountId: string }[],
+): Promise<CallBill[]> {
+  const ids = calls.map(({ callId }) => callId);
+  const [documents, requests, entries] = await Promise.all([
+    database.calls
+      .find({ _id: { $in: ids } }, { accountId: 1, status: 1, durationSeconds: 1, costMicros: 1, sequence: 1 })
+      .lean<CallDocument[]>()
+      .exec(),
+    database.callRequests
+      .find({ _id: { $in: ids } }, { microsPerSecond: 1 })
+      .lean<Pick<CallRequestDocument, '_id' | 'microsPerSecond'>[]>()
+      .exec(),
+    readEntries(
+      database,
+      ids.flatMap((id) => [settlementKey(id), ...windowKeys(id, 0)]),
+    ),
+  ]);
+  const documentOf = new Map(documents.map((document) => [document._id, document]));
+  const rates = new Map(requests.map((request) => [request._id, rateOf(request)]));
+  return Promise.all(
+    calls.map(async ({ callId, ledgerAccountId }) => {
+      const document = documentOf.get(callId);
+      return {
+        callId,
+        ledgerAccountId,
+        // A tombstone belongs to no account.
+        call: document?.accountId === undefined ? null : document,
+        settlement: entries.get(settlementKey(callId)) ?? null,
+        microsPerSecond: rates.get(callId),
+        heldMicros: await heldBy(database, callId, entries),
+      };
+    }),
+  );
+}
+
+/** Whether anything may still change: no settlement, or a read model that has not ended. */
+export function isUnfinished({ call, settlement }: CallBill): boolean {
+  return settlement === null || (call !== null && !isFinalStatus(call.status));
+}
+
+/**
+ * Compares the records of a call that has ended: COMPLETED is billed the lesser of its seconds and what was held, at the
+ * price that its request froze, every other call nothing, and the read model tells the settlement's figures. Later corrections are entries of their own and
+ * change none of these.
+ */
+export function compareBill(bill: CallBill): Finding[] {
+  const { call, settlement, callId, ledgerAccountId } = bill;
+  const findings: Finding[] = [];
+  const expect = (kind: FindingKind, expected: FindingFacts, actual: FindingFacts) => {
+    if (Object.keys(expected).some((name) => !Object.is(expected[name], actual[name]))) {
+      findings.push({ kind, ledgerAccountId, callId, expected, actual });
+    }
+  };
+  if (settlement === null) {
+    expect('settlement_missing', { settled: true }, { settled: false });
+    return findings;
+  }
+  const billedMicros = settlement.billedMicros ?? 0;
+  expect('settlement_mismatch', ...settlementFacts(bill, settlement));
+  if (call === null) {
+    expect('call_missing', { billedMicros: 0 }, { billedMicros });
+    return findings;
+  }
+  const { status, durationSeconds = 0, costMicros = 0 } = call;
+  expect(
+    'bill_mismatch',
+    {
+      status: billedMicros > 0 ? 'COMPLETED' : status,
+      durationSeconds: billedSecondsOf(settlement),
+      costMicros: billedMicros,
+    },
+    { status, durationSeconds, costMicros },
+  );
+  return findings;
+}
+
+/** What a settlement should say and what it says; the price only where it is another than the request froze. */
+function settlementFacts(bill: CallBill, settlement: LedgerEntryDocument): [FindingFacts, FindingFacts] {
+  const { billedSeconds = 0, heldMicros = 0, billedMicros = 0 } = settlement;
+  const settledRate = rateOf(settlement);
+  // A settlement that holds nothing bills nothing, and may not know the price.
+  const rate = heldMicros === 0 ? settledRate : (bill.microsPerSecond ?? settledRate);
+  const payableMicros = priceOfSeconds(Math.min(billedSeconds, secondsCovered(heldMicros, rate)), rate);
+  const price = (microsPerSecond: Micros) => (rate === settledRate ? {} : { microsPerSecond });
+  return [
+    {
+      ledgerAccountId: bill.ledgerAccountId,
+      heldMicros: bill.heldMicros ?? null,
+      billedMicros: payableMicros,
+      ...price(rate),
+    },
+    { ledgerAccountId: settlement.ledgerAccountId, heldMicros, billedMicros, ...price(settledRate) },
+  ];
+}
+
+type Entries = Map<string, LedgerEntryDocument>;
+
+async function readEntries(database: Database, keys: readonly string[]): Promise<Entries> {
+  const found = await database.ledgerEntries
+    .find({ _id: { $in: keys } })
+    .lean<LedgerEntryDocument[]>()
+    .exec();
+  return new Map(found.map((entry) => [entry._id, entry]));
+}
+
+function windowKeys(callId: string, from: number): string[] {
+  return Array.from({ length: WINDOWS_AT_ONCE }, (_, index) => holdKey(callId, from + index));
+}
+
+/** The sum of a settled call's windows, which end with one that is the last or granted nothing. */
+async function heldBy(database: Database, callId: string, read: Entries): Promise<Micros | undefined> {
+  let held = 0;
+  let entries = read;
+  for (let window = 0; ; window++) {
+    if (window > 0 && window % WINDOWS_AT_ONCE === 0) entries = await readEntries(database, windowKeys(callId, window));
+    const cell = entries.get(holdKey(callId, window));
+    if (!cell) return undefined;
+    held += cell.amountMicros ?? 0;
+    if (cell.last || !cell.amountMicros) return held;
+  }
+}

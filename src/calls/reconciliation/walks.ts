@@ -1,0 +1,118 @@
+import { CALL_ID_PATTERN, ledgerAccountId } from '../../kernel/ids.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { CallDocument } from '../call-model.js';
+import type { LedgerEntryDocument } from '../../billing/ledger/model.js';
+import type { CursorDocument } from './model.js';
+
+/** A call as a walk meets it. */
+export interface MetCall {
+  callId: string;
+  ledgerAccountId: string;
+  /** Its settlement is by our own clocks. */
+  estimated: boolean;
+}
+
+export type Walk = 'settlements' | 'calls' | 'holds';
+
+export interface Step {
+  calls: MetCall[];
+  /** Whether rows may be left. */
+  more: boolean;
+  /** Moves the walk on. Not called, the next step meets the same rows. */
+  done(): Promise<void>;
+}
+
+export type ReconciliationWalks = ReturnType<typeof createReconciliationWalks>;
+
+/**
+ * The reconciler's walks through the records, each in the order in which they were written and continued where the last
+ * round left it, so that a round is bounded however much there is.
+ */
+export function createReconciliationWalks(database: Database) {
+  const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, calls } = database;
+
+  const cursorOf = (walk: string) => cursors.findById(walk).lean<CursorDocument>().exec();
+  const moveTo = (walk: string, place: Omit<CursorDocument, '_id'>) =>
+    cursors.updateOne({ _id: walk }, { $set: place }, { upsert: true });
+
+  const entries = (filter: object, limit: number) =>
+    ledgerEntries.find(filter).sort({ at: 1, _id: 1 }).limit(limit).lean<LedgerEntryDocument[]>().exec();
+
+  type Row = MetCall & { at: Date; id: string };
+  // The key tells the call: nothing else of the entry is trusted before it is compared.
+  const rowOfEntry = ({ _id, at, ledgerAccountId: account, estimated = false }: LedgerEntryDocument): Row => ({
+    id: _id,
+    at,
+    callId: _id.slice(1).replace(/~0$/, ''),
+    ledgerAccountId: account,
+    estimated,
+  });
+
+  async function read(walk: Walk, until: Date, limit: number): Promise<Row[]> {
+    const cursor = await cursorOf(walk);
+    if (walk === 'calls') {
+      const documents = await calls
+        .find({ updatedAt: { $lte: until }, ...after('updatedAt', cursor) }, { accountId: 1, mode: 1, updatedAt: 1 })
+        .sort({ updatedAt: 1, _id: 1 })
+        .limit(limit)
+        .lean<CallDocument[]>()
+        .exec();
+      return documents.map(({ _id, updatedAt, accountId, mode }) => ({
+        id: _id,
+        at: updatedAt,
+        callId: _id,
+        ledgerAccountId: ledgerAccountId(accountId, mode),
+        estimated: false,
+      }));
+    }
+    const filter =
+      walk === 'settlements'
+        ? { type: 'settlement' }
+        : { type: 'hold', _id: { $regex: '^H.*~0$' }, amountMicros: { $gt: 0 } };
+    return (await entries({ ...filter, at: { $lte: until }, ...after('at', cursor) }, limit)).map(rowOfEntry);
+  }
+
+  return {
+    /** The next calls of a walk, none written after `until`. */
+    async next(walk: Walk, until: Date, limit: number): Promise<Step> {
+      const rows = await read(walk, until, limit);
+      const last = rows.at(-1);
+      return {
+        calls: rows.filter(({ callId }) => CALL_ID_PATTERN.test(callId)),
+        more: rows.length === limit,
+        async done() {
+          if (last) await moveTo(walk, { at: last.at, id: last.id });
+        },
+      };
+    },
+
+    /** The next ledger accounts in turn; when fewer than `limit` are left, the turn begins again after them. */
+    async nextAccounts(limit: number): Promise<{ ids: string[]; more: boolean; done(id: string): Promise<void> }> {
+      const from = (await cursorOf('accounts'))?.id ?? '';
+      const found = await ledgerAccounts
+        .find({ _id: { $gt: from } }, { _id: 1 })
+        .sort({ _id: 1 })
+        .limit(limit)
+        .lean<{ _id: string }[]>()
+        .exec();
+      const ids = found.map(({ _id }) => _id);
+      // The last turn ended with the last account.
+      if (ids.length === 0 && from !== '') await moveTo('accounts', { id: '' });
+      const more = ids.length === limit;
+      return {
+        ids,
+        more,
+        done: async (id) => {
+          await moveTo('accounts', { id: more || id !== ids.at(-1) ? id : '' });
+        },
+      };
+    },
+  };
+}
+
+/** Rows after the cursor's place; of rows at one time, those with a greater id. */
+function after(field: string, cursor: CursorDocument | null) {
+  if (!cursor?.at) return {};
+  const { at, id } = cursor;
+  return { $or: [{ [field]: { $gt: at } }, { [field]: at, _id: { $gt: id } }] };
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallGateway } from '../gateway.js';
+import { OutboundCallRequest, type CallResponse } from '../placing/contract.js';
+import type { CancelAnswer, EraseAnswer } from './schemas.js';
+import { isFinalStatus } from '../../kernel/call-state.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { CallQueries } from '../call-queries.js';
+import type { CallDocument } from '../call-model.js';
+import type { ApiContext, Principal } from '../../platform/http/context.js';
+import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { bodyOf } from '../../platform/http/input.js';
+import { findCall } from '../placing/call-status.js';
+import { idempotencyKeyOf } from '../placing/outbound-call.js';
+import { refuseBadWebhookUrl } from '../placing/outbound-request.js';
+import { placeCall, type PlacingDeps } from '../placing/place-call.js';
+import { callView } from './call-views.js';
+import type { CallReader } from './calls.js';
+
+export interface CallActionsDeps extends PlacingDeps {
+  gateway: CallGateway;
+  queries: CallQueries;
+  readCall: CallReader;
+}
+
+/** A carrier takes seconds to end a call and to say so. */
+const END_WITHIN_MS = 20_000;
+const ERASE_WITHIN_MS = 10_000;
+/** How often the read model is looked at: soon at first, since an end that needs no carrier is there at once. */
+const LOOK_AFTER_MS = [25, 50, 100, 200];
+
+/** What is done to calls: place, cancel, erase. */
+export function createCallActions(deps: CallActionsDeps) {
+  const { queries, gateway, config } = deps;
+
+  const find = (ctx: ApiContext, principal: Principal, callId: string) =>
+    within(deadlineOf(ctx), findCall(queries, principal, callId));
+
+  /** The call as soon as it is as wanted; as it is when the time is over. */
+  async function awaitCall(
+    principal: Principal,
+    callId: string,
+    deadline: number,
+    wanted: (call: CallDocument) => boolean,
+  ): Promise<CallDocument> {
+    for (let looks = 0; ; looks++) {
+      const call = await within(deadline, findCall(queries, principal, callId));
+      const pause = LOOK_AFTER_MS[looks] ?? 300;
+      if (wanted(call) || Date.now() + pause >= deadline) return call;
+      await sleep(pause);
+    }
+  }
+
+  return {
+    async create(ctx: ApiContext, principal: Principal): Promise<void> {
+      const request = await bodyOf(OutboundCallRequest, ctx);
+      refuseBadWebhookUrl(request.webhook_url, config);
+      const key = idempotencyKeyOf(ctx);
+      const order = {
+        principal,
+        request,
+        deadline: deadlineOf(ctx),
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+      };
+      const answer = await placeCall(deps, order);
+      if (answer.replayed) ctx.set('Idempotent-Replayed', 'true');
+      ctx.status = answer.status;
+      ctx.body = answer.body;
+      if (answer.status !== 200) return;
+      const { call_id: callId } = answer.body as CallResponse;
+      // It is placed by now: whatever time is left, reading it back is given enough.
+      const readBy = Date.now() + 2_000;
+      const call = await within(readBy, findCall(queries, principal, callId));
+      ctx.body = callView(await within(readBy, deps.readCall(call)), config.publicBaseUrl);
+    },
+
+    async cancel(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const before = await find(ctx, principal, callId);
+      if (isFinalStatus(before.status)) throw callEnded(before);
+      // False when the run is over: then the read model says how it ended, or soon will.
+      await gateway.hangUp(callId, { cause: 'api_hangup' });
+      const deadline = ctx.state.arrivedAt + END_WITHIN_MS;
+      const call = await awaitCall(principal, callId, deadline, ({ status }) => isFinalStatus(status));
+      const { status } = call;
+      if (!isFinalStatus(status)) {
+        throw new ServiceError(
+          'SERVICE_UNAVAILABLE',
+          `The end of the call was asked for and is not confirmed yet; it is ${status}. Please ask again.`,
+          { status },
+        );
+      }
+      const ours = call.endReason === 'api_hangup' && (status === 'CANCELLED' || status === 'COMPLETED');
+      if (!ours) throw callEnded(call);
+      ctx.body = {
+        call_id: callId,
+        result: status === 'CANCELLED' ? 'cancelled' : 'hung_up',
+        status,
+        end_reason: 'api_hangup',
+      } satisfies CancelAnswer;
+    },
+
+    async erase(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const before = await find(ctx, principal, callId);
+      if (!isFinalStatus(before.status)) {
+        const { status } = before;
+        throw new ServiceError('CONFLICT', `The call is ${status}; only a call that has ended can be erased.`, {
+          status,
+        });
+      }
+      if (!before.erasedAt) await gateway.erase(callId);
+      const deadline = ctx.state.arrivedAt + ERASE_WITHIN_MS;
+      const { erasedAt } = await awaitCall(principal, callId, deadline, (call) => call.erasedAt !== undefined);
+      if (erasedAt === undefined) {
+        throw new ServiceError('SERVICE_UNAVAILABLE', 'The erasure goes on and is not complete yet. Please ask again.');
+      }
+      ctx.body = { call_id: callId, erased_at: erasedAt.toISOString() } satisfies EraseAnswer;
+    },
+  };
+}
+
+function callEnded({ status, endReason }: CallDocument): ServiceError {
+  const how = endReason === undefined ? '' : ` (${endReason})`;
+  return new ServiceError('CALL_ENDED', `The call is ${status}${how}.`, {
+    status,
+    ...(endReason === undefined ? {} : { end_reason: endReason }),
+  });
+}

@@ -1,0 +1,192 @@
+import type { Call, CallSummary, CostWindow, TimelineEvent, Transcript, WebhookAttempt } from './schemas.js';
+import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
+import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
+import type { CallDocument, StoredChange } from '../call-model.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
+import type { ConversationResultDocument } from '../../voice/results/model.js';
+import type { WebhookAttemptDocument } from '../../webhooks/model.js';
+import { present } from '../../platform/http/lists.js';
+
+/** Everything that is stored of a call. */
+export interface CallRecords {
+  call: CallDocument;
+  request: CallRequestDocument | null;
+  result: ConversationResultDocument | null;
+  carrierEvents: readonly CarrierEventDocument[];
+  money: CallMoney;
+  attempts: readonly WebhookAttemptDocument[];
+}
+
+export function callSummary(call: CallDocument): CallSummary {
+  return {
+    call_id: call._id,
+    status: call.status,
+    mode: call.mode,
+    call_direction: call.direction,
+    from_phone_number: call.fromPhoneNumber ?? '',
+    to_phone_number: call.toPhoneNumber ?? '',
+    agent_id: call.agentId,
+    external_call_id: call.externalCallId ?? '',
+    created_at: call.createdAt.toISOString(),
+    updated_at: call.updatedAt.toISOString(),
+    price_per_minute: usdPerMinute(rateOf(call)),
+    has_recording: call.hasRecording === true,
+    ...present({
+      end_reason: call.endReason,
+      answered_by: call.answeredBy,
+      agent_name: call.agentName,
+      start_time: call.startTime?.toISOString(),
+      end_time: call.endTime?.toISOString(),
+      duration_seconds: call.durationSeconds,
+      cost: call.costMicros === undefined ? undefined : usdFromMicros(call.costMicros),
+      cost_micros: call.costMicros,
+      summary: call.summary,
+      waiting_for: call.waitingFor,
+      ends_after_seconds: call.endsAfterSeconds,
+      erased_at: call.erasedAt?.toISOString(),
+    }),
+  };
+}
+
+export function callView(records: CallRecords, publicBaseUrl: string): Call {
+  const { call, request, money, attempts } = records;
+  const told = call.erasedAt ? null : request;
+  return {
+    ...callSummary(call),
+    input_parameters: call.inputParameters || '{}',
+    ...present({
+      output_parameters: call.outputParameters,
+      transcription: call.transcription,
+      recording_url: call.hasRecording ? `${publicBaseUrl}/calls/${call._id}/recording` : undefined,
+      instruction: told?.agent.instruction,
+      voice: told?.agent.voice,
+      language: told?.agent.language,
+      webhook_url: told?.webhookUrl,
+      max_duration_seconds: request?.maxDurationSeconds,
+      engine: call.engine,
+      carrier_sid: call.carrierSid,
+    }),
+    workflow_id: call._id,
+    timeline: timelineOf(records),
+    cost_windows: money.windows.map(costWindow),
+    webhook_attempts: attempts.map(attemptView),
+  };
+}
+
+export function attemptView(attempt: WebhookAttemptDocument): WebhookAttempt {
+  return {
+    number: attempt.number,
+    redelivery: attempt.redelivery ?? 0,
+    started_at: attempt.startedAt.toISOString(),
+    ...present({
+      finished_at: attempt.finishedAt?.toISOString(),
+      outcome: attempt.outcome,
+      http_status: attempt.httpStatus,
+      error: attempt.error,
+      duration_ms: attempt.durationMs,
+      response_body: attempt.responseBody,
+    }),
+  };
+}
+
+export function transcriptView(callId: string, result: ConversationResultDocument | null): Transcript {
+  const turns = result?.turns ?? [];
+  return {
+    call_id: callId,
+    turns: turns.map(({ speaker, text, startMs, endMs }, index) => {
+      const before = turns[index - 1];
+      const answers = speaker === 'agent' && before?.speaker === 'caller';
+      return {
+        speaker,
+        text,
+        start_ms: startMs,
+        end_ms: endMs,
+        ...(answers ? { latency_ms: Math.max(0, startMs - before.endMs) } : {}),
+      };
+    }),
+    text: turns.map(({ speaker, text }) => `${speaker}: ${text}`).join('\n'),
+  };
+}
+
+function costWindow(window: HeldWindow): CostWindow {
+  return {
+    window: window.window,
+    at: window.at.toISOString(),
+    held_seconds: window.heldSeconds,
+    held_micros: window.heldMicros,
+    ...present({
+      billed_seconds: window.billedSeconds,
+      billed_micros: window.billedMicros,
+      refusal: window.refusal,
+    }),
+  };
+}
+
+type Details = NonNullable<TimelineEvent['details']>;
+
+function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecords): TimelineEvent[] {
+  const events: TimelineEvent[] = [
+    event(call.createdAt, 'call', 'requested'),
+    ...(call.changes ?? []).map(changeEvent),
+    ...carrierEvents.map((told) =>
+      event(told.at ?? told.createdAt, 'carrier', told.status, {
+        sequence: told.sequence,
+        details: {
+          received_at: told.createdAt.toISOString(),
+          duration_seconds: told.durationSeconds,
+          sip_code: told.sipCode,
+          answered_by: told.answeredBy,
+        },
+      }),
+    ),
+    ...(result ? [event(result.startedAt, 'media', 'stream_started')] : []),
+    ...(result?.endedAt
+      ? [event(result.endedAt, 'media', 'stream_ended', { details: { reason: result.endReason } })]
+      : []),
+    ...money.windows.map(({ at, refusal, ...window }) =>
+      event(at, 'money', refusal === undefined ? 'hold' : 'hold_refused', {
+        details: { window: window.window, seconds: window.heldSeconds, refusal },
+      }),
+    ),
+    ...(money.settlement
+      ? [
+          event(money.settlement.at, 'money', 'settlement', {
+            details: { billed_micros: money.settlement.billedMicros, estimated: money.settlement.estimated },
+          }),
+        ]
+      : []),
+    ...attempts.map(({ startedAt, number, outcome, httpStatus, error }) =>
+      event(startedAt, 'webhook', 'attempt', {
+        sequence: number,
+        details: { outcome: outcome ?? 'under_way', http_status: httpStatus, error },
+      }),
+    ),
+  ];
+  // Among equal times the order above stands.
+  return events.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
+function changeEvent({ sequence, at, status, endReason, waitingFor, endsAfterSeconds, erased }: StoredChange) {
+  const name = erased ? 'erased' : (status ?? (endsAfterSeconds === undefined ? 'result' : 'end_foreseen'));
+  return event(at, 'call', name, {
+    sequence,
+    details: { end_reason: endReason, waiting_for: waitingFor, ends_after_seconds: endsAfterSeconds ?? undefined },
+  });
+}
+
+function event(
+  at: Date,
+  source: TimelineEvent['source'],
+  name: string,
+  more: { sequence?: number | undefined; details?: Record<string, Details[string] | undefined> } = {},
+): TimelineEvent {
+  const details = present(more.details ?? {}) as Details;
+  return {
+    at: at.toISOString(),
+    source,
+    event: name,
+    ...(more.sequence === undefined ? {} : { sequence: more.sequence }),
+    ...(Object.keys(details).length > 0 ? { details } : {}),
+  };
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { Config } from '../../platform/config/config.js';
+import { CallsQuery } from './schemas.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
+import type { CallFilter, CallQueries } from '../call-queries.js';
+import { readCallMoney } from '../../billing/call-money.js';
+import type { CallRequests } from '../call-requests.js';
+import type { CarrierEvents } from '../../telephony/carrier-events.js';
+import type { ConversationResults } from '../../voice/results/conversation-results.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { CallDocument } from '../call-model.js';
+import type { WebhookAttempts } from '../../webhooks/attempts.js';
+import type { ApiContext, Principal } from '../../platform/http/context.js';
+import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { queryOf } from '../../platform/http/input.js';
+import { findCall } from '../placing/call-status.js';
+import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
+import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../../platform/http/lists.js';
+
+export interface CallRoutesDeps {
+  config: Config;
+  database: Database;
+  queries: CallQueries;
+  requests: CallRequests;
+  results: ConversationResults;
+  carrierEvents: CarrierEvents;
+  attempts: WebhookAttempts;
+  cursors: Cursors;
+}
+
+export type CallReader = ReturnType<typeof createCallReader>;
+
+/** Reads whatever is stored of a call. */
+export function createCallReader(deps: CallRoutesDeps) {
+  return async function readCall(call: CallDocument): Promise<CallRecords> {
+    const callId = call._id;
+    const [request, result, carrierEvents, money, attempts] = await Promise.all([
+      deps.requests.find(callId),
+      deps.results.find(callId),
+      deps.carrierEvents.list(callId),
+      readCallMoney(deps.database, { ledgerAccountId: ledgerAccountId(call.accountId, call.mode), callId }),
+      deps.attempts.list(callId),
+    ]);
+    return { call, request, result, carrierEvents, money, attempts };
+  };
+}
+
+/** Calls of the account and mode that ask; another's are not found. */
+export function createCallRoutes(deps: CallRoutesDeps & { readCall: CallReader }) {
+  const { config, queries, cursors } = deps;
+
+  return {
+    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const query = queryOf(CallsQuery, ctx);
+      const filter: CallFilter = present({
+        status: query.status,
+        direction: query.direction,
+        agentId: query.agent_id,
+        externalCallId: query.external_call_id,
+        from: query.from,
+        to: query.to,
+      });
+      // A cursor is good for the filter it was given with; the filter is hashed because it may hold what is personal.
+      const narrowed = createHash('sha256').update(JSON.stringify(filter)).digest('base64url');
+      const list = `calls ${account._id} ${mode} ${narrowed}`;
+      const asked = { accountId: account._id, mode, filter, ...positionOf(cursors, list, query) };
+      ctx.body = pageAnswer(cursors, list, await within(listDeadlineOf(ctx), queries.page(asked)), callSummary);
+    },
+
+    async read(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
+      ctx.body = callView(await within(deadlineOf(ctx), deps.readCall(call)), config.publicBaseUrl);
+    },
+
+    async transcript(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
+      const result = call.erasedAt ? null : await within(deadlineOf(ctx), deps.results.find(callId));
+      ctx.body = transcriptView(callId, result);
+    },
+  };
+}

@@ -1,0 +1,348 @@
+import { z } from 'zod';
+import { OutboundCallRequest, SAYS_WHAT_TO_DO } from '../placing/contract.js';
+import { rateLimitHeaders, type Route } from '../../platform/http/contract/route.js';
+import {
+  Call,
+  CALL_EXAMPLE,
+  CALL_SUMMARY_EXAMPLE,
+  CallList,
+  CallsQuery,
+  CancelAnswer,
+  EraseAnswer,
+  Transcript,
+} from './schemas.js';
+import {
+  DELIVERY_EXAMPLE,
+  FAILING_EXAMPLE,
+  FailingWebhooks,
+  RedeliverAnswer,
+  RotatedSigning,
+  RotateSigningBody,
+  WebhookDeliveriesQuery,
+  WebhookDeliveryDetail,
+  WebhookDeliveryList,
+  WebhookSigning,
+} from '../../webhooks/schemas.js';
+
+const { call_id: CALL_ID } = CALL_SUMMARY_EXAMPLE;
+
+export const callParams = z.object({
+  call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
+});
+
+const SIGNING_EXAMPLE = {
+  enabled: true,
+  secrets: [{ secret_id: 'whs_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', created_at: '2026-11-21T10:00:00.000Z' }],
+};
+
+const json = 'application/json';
+const headers = rateLimitHeaders;
+
+/** What an account does with its calls beside placing them, and with the webhooks that told of them. */
+export const callRoutes = {
+  listCalls: {
+    method: 'get',
+    path: '/calls',
+    tag: 'Calls',
+    summary: 'List calls',
+    description: 'Newest first. Calls that come meanwhile neither move nor hide those of later pages.',
+    auth: 'keyOrSession',
+    query: CallsQuery,
+    success: {
+      description: 'A page of calls.',
+      contentType: json,
+      schema: CallList,
+      examples: { page: { data: [CALL_SUMMARY_EXAMPLE], has_more: true, next_cursor: 'pWm1…' } },
+      headers,
+    },
+    errors: [],
+  },
+  createCall: {
+    method: 'post',
+    path: '/calls',
+    tag: 'Calls',
+    summary: 'Place a call',
+    description:
+      'As POST /outbound_call without call_id, with the call itself as the answer. Unknown fields are refused.',
+    auth: 'keyOrSession',
+    changes: 'mode',
+    unaudited: true,
+    headers: z.object({
+      'Idempotency-Key': z.string().min(1).max(255).optional().meta({ description: 'As on POST /outbound_call.' }),
+    }),
+    body: {
+      contentType: json,
+      schema: z.strictObject(OutboundCallRequest.shape).meta({ id: 'NewCall', ...SAYS_WHAT_TO_DO }),
+      examples: { agent: { to_phone_number: '+12025550100', agent_id: CALL_EXAMPLE.agent_id } },
+    },
+    success: {
+      description: 'The call, as it is now.',
+      contentType: json,
+      schema: Call,
+      examples: { call: CALL_EXAMPLE },
+      headers: { ...headers, 'Idempotent-Replayed': 'true when the call was placed by an earlier request.' },
+    },
+    errors: [
+      'INSUFFICIENT_BALANCE',
+      'DESTINATION_NOT_ALLOWED',
+      'SPEND_LIMIT_EXCEEDED',
+      'AGENT_NOT_FOUND',
+      'IDEMPOTENCY_CONFLICT',
+      'CONCURRENCY_LIMIT_EXCEEDED',
+    ],
+  },
+  readCall: {
+    method: 'get',
+    path: '/calls/{call_id}',
+    tag: 'Calls',
+    summary: 'Read a call with its timeline, cost and webhook attempts',
+    description: 'Returns the call as it is now. Calls of another account or of the other mode are not found.',
+    auth: 'keyOrSession',
+    params: callParams,
+    success: {
+      description: 'The call.',
+      contentType: json,
+      schema: Call,
+      examples: { call: CALL_EXAMPLE },
+      headers,
+    },
+    errors: ['CALL_NOT_FOUND'],
+  },
+  watchCall: {
+    method: 'get',
+    path: '/calls/{call_id}/events',
+    tag: 'Calls',
+    summary: 'Watch a call',
+    description:
+      'Server-sent events named call, each with the call as GET /calls/{call_id} tells it: one at once, then one at each change. Ends after the final one, or after 5 minutes. The right to watch is checked every 5 s: when the key or session is over, the last event is named end, with the error object.',
+    auth: 'keyOrSession',
+    params: callParams,
+    success: {
+      description: 'A stream of events.',
+      contentType: 'text/event-stream',
+      schema: z
+        .object({
+          event: z
+            .enum(['call', 'end'])
+            .describe('Name of the event: call for a state of the call, end when the right to watch is over.'),
+          data: z.string().describe('The call, as JSON; of end, the error object.'),
+        })
+        .meta({ id: 'CallEvent', description: 'One event of the stream.' }),
+      examples: { event: { event: 'call', data: '{"call_id":"call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN",…}' } },
+      headers,
+    },
+    errors: ['CALL_NOT_FOUND', 'CONCURRENCY_LIMIT_EXCEEDED'],
+  },
+  cancelCall: {
+    method: 'post',
+    path: '/calls/{call_id}/cancel',
+    tag: 'Calls',
+    summary: 'Cancel a call, or hang it up',
+    description:
+      'Answers when it is known how the call ended, 20 s at most: cancelled before an answer, or hung up after it. A call that had ended, or ends by itself in the same moment, is 409 with its status. 503 means that the end was asked for and is not confirmed yet.',
+    auth: 'keyOrSession',
+    changes: 'mode',
+    params: callParams,
+    success: {
+      description: 'The call has ended because of this request.',
+      contentType: json,
+      schema: CancelAnswer,
+      examples: {
+        cancelled: { call_id: CALL_ID, result: 'cancelled', status: 'CANCELLED', end_reason: 'api_hangup' },
+        hungUp: { call_id: CALL_ID, result: 'hung_up', status: 'COMPLETED', end_reason: 'api_hangup' },
+      },
+      headers,
+    },
+    errors: ['CALL_NOT_FOUND', 'CALL_ENDED'],
+  },
+  readTranscript: {
+    method: 'get',
+    path: '/calls/{call_id}/transcript',
+    tag: 'Calls',
+    summary: 'Read what was said, turn by turn',
+    description: 'Returns the turns recorded so far, also while the call is in progress. An erased call has none.',
+    auth: 'keyOrSession',
+    params: callParams,
+    success: {
+      description: 'The turns so far; none when nobody spoke.',
+      contentType: json,
+      schema: Transcript,
+      examples: {
+        transcript: {
+          call_id: CALL_ID,
+          turns: [
+            { speaker: 'caller', text: 'Who is this?', start_ms: 1_200, end_ms: 2_100 },
+            { speaker: 'agent', text: 'Good morning.', start_ms: 2_600, end_ms: 3_500, latency_ms: 500 },
+          ],
+          text: 'caller: Who is this?\nagent: Good morning.',
+        },
+      },
+      headers,
+    },
+    errors: ['CALL_NOT_FOUND'],
+  },
+  readRecording: {
+    method: 'get',
+    path: '/calls/{call_id}/recording',
+    tag: 'Calls',
+    summary: 'Read the recording of a call',
+    description:
+      'Returns the recording as a WAV file. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased.',
+    auth: 'keyOrSession',
+    params: callParams,
+    success: {
+      description: 'The recording as a WAV file.',
+      contentType: 'audio/wav',
+      schema: z.string().meta({ format: 'binary' }),
+      examples: { recording: 'RIFF…' },
+      headers,
+    },
+    errors: ['CALL_NOT_FOUND', 'NOT_FOUND'],
+  },
+  eraseCall: {
+    method: 'post',
+    path: '/calls/{call_id}/erase',
+    tag: 'Calls',
+    summary: 'Erase the personal data of a call',
+    description:
+      'Numbers, external_call_id, instruction, parameters, summary, transcript, recording, webhook_url and the stored webhook are removed for good; status, times and cost stay. Only for calls that have ended; may be repeated.',
+    auth: 'keyOrSession',
+    changes: 'mode',
+    params: callParams,
+    success: {
+      description: 'It is erased.',
+      contentType: json,
+      schema: EraseAnswer,
+      examples: { erased: { call_id: CALL_ID, erased_at: '2026-11-21T11:00:00.000Z' } },
+      headers,
+    },
+    errors: ['CALL_NOT_FOUND', 'CONFLICT'],
+  },
+  listWebhookDeliveries: {
+    method: 'get',
+    path: '/webhook_deliveries',
+    tag: 'Webhooks',
+    summary: 'List webhook deliveries',
+    description: 'One for each call that has a completion event.',
+    auth: 'keyOrSession',
+    query: WebhookDeliveriesQuery,
+    success: {
+      description: 'A page of deliveries.',
+      contentType: json,
+      schema: WebhookDeliveryList,
+      examples: { page: { data: [DELIVERY_EXAMPLE], has_more: false } },
+      headers,
+    },
+    errors: [],
+  },
+  readWebhookDelivery: {
+    method: 'get',
+    path: '/webhook_deliveries/{call_id}',
+    tag: 'Webhooks',
+    summary: 'Read a webhook delivery with its attempts',
+    description:
+      'Returns the delivery of the call’s completion webhook, with the body that is sent and every attempt. Returns 404 when the call has no completion event.',
+    auth: 'keyOrSession',
+    params: callParams,
+    success: {
+      description: 'The delivery.',
+      contentType: json,
+      schema: WebhookDeliveryDetail,
+      examples: {
+        delivery: { ...DELIVERY_EXAMPLE, body: '{"call_id":"…"}', attempt_log: CALL_EXAMPLE.webhook_attempts },
+      },
+      headers,
+    },
+    errors: ['NOT_FOUND'],
+  },
+  redeliverWebhook: {
+    method: 'post',
+    path: '/webhook_deliveries/{call_id}/redeliver',
+    tag: 'Webhooks',
+    summary: 'Deliver a webhook again',
+    description:
+      'The same bytes and webhook-id with a new timestamp, in up to four attempts. While it is under way, asking again changes nothing. At most 30 a minute.',
+    auth: 'keyOrSession',
+    changes: 'mode',
+    params: callParams,
+    success: {
+      description: 'It is on its way.',
+      contentType: json,
+      schema: RedeliverAnswer,
+      examples: { underWay: { call_id: CALL_ID, redelivery: 1 } },
+      headers,
+    },
+    errors: ['NOT_FOUND', 'CONFLICT'],
+  },
+  listFailingWebhooks: {
+    method: 'get',
+    path: '/failing_webhooks',
+    tag: 'Webhooks',
+    summary: 'List receivers that take no webhooks',
+    description:
+      'A receiver fails when 20 events in a row were given up, or all those of 24 hours. It is listed until the next delivery to it succeeds, or until none has failed for 7 days; events are sent to it all the same.',
+    auth: 'keyOrSession',
+    success: {
+      description: 'The receivers that fail now.',
+      contentType: json,
+      schema: FailingWebhooks,
+      examples: { none: { data: [] }, one: { data: [FAILING_EXAMPLE] } },
+      headers,
+    },
+    errors: [],
+  },
+  readWebhookSigning: {
+    method: 'get',
+    path: '/webhook_signing',
+    tag: 'Webhooks',
+    summary: 'Read whether webhooks are signed',
+    description: 'Returns whether completion webhooks are signed, and the secrets in force without their values.',
+    auth: 'keyOrSession',
+    success: {
+      description: 'How it stands; no secret is told.',
+      contentType: json,
+      schema: WebhookSigning,
+      examples: { off: { enabled: false, secrets: [] }, on: SIGNING_EXAMPLE },
+      headers,
+    },
+    errors: [],
+  },
+  rotateWebhookSigning: {
+    method: 'post',
+    path: '/webhook_signing/rotate',
+    tag: 'Webhooks',
+    summary: 'Turn signing on, or replace its secret',
+    description:
+      'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. The new secret is shown in this answer and never again. Members need to be owners. Not with a test key.',
+    auth: 'keyOrSession',
+    changes: 'account',
+    roles: ['owner'],
+    body: { contentType: json, schema: RotateSigningBody, examples: { overlap: { overlap_hours: 48 }, first: {} } },
+    success: {
+      description: 'How it stands now, and the new secret.',
+      contentType: json,
+      schema: RotatedSigning,
+      examples: { rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' } },
+      headers,
+    },
+    errors: [],
+  },
+  turnOffWebhookSigning: {
+    method: 'delete',
+    path: '/webhook_signing',
+    tag: 'Webhooks',
+    summary: 'Turn signing off',
+    description: 'All secrets are forgotten. Members need to be owners. Not with a test key.',
+    auth: 'keyOrSession',
+    changes: 'account',
+    roles: ['owner'],
+    success: {
+      description: 'How it stands now.',
+      contentType: json,
+      schema: WebhookSigning,
+      examples: { off: { enabled: false, secrets: [] } },
+      headers,
+    },
+    errors: [],
+  },
+} as const satisfies Record<string, Route>;

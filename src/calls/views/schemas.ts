@@ -1,0 +1,255 @@
+import { z } from 'zod';
+import { CALL_STATUSES, END_REASONS } from '../../kernel/call-state.js';
+import { MAX_LENGTHS, text } from '../../platform/http/contract/fields.js';
+import { moment, paging } from '../../billing/statements/schemas.js';
+import { listOf, timestamp } from '../../platform/http/contract/list.js';
+
+const usd = (description: string) => z.number().describe(`${description} USD.`);
+const micros = (description: string) => z.int().describe(`${description} Micro-USD, exact.`);
+
+export const CallStatus = z.enum(CALL_STATUSES).meta({
+  id: 'CallStatus',
+  description: 'State of the call. COMPLETED, FAILED and CANCELLED are final.',
+});
+
+export const CallsQuery = z.object({
+  ...paging(),
+  status: z
+    .enum(CALL_STATUSES, `status must be one of ${CALL_STATUSES.join(', ')}.`)
+    .optional()
+    .describe('Returns only calls with this status.'),
+  direction: z
+    .enum(['outbound', 'inbound'], 'direction must be outbound or inbound.')
+    .optional()
+    .describe('Returns only outbound or only inbound calls.'),
+  agent_id: text('agent_id', 255).optional().describe('Returns only calls conducted by this agent.'),
+  external_call_id: text('external_call_id', MAX_LENGTHS.externalCallId)
+    .optional()
+    .describe('Returns only calls with this tracking identifier.'),
+  from: moment('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
+  to: moment('to', 'Calls created before this time.'),
+});
+export type CallsQuery = z.output<typeof CallsQuery>;
+
+const callId = z.string().describe('Identifier of the call.');
+const endReason = z.enum(END_REASONS).optional().describe('Why the call ended. Absent until it has ended.');
+
+const summary = {
+  call_id: callId,
+  status: CallStatus,
+  end_reason: endReason,
+  answered_by: z
+    .enum(['human', 'voicemail', 'unknown'])
+    .optional()
+    .describe('Who answered the call. Absent while nothing has been detected.'),
+  mode: z.enum(['live', 'test']).describe('A test call reaches no phone and costs no real money.'),
+  call_direction: z
+    .enum(['outbound', 'inbound'])
+    .describe('Whether the service placed the call (outbound) or received it (inbound).'),
+  from_phone_number: z.string().describe('Empty after erasure, like all that is personal.'),
+  to_phone_number: z.string().describe('Number that was called. Empty after erasure.'),
+  agent_id: z.string().describe('Identifier of the agent that conducts the call; agent_tmp_… for a temporary one.'),
+  agent_name: z
+    .string()
+    .optional()
+    .describe('Name of the agent when the call was requested. Absent for a temporary agent.'),
+  external_call_id: z.string().describe('Your own tracking identifier. Empty when none was given, and after erasure.'),
+  created_at: timestamp('When it was asked for.'),
+  updated_at: timestamp('When it changed last.'),
+  start_time: timestamp('The answer.').optional(),
+  end_time: timestamp('The end.').optional(),
+  duration_seconds: z.int().optional().describe('Billed seconds.'),
+  price_per_minute: usd('Price of a minute, billed by the second; it does not change during the call.'),
+  cost: usd('What it cost.').optional(),
+  cost_micros: micros('What it cost.').optional(),
+  summary: z.string().optional().describe('Short summary of the conversation. Absent until the call has ended.'),
+  has_recording: z.boolean().describe('Whether a recording of the call can be downloaded.'),
+  waiting_for: z.enum(['dial_slot']).optional().describe('Why an IDLE call is not dialed yet.'),
+  ends_after_seconds: z.int().optional().describe('Second of talk at which money or the duration limit ends it.'),
+  erased_at: timestamp('When its personal data was erased.').optional(),
+};
+
+export const CallSummary = z.object(summary).meta({ id: 'CallSummary' });
+export type CallSummary = z.infer<typeof CallSummary>;
+export const CallList = listOf(CallSummary, 'CallList');
+
+export const TimelineEvent = z
+  .object({
+    at: timestamp('When it happened, by the clock of its source.'),
+    source: z
+      .enum(['call', 'carrier', 'media', 'money', 'webhook'])
+      .describe('Part of the service that recorded the event.'),
+    event: z.string().describe('Such as RINGING, completed, stream_started, hold, attempt.'),
+    sequence: z.int().optional().describe('Number of the call’s own changes, or the carrier’s SequenceNumber.'),
+    details: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .optional()
+      .describe('Further facts about the event, by name. Absent when there are none.'),
+  })
+  .meta({ id: 'TimelineEvent' });
+export type TimelineEvent = z.infer<typeof TimelineEvent>;
+
+export const CostWindow = z
+  .object({
+    window: z.int().describe('Number of the hold window within the call, from 0.'),
+    at: timestamp('When it was held.'),
+    held_seconds: z.int().describe('Seconds of talk that the hold pays for.'),
+    held_micros: micros('What was held.'),
+    billed_seconds: z.int().optional().describe('Seconds of this window that were billed; absent until the call ends.'),
+    billed_micros: micros('What of it was billed.').optional(),
+    refusal: z.string().optional().describe('Why it was not held.'),
+  })
+  .meta({ id: 'CostWindow' });
+export type CostWindow = z.infer<typeof CostWindow>;
+
+export const WebhookAttempt = z
+  .object({
+    number: z.int().describe('Number of the attempt, from 1, counted across redeliveries.'),
+    redelivery: z.int().describe('0: the first delivery; n: the n-th redelivery.'),
+    started_at: timestamp('When it was sent.'),
+    finished_at: timestamp('When it had an outcome.').optional(),
+    outcome: z.enum(['delivered', 'failed', 'interrupted']).optional().describe('Absent while it is under way.'),
+    http_status: z.int().optional().describe('HTTP status that the endpoint returned. Absent when it returned none.'),
+    error: z.string().optional().describe('Class of the failure, such as timeout or status.'),
+    duration_ms: z.number().optional().describe('Milliseconds that the attempt took. Absent until it has finished.'),
+    response_body: z.string().optional().describe('The first KiB of the answer.'),
+  })
+  .meta({ id: 'WebhookAttempt' });
+export type WebhookAttempt = z.infer<typeof WebhookAttempt>;
+
+export const Call = z
+  .object({
+    ...summary,
+    input_parameters: z.string().describe('JSON object in a string.'),
+    output_parameters: z.string().optional().describe('JSON object in a string: the extracted data.'),
+    transcription: z
+      .string()
+      .optional()
+      .describe(
+        'What was said, one turn per line. Absent until the call has ended, when nobody spoke, and after erasure.',
+      ),
+    recording_url: z
+      .string()
+      .optional()
+      .describe(
+        'URL of the WAV file; downloading it requires an API key or session. Absent when there is no recording.',
+      ),
+    instruction: z.string().optional().describe('What the agent was told for this call.'),
+    voice: z.string().optional().describe('Voice that the agent speaks with. Absent after erasure.'),
+    language: z.string().optional().describe('Language tag (BCP 47) of the conversation. Absent after erasure.'),
+    webhook_url: z
+      .string()
+      .optional()
+      .describe('URL that receives the completion webhook. Absent when there is none, and after erasure.'),
+    max_duration_seconds: z.int().optional().describe('Longest duration of the talk, in seconds.'),
+    engine: z
+      .string()
+      .optional()
+      .describe('Engine that conducted the conversation. Absent until the call has ended, and when nobody answered.'),
+    carrier_sid: z
+      .string()
+      .optional()
+      .describe('The carrier’s identifier of the call. Absent until the carrier has the call.'),
+    workflow_id: z.string().describe('Of its workflow in Temporal, for operators.'),
+    timeline: z.array(TimelineEvent).describe('In order of time.'),
+    cost_windows: z.array(CostWindow).describe('Holds placed for the call, in order of their windows.'),
+    webhook_attempts: z.array(WebhookAttempt).describe('Attempts to deliver the completion webhook, first to last.'),
+  })
+  .meta({ id: 'Call' });
+export type Call = z.infer<typeof Call>;
+
+export const Turn = z
+  .object({
+    speaker: z.enum(['agent', 'caller']).describe('Who speaks: the agent or the remote party.'),
+    text: z.string().describe('What the speaker says.'),
+    start_ms: z.number().describe('Milliseconds from the start of the audio.'),
+    end_ms: z.number().describe('End of the turn, in milliseconds from the start of the audio.'),
+    latency_ms: z.number().optional().describe('Of an agent’s turn: from the end of the caller’s turn before it.'),
+  })
+  .meta({ id: 'Turn' });
+
+export const Transcript = z
+  .object({
+    call_id: callId,
+    turns: z.array(Turn).describe('Turns in the order they were spoken. Empty when nobody spoke, and after erasure.'),
+    text: z.string().describe('The same as plain text.'),
+  })
+  .meta({ id: 'Transcript' });
+export type Transcript = z.infer<typeof Transcript>;
+
+export const CancelAnswer = z
+  .object({
+    call_id: callId,
+    result: z
+      .enum(['cancelled', 'hung_up'])
+      .describe(
+        'cancelled: it ended before an answer and costs nothing. hung_up: it had been answered and is COMPLETED.',
+      ),
+    status: z.enum(['CANCELLED', 'COMPLETED']).describe('Final status of the call.'),
+    end_reason: endReason,
+  })
+  .meta({ id: 'CancelAnswer' });
+export type CancelAnswer = z.infer<typeof CancelAnswer>;
+
+export const EraseAnswer = z
+  .object({ call_id: callId, erased_at: timestamp('When its personal data was erased.') })
+  .meta({ id: 'EraseAnswer' });
+export type EraseAnswer = z.infer<typeof EraseAnswer>;
+
+export const CALL_SUMMARY_EXAMPLE: CallSummary = {
+  call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  status: 'COMPLETED',
+  end_reason: 'callee_hangup',
+  answered_by: 'human',
+  mode: 'live',
+  call_direction: 'outbound',
+  from_phone_number: '+12025550199',
+  to_phone_number: '+12025550100',
+  agent_id: 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  agent_name: 'Reminders',
+  external_call_id: 'order-4711',
+  created_at: '2026-11-21T10:00:00.000Z',
+  updated_at: '2026-11-21T10:00:52.000Z',
+  start_time: '2026-11-21T10:00:04.000Z',
+  end_time: '2026-11-21T10:00:51.000Z',
+  duration_seconds: 47,
+  price_per_minute: 0.15,
+  cost: 0.1175,
+  cost_micros: 117_500,
+  summary: 'Ms Chen confirmed her appointment.',
+  has_recording: true,
+};
+
+export const CALL_EXAMPLE: Call = {
+  ...CALL_SUMMARY_EXAMPLE,
+  input_parameters: '{"customer":"Ms Chen"}',
+  output_parameters: '{"confirmed":true}',
+  transcription: 'agent: Good morning.\ncaller: Good morning.',
+  recording_url: 'https://calls.example.com/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/recording',
+  workflow_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  timeline: [
+    { at: '2026-11-21T10:00:00.120Z', source: 'call', event: 'RINGING', sequence: 1 },
+    { at: '2026-11-21T10:00:04.000Z', source: 'carrier', event: 'in-progress', sequence: 1 },
+  ],
+  cost_windows: [
+    {
+      window: 0,
+      at: '2026-11-21T10:00:00.100Z',
+      held_seconds: 60,
+      held_micros: 150_000,
+      billed_seconds: 47,
+      billed_micros: 117_500,
+    },
+  ],
+  webhook_attempts: [
+    {
+      number: 1,
+      redelivery: 0,
+      started_at: '2026-11-21T10:00:52.000Z',
+      finished_at: '2026-11-21T10:00:52.080Z',
+      outcome: 'delivered',
+      http_status: 200,
+      duration_ms: 80,
+    },
+  ],
+};

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { priceOfSeconds, rateOf, usdFromMicros } from '../kernel/money.js';
+import type { Database } from '../platform/mongo/database.js';
+import type { CallDocument } from '../calls/call-model.js';
+import type { Delivery, WebhookInbox } from './webhook-inbox.js';
+
+/** How one call of the demo went, by all that was seen of it. */
+export interface WatchedCall {
+  call: CallDocument;
+  webhooks: readonly Delivery[];
+}
+
+const LOOK_EVERY_MS = 100;
+/** A talk of three questions takes about 45 s. */
+const WITHIN_MS = 150_000;
+/** A second delivery would be a fault; it gets this long to show itself. */
+const REPEAT_WITHIN_MS = 1_000;
+
+/**
+ * Follows one call from its start to its webhook and says each state when it comes.
+ * @param find the call's document, undefined while there is none
+ * @throws Error when it does not end in time, or has no webhook
+ */
+export async function watchCall(p: {
+  find: () => Promise<CallDocument | null>;
+  inbox: WebhookInbox;
+  say: (line: string) => void;
+  signal: AbortSignal;
+}): Promise<WatchedCall> {
+  const deadline = Date.now() + WITHIN_MS;
+  let status: string | undefined;
+  for (;;) {
+    const call = await p.find();
+    if (call !== null && call.status !== status) {
+      ({ status } = call);
+      p.say(call.endReason === undefined ? status : `${status} (${call.endReason})`);
+    }
+    if (call !== null && webhooksOf(call._id, p.inbox).length > 0) break;
+    if (Date.now() > deadline) {
+      throw new Error(`The call was ${status ?? 'not there'} and had no webhook after ${WITHIN_MS / 1_000} s.`);
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal: p.signal });
+  }
+  p.say('webhook received');
+  await sleep(REPEAT_WITHIN_MS, undefined, { signal: p.signal });
+  const call = await p.find();
+  if (call === null) throw new Error('The call is gone.');
+  return { call, webhooks: webhooksOf(call._id, p.inbox) };
+}
+
+/**
+ * What is wrong with a call that should have been answered, talked, billed and reported; empty when nothing is.
+ * @param answers what the far end told
+ */
+export function faultsOf({ call, webhooks }: WatchedCall, answers: object): string[] {
+  const told = JSON.stringify(answers);
+  const seconds = call.durationSeconds ?? 0;
+  const body = webhooks[0]?.body as Record<string, unknown> | undefined;
+  const expectations: [holds: boolean, otherwise: string][] = [
+    [call.status === 'COMPLETED', `its status is ${call.status}, not COMPLETED`],
+    [seconds > 0, 'it has no duration'],
+    [call.costMicros === priceOfSeconds(seconds, rateOf(call)), `its cost is not that of ${seconds} s`],
+    [Boolean(call.transcription), 'it has no transcript'],
+    [call.outputParameters === told, `${call.outputParameters ?? 'nothing'} was taken down, not ${told}`],
+    [body?.output_parameters === told, 'its webhook tells other answers'],
+    [webhooks.length === 1, `its webhook arrived ${webhooks.length} times`],
+    [body?.call_id === call._id && body.status === call.status, 'its webhook tells another call or status'],
+    [body?.cost === usdFromMicros(call.costMicros ?? 0), 'its webhook tells another cost'],
+  ];
+  return expectations.filter(([holds]) => !holds).map(([, otherwise]) => otherwise);
+}
+
+/** The call's account at its end. */
+export function reportOf(name: string, { call, webhooks }: WatchedCall): string {
+  const seconds = call.durationSeconds ?? 0;
+  const lines = [
+    `${name}: ${call._id}`,
+    `  ended       ${call.status} (${call.endReason ?? 'no reason'})`,
+    `  cost        ${usdFromMicros(call.costMicros ?? 0)} USD for ${seconds} s (${usdFromMicros(rateOf(call))} USD per second)`,
+    `  summary     ${call.summary ?? 'none'}`,
+    `  extracted   ${call.outputParameters ?? 'nothing'}`,
+    `  transcript`,
+    ...(call.transcription ?? 'none').split('\n').map((line) => `    ${line}`),
+    `  webhook`,
+    ...webhooks.flatMap(({ body }) => JSON.stringify(body, null, 2).split('\n')).map((line) => `    ${line}`),
+  ];
+  return lines.join('\n');
+}
+
+/** The call's document by one of its fields. */
+export function finderOf(database: Database, by: { _id: string } | { carrierSid: string }) {
+  return () => database.calls.findOne(by).lean<CallDocument>().exec();
+}
+
+function webhooksOf(callId: string, inbox: WebhookInbox): Delivery[] {
+  return inbox.deliveries().filter(({ body }) => (body as { call_id?: unknown } | null)?.call_id === callId);
+}

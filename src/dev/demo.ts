@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { finderOf, faultsOf, reportOf, watchCall, type WatchedCall } from './demo-call.js';
+import { startStack, type Stack } from './launcher.js';
+import { untilStopped } from './processes/stop-signals.js';
+
+/** They answer the demo agent's three questions by voice. */
+const CALLEE = '+12025550111';
+const CALLER_SCRIPT = '11';
+const ANSWERS = { appointment_confirmed: true, confirmation_code: '4152', preferred_time: 'afternoon' };
+const CALLER = '+12025550123';
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/**
+ * `callwright demo`: on a stack of its own, places one call and lets one arrive, and shows all of both.
+ * @throws Error that says what was off, when a call did not go as it must
+ */
+export async function runDemo(env: NodeJS.ProcessEnv): Promise<void> {
+  const write = (line: string) => void process.stdout.write(`${line}\n`);
+  const report = (line: string) => write(`callwright: ${line}`);
+  await untilStopped(async (signal) => {
+    const folder = await mkdtemp(join(tmpdir(), 'callwright-demo-'));
+    try {
+      report('starting the servers and all roles');
+      const began = Date.now();
+      const stack = await startStack({ env, dataFolder: folder, report, log: write, quiet: true, signal });
+      report(`ready after ${((Date.now() - began) / 1_000).toFixed(1)} s`);
+      try {
+        await conduct(stack, write, signal);
+      } finally {
+        await stack.stop();
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+async function conduct(stack: Stack, write: (line: string) => void, signal: AbortSignal): Promise<void> {
+  const [outbound, inbound] = await Promise.all([
+    follow('outbound', stack, write, signal, () => placeCall(stack)),
+    follow('inbound', stack, write, signal, () => letCallArrive(stack)),
+  ]);
+  write(`\n${reportOf('outbound', outbound)}\n\n${reportOf('inbound', inbound)}\n`);
+  const faults = [
+    ...faultsOf(outbound, ANSWERS).map((fault) => `outbound call: ${fault}`),
+    ...faultsOf(inbound, ANSWERS).map((fault) => `inbound call: ${fault}`),
+  ];
+  if (faults.length > 0) throw new Error(`The demo did not go as it must. ${faults.join('; ')}.`);
+  write('Both calls rang, talked, took down the three answers, were billed to the second and reached their webhook.');
+}
+
+/** The call that `begin` makes, from its first state to its webhook. */
+async function follow(
+  name: string,
+  stack: Stack,
+  write: (line: string) => void,
+  signal: AbortSignal,
+  begin: () => Promise<{ _id: string } | { carrierSid: string }>,
+): Promise<WatchedCall> {
+  const began = Date.now();
+  const say = (line: string) => {
+    const seconds = ((Date.now() - began) / 1_000).toFixed(1);
+    write(`${new Date().toISOString()}  ${seconds.padStart(5)} s  ${name.padEnd(8)}  ${line}`);
+  };
+  const call = await begin();
+  return watchCall({ find: finderOf(stack.database, call), inbox: stack.inbox, say, signal });
+}
+
+async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
+  const answer = await post(`${runtime.base_url}/outbound_call`, {
+    headers: { authorization: `Bearer ${runtime.live_api_key}` },
+    body: {
+      to_phone_number: CALLEE,
+      agent_id: runtime.agent_id,
+      webhook_url: runtime.webhook_inbox_url,
+      external_call_id: 'demo-outbound',
+      input_parameters: JSON.stringify({ customer: 'Ada' }),
+    },
+  });
+  return { _id: textField(answer, 'call_id') };
+}
+
+/** By the carrier's id, the only one that is known before the service answers the carrier. */
+async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: string }> {
+  const answer = await post(`${runtime.carrier_url}/simulator/inbound`, {
+    headers: {},
+    body: { to: demo.phoneNumber, from: CALLER, forwarded_from: demo.phoneNumber, script: CALLER_SCRIPT },
+  });
+  return { carrierSid: textField(answer, 'sid') };
+}
+
+async function post(
+  url: string,
+  { headers, body }: { headers: Record<string, string>; body: object },
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`POST ${url} answered ${response.status}: ${text}`);
+  return JSON.parse(text);
+}
+
+function textField(answer: unknown, name: string): string {
+  const value = (answer as Record<string, unknown> | null)?.[name];
+  if (typeof value !== 'string') throw new Error(`An answer has no ${name}: ${JSON.stringify(answer)}`);
+  return value;
+}

@@ -1,0 +1,170 @@
+import { scheduleReconciliation } from '../calls/reconciliation/schedule.js';
+import { parseConfig, type Config } from '../platform/config/config.js';
+import { createIndexes, openDatabase, type Database } from '../platform/mongo/database.js';
+import { withDeploymentTokens } from '../platform/secrets/deployment-tokens.js';
+import { lockDataFolder } from './data-folder.js';
+import { prepareDemoAccount, type DemoAccess } from './demo-account.js';
+import { createPorts } from './processes/free-port.js';
+import { formatLogLine, isAlarming } from './processes/log-line.js';
+import { startMediaProxy } from './media-proxy.js';
+import { createProcesses, type Processes } from './processes/processes.js';
+import { startRole, type Role } from './roles.js';
+import { removeRuntime, type Runtime } from './runtime-file.js';
+import { createRuntimePublisher, describeRuntime } from './runtime.js';
+import { prepareMongodb, prepareTemporal } from './servers/servers.js';
+import { startWebhookInbox, type WebhookInbox } from './webhook-inbox.js';
+
+/** A whole Callwright on this machine. */
+export interface Stack {
+  runtime: Runtime;
+  config: Config;
+  database: Database;
+  inbox: WebhookInbox;
+  demo: DemoAccess;
+  /** Stops everything, in order, within 10 s. */
+  stop: () => Promise<void>;
+}
+
+export interface StackOptions {
+  env: NodeJS.ProcessEnv;
+  dataFolder: string;
+  /** Takes the launcher's own lines. */
+  report: (line: string) => void;
+  /** Takes the lines of the roles, prefixed with the role. */
+  log: (line: string) => void;
+  /** Only the roles' warnings and errors are passed on. */
+  quiet?: boolean;
+  /** Gives up a start in progress, leaving nothing behind. */
+  signal: AbortSignal;
+}
+
+const MEDIA_PROCESSES = 2;
+const INBOX_PORT = 8_083;
+const DATABASE_WAIT_MS = 20_000;
+
+/**
+ * Starts servers and roles on one data folder, and keeps them running until `stop`.
+ * @throws Error in one sentence when the folder is in use, a server cannot be had or something does not come up; then
+ * nothing of it runs any more
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  parseConfig(options.env);
+  const failed = new AbortController();
+  const undo: (() => Promise<void>)[] = [await lockDataFolder(options.dataFolder)];
+  const stop = once(async () => {
+    failed.abort();
+    for (const step of undo.reverse()) {
+      // Whatever cannot be closed must not keep the rest running.
+      await step().catch((error: unknown) => options.report(`while stopping: ${String(error)}`));
+    }
+  });
+  try {
+    return await compose({ ...options, signal: AbortSignal.any([options.signal, failed.signal]) }, undo, stop, failed);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Whatever it opens it first lists in `undo`, which is undone from the end. */
+async function compose(
+  options: StackOptions,
+  undo: (() => Promise<void>)[],
+  stop: () => Promise<void>,
+  failed: AbortController,
+): Promise<Stack> {
+  const { env, dataFolder, report, signal } = options;
+  const ports = createPorts(env);
+  undo.push(ports.release);
+  const wanted = parseConfig(env);
+  const inbox = await startWebhookInbox(await ports.take(INBOX_PORT));
+  undo.push(inbox.close);
+
+  const streamPort = await ports.take(wanted.media.port);
+  const mediaPorts: number[] = [];
+  for (let index = 0; index < MEDIA_PROCESSES; index += 1) mediaPorts.push(await ports.take());
+  const proxy = await startMediaProxy({ host: wanted.media.host, port: streamPort, ports: mediaPorts });
+  undo.push(proxy.close);
+
+  const publisher = createRuntimePublisher({ dataFolder, report });
+  const processes = createProcesses({ signal, log: report, changed: () => publisher.update(processes.pids()) });
+  undo.push(processes.stopAll);
+
+  const [mongodb, temporal] = await together(failed, [
+    prepareMongodb({ env, dataFolder, ports, report, signal }).then(async ({ uri, start }) => {
+      if (start !== undefined) await processes.add('mongodb', 'MongoDB', start);
+      return uri;
+    }),
+    prepareTemporal({ env, dataFolder, ports, report, signal }).then(async ({ address, uiUrl, start }) => {
+      if (start !== undefined) await processes.add('temporal', 'Temporal', start);
+      return { address, uiUrl };
+    }),
+  ]);
+
+  const apiPort = await ports.take(wanted.api.port);
+  const simulatorPort = await ports.take(wanted.simulator.port);
+  const roleEnv: NodeJS.ProcessEnv = {
+    ...env,
+    MONGODB_URI: mongodb,
+    TEMPORAL_ADDRESS: temporal.address,
+    API_PORT: String(apiPort),
+    SIMULATOR_PORT: String(simulatorPort),
+    SIMULATOR_URL: `http://127.0.0.1:${simulatorPort}`,
+    PUBLIC_BASE_URL: env.PUBLIC_BASE_URL || `http://127.0.0.1:${apiPort}`,
+    TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || temporal.uiUrl,
+    STREAM_URL: env.STREAM_URL || `ws://127.0.0.1:${streamPort}/stream`,
+  };
+
+  const database = await openDatabase(mongodb, { waitMs: DATABASE_WAIT_MS });
+  undo.push(() => database.close());
+  await createIndexes(database);
+  const config = await withDeploymentTokens(parseConfig(roleEnv), database);
+  const demo = await prepareDemoAccount({ database, config, dataFolder, webhookUrl: inbox.url });
+  await scheduleReconciliation(config);
+
+  await together(failed, [
+    addRole(options, processes, 'api', 'api', roleEnv),
+    addRole(options, processes, 'worker', 'worker', roleEnv),
+    addRole(options, processes, 'simulator', 'simulator', roleEnv),
+    ...mediaPorts.map((port, index) =>
+      addRole(options, processes, 'media', `media ${index + 1}`, { ...roleEnv, MEDIA_PORT: String(port) }),
+    ),
+  ]);
+
+  const runtime = describeRuntime({ config, demo, inbox, temporalUiUrl: temporal.uiUrl, pids: processes.pids() });
+  undo.push(async () => {
+    await publisher.end();
+    await removeRuntime(dataFolder);
+  });
+  await publisher.publish(runtime);
+  return { runtime, config, database, inbox, demo, stop };
+}
+
+function addRole(options: StackOptions, processes: Processes, role: Role, name: string, env: NodeJS.ProcessEnv) {
+  const onLine = (line: string) => {
+    if (!options.quiet || isAlarming(line)) options.log(formatLogLine(name, line));
+  };
+  return processes.add(role, name, (signal) => startRole({ role, env, onLine, signal }));
+}
+
+/** Waits for all of them, also when one fails, so that nothing still starts while the rest is stopped. */
+async function together<T extends readonly Promise<unknown>[]>(
+  failed: AbortController,
+  starts: readonly [...T],
+): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
+  let fault: { error: unknown } | undefined;
+  const settled = starts.map((start) =>
+    start.catch((error: unknown) => {
+      fault ??= { error };
+      failed.abort();
+    }),
+  );
+  const values = await Promise.all(settled);
+  if (fault !== undefined) throw fault.error;
+  return values as { -readonly [I in keyof T]: Awaited<T[I]> };
+}
+
+function once(action: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => (done ??= action());
+}

@@ -1,0 +1,54 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { cacheFolder } from '../servers/cache-folder.js';
+import { takeLock } from './lock.js';
+
+/** Below the range from which systems take the ports of outgoing connections, so that a role finds its port free again. */
+const LOWEST = 20_000;
+const HIGHEST = 29_999;
+
+export interface Ports {
+  /** The port wanted when it is free, else another; it stays this process's until `release`. */
+  take: (wanted?: number) => Promise<number>;
+  release: () => Promise<void>;
+}
+
+/** Chooses ports so that launchers which start at the same moment do not choose the same. */
+export function createPorts(env: NodeJS.ProcessEnv): Ports {
+  const folder = join(cacheFolder(env), 'ports');
+  const releases: (() => Promise<void>)[] = [];
+
+  async function tryTake(port: number): Promise<boolean> {
+    const lock = await takeLock(join(folder, String(port)));
+    if (!lock.held) return false;
+    if (await isFree(port)) {
+      releases.push(lock.release);
+      return true;
+    }
+    await lock.release();
+    return false;
+  }
+
+  return {
+    async take(wanted) {
+      if (wanted !== undefined && wanted !== 0 && (await tryTake(wanted))) return wanted;
+      for (let attempt = 0; attempt < 1_000; attempt += 1) {
+        const port = randomInt(LOWEST, HIGHEST + 1);
+        if (await tryTake(port)) return port;
+      }
+      throw new Error(`No free port was found between ${LOWEST} and ${HIGHEST}.`);
+    },
+    async release() {
+      for (const release of releases.splice(0)) await release();
+    },
+  };
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}

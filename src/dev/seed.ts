@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { createAccounts } from '../identity/accounts/accounts.js';
+import { createAgents } from '../agents/agents.js';
+import { createApiKeys } from '../identity/api-keys/api-keys.js';
+import { ServiceError } from '../kernel/errors.js';
+import { ledgerAccountId, type Mode } from '../kernel/ids.js';
+import { MICROS_PER_USD } from '../kernel/money.js';
+import { createLedger } from '../billing/ledger/ledger.js';
+import { createMembers } from '../identity/people/members.js';
+import { createPasswords } from '../identity/people/passwords.js';
+import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
+
+/** Fixed, so that seeding twice, also at once, makes one account. */
+const DEMO_ACCOUNT_ID = 'acct_0000000000000000000000DEM0';
+const DEMO_AGENT_ID = 'agent_0000000000000000000000DEM0';
+/** Of no domain that exists: nothing can be sent there. */
+export const DEMO_EMAIL = 'demo@callwright.local';
+export const DEMO_PHONE_NUMBER = '+12025550199';
+
+const DEMO_BALANCE_MICROS = 100 * MICROS_PER_USD;
+
+const DEMO_INSTRUCTION = [
+  // Spoken as the greeting, whichever side called.
+  'This is Amber at the Callwright front desk, about your appointment tomorrow at ten.',
+  'Be polite and brief. Ask whether the person will come, for the four digits of the confirmation code,',
+  'and for the time of day that suits best.',
+  'Thank the person and say goodbye.',
+].join(' ');
+
+const DEMO_TEMPLATE = JSON.stringify({
+  appointment_confirmed: false,
+  confirmation_code: null,
+  preferred_time: 'morning|afternoon|evening',
+});
+
+export interface DemoAccount {
+  accountId: string;
+  /** The secrets are known only to the call that made the keys; null when they existed. */
+  liveApiKey: string | null;
+  testApiKey: string | null;
+  agentId: string;
+  phoneNumber: string;
+}
+
+/**
+ * Makes a member of the demo account for the portal, with a password that is known only to this call. On a developer's
+ * machine the same person runs the service, so this member is an operator.
+ * @returns null when there is one already
+ */
+export async function seedDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
+  const made = await makeDemoOwner(database);
+  // Also for one that an earlier version made.
+  await database.users.updateOne({ email: DEMO_EMAIL, accountId: DEMO_ACCOUNT_ID }, { $set: { operator: true } });
+  return made;
+}
+
+async function makeDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
+  if (await database.users.exists({ email: DEMO_EMAIL })) return null;
+  const password = randomBytes(12).toString('base64url');
+  const passwordHash = await createPasswords().hash(password);
+  try {
+    await createMembers(database).signUp({
+      email: DEMO_EMAIL,
+      name: 'Demo',
+      passwordHash,
+      accountName: 'Demo',
+      accountId: DEMO_ACCOUNT_ID,
+    });
+    return { email: DEMO_EMAIL, password };
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'CONFLICT') return null;
+    throw error;
+  }
+}
+
+/**
+ * Makes the demo account with 100 USD, a key of each mode, an agent and a number whose calls that agent takes. What is
+ * there already stays as it is, so that it can run at every start.
+ * @param p.reissueKeys revokes the demo keys and makes new ones, for a caller that has lost their secrets
+ */
+export async function seedDemo(p: {
+  database: Database;
+  pepper: string;
+  webhookUrl: string;
+  voice?: string;
+  language?: string;
+  reissueKeys?: boolean;
+}): Promise<DemoAccount> {
+  const { database } = p;
+  const accounts = createAccounts(database);
+  const account =
+    (await accounts.find(DEMO_ACCOUNT_ID)) ??
+    (await accounts.create({ accountId: DEMO_ACCOUNT_ID, name: 'Demo', plan: 'scale' }));
+  await createLedger(database).topUp({
+    ledgerAccountId: ledgerAccountId(account._id, 'live'),
+    paymentId: 'demo',
+    amountMicros: DEMO_BALANCE_MICROS,
+  });
+  const phoneNumbers = createPhoneNumbers(database);
+  await phoneNumbers.add({ number: DEMO_PHONE_NUMBER, accountId: account._id });
+  await seedAgent(p);
+  if (account.inboundAgentId === undefined) await accounts.setInboundAgent(account._id, DEMO_AGENT_ID);
+  return {
+    accountId: account._id,
+    liveApiKey: await seedKey(p, 'live'),
+    testApiKey: await seedKey(p, 'test'),
+    agentId: DEMO_AGENT_ID,
+    phoneNumber: DEMO_PHONE_NUMBER,
+  };
+}
+
+async function seedAgent(p: Parameters<typeof seedDemo>[0]): Promise<void> {
+  const agents = createAgents(p.database);
+  const present = await agents.find(DEMO_AGENT_ID);
+  if (present) {
+    // The inbox gets another port at another start; a URL that someone set by hand is left alone.
+    if (present.webhookUrl !== p.webhookUrl && isLoopback(present.webhookUrl)) {
+      await agents.update(DEMO_AGENT_ID, { webhookUrl: p.webhookUrl });
+    }
+    return;
+  }
+  try {
+    await agents.create({
+      agentId: DEMO_AGENT_ID,
+      accountId: DEMO_ACCOUNT_ID,
+      name: 'Appointment reminder',
+      instruction: DEMO_INSTRUCTION,
+      voice: p.voice ?? 'amber',
+      language: p.language ?? 'en-US',
+      outputParameters: DEMO_TEMPLATE,
+      webhookUrl: p.webhookUrl,
+      phoneNumber: DEMO_PHONE_NUMBER,
+    });
+  } catch (error) {
+    if (!isDuplicateKey(error)) throw error;
+  }
+}
+
+async function seedKey(p: Parameters<typeof seedDemo>[0], mode: Mode): Promise<string | null> {
+  const apiKeys = createApiKeys(p);
+  const name = `Demo ${mode}`;
+  const present = (await apiKeys.list(DEMO_ACCOUNT_ID)).filter((key) => key.name === name && !key.revokedAt);
+  if (present.length > 0 && p.reissueKeys !== true) return null;
+  for (const { keyId } of present) await apiKeys.revoke(keyId);
+  return (await apiKeys.create({ accountId: DEMO_ACCOUNT_ID, mode, name })).secret;
+}
+
+function isLoopback(url: string | undefined): boolean {
+  return url !== undefined && ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+}

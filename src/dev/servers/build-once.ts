@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { takeLock } from '../processes/lock.js';
+import type { Report } from '../processes/run-command.js';
+
+const LOOK_AGAIN_MS = 500;
+const SAY_AGAIN_MS = 5_000;
+
+export interface Build {
+  /** The folder that appears, whole, when the build is done. */
+  folder: string;
+  /** What is built, for the person who waits. */
+  what: string;
+  report: Report;
+  signal?: AbortSignal | undefined;
+  /** Fills the folder it is given; a folder it leaves half full is thrown away. */
+  build: (folder: string) => Promise<void>;
+}
+
+/** Builds a folder of the cache unless it is there; of several processes that want it, one builds and the others wait. */
+export async function buildOnce({ folder, what, report, signal, build }: Build): Promise<string> {
+  if (existsSync(folder)) return folder;
+  await mkdir(dirname(folder), { recursive: true });
+  let said = 0;
+  let lock = await takeLock(`${folder}.lock`);
+  while (!lock.held) {
+    if (Date.now() - said > SAY_AGAIN_MS) {
+      report(`waiting for process ${lock.byPid}, which is making ${what}`);
+      said = Date.now();
+    }
+    await sleep(LOOK_AGAIN_MS, undefined, signal === undefined ? {} : { signal });
+    lock = await takeLock(`${folder}.lock`);
+  }
+  let made: string | undefined;
+  try {
+    if (existsSync(folder)) return folder;
+    made = await mkdtemp(join(dirname(folder), `.${basename(folder)}-`));
+    await build(made);
+    await rename(made, folder);
+    return folder;
+  } finally {
+    if (made !== undefined) await rm(made, { recursive: true, force: true });
+    await lock.release();
+  }
+}

@@ -1,0 +1,57 @@
+import { mkdir } from 'node:fs/promises';
+import { packageRoot } from './cache-folder.js';
+import { runCommand, type Report } from '../processes/run-command.js';
+
+const TIMEOUT_MS = 600_000;
+
+/** A machine without a way out may leave a connection unanswered for minutes; one with a way has bytes by then. */
+const FIRST_BYTES_WITHIN_MS = 15_000;
+
+const COMMON = `
+const fail = (error) => { console.log(String(error?.message ?? error).split('\\n')[0]); process.exit(1); };
+const { readdirSync, statSync } = require('node:fs');
+setTimeout(() => {
+  const files = readdirSync(process.argv[1], { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  if (files.every((file) => statSync(file.parentPath + '/' + file.name).size < 1000)) fail('no answer');
+}, ${FIRST_BYTES_WITHIN_MS}).unref();
+`;
+
+/**
+ * Runs a library's download in a process of its own: libraries print stack traces when they fail, and keep global state.
+ * @param p.program JavaScript that puts something into the folder `process.argv[1]`, and calls `fail(error)` when it cannot
+ * @returns false when it could not be had, which is then said in one line
+ */
+export async function tryDownload(p: {
+  what: string;
+  instead: string;
+  program: string;
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  report: Report;
+  signal?: AbortSignal | undefined;
+}): Promise<boolean> {
+  await mkdir(p.folder, { recursive: true });
+  try {
+    await runCommand({
+      what: `downloading ${p.what}`,
+      file: process.execPath,
+      args: ['-e', COMMON + p.program, p.folder],
+      cwd: packageRoot(),
+      env: p.env,
+      timeoutMs: TIMEOUT_MS,
+      report: p.report,
+      signal: p.signal,
+    });
+    return true;
+  } catch (error) {
+    if (p.signal?.aborted) throw error;
+    p.report(`the official download of ${p.what} failed (${reasonOf(error)}); ${p.instead}`);
+    return false;
+  }
+}
+
+/** The program's last line is its reason; libraries write their own before it. */
+function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return (message.split(/ \| | failed: /).at(-1) ?? '').slice(0, 200);
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import type { Ports } from '../processes/free-port.js';
+import { findMongodb } from './mongodb/find-mongodb.js';
+import { mongodbUri, startMongodb } from './mongodb/start-mongodb.js';
+import type { Report } from '../processes/run-command.js';
+import type { ServerProcess } from './server-process.js';
+import { findTemporal } from './temporal/find-temporal.js';
+import { registerSearchAttributes } from './temporal/search-attributes.js';
+import { startTemporal } from './temporal/start-temporal.js';
+
+const DATABASE = 'callwright';
+const MONGODB_PORT = 27_017;
+const TEMPORAL_PORT = 7_233;
+const TEMPORAL_UI_PORT = 8_233;
+
+export interface ServerDeps {
+  env: NodeJS.ProcessEnv;
+  dataFolder: string;
+  ports: Ports;
+  report: Report;
+  signal: AbortSignal;
+}
+
+/** An embedded server that can be started any number of times, always at the same address. */
+export type StartServer = (signal: AbortSignal) => Promise<ServerProcess>;
+
+/**
+ * The database: the one that MONGODB_URI names, else an embedded one.
+ * @returns its address, and how it is started when it is ours
+ */
+export async function prepareMongodb(deps: ServerDeps): Promise<{ uri: string; start?: StartServer }> {
+  const { env, ports } = deps;
+  if (env.MONGODB_URI) return { uri: env.MONGODB_URI };
+  const dataFolder = join(deps.dataFolder, 'mongodb');
+  const program = await findMongodb({ ...deps, dataFolder });
+  const port = await ports.take(MONGODB_PORT);
+  return {
+    uri: mongodbUri(program, port, DATABASE),
+    start: (signal) => startMongodb({ program, dataFolder, port, env, signal }),
+  };
+}
+
+/** Temporal: the one that TEMPORAL_ADDRESS names, else an embedded one with its user interface. */
+export async function prepareTemporal(
+  deps: ServerDeps,
+): Promise<{ address: string; uiUrl: string; start?: StartServer }> {
+  const { env, ports, report } = deps;
+  if (env.TEMPORAL_ADDRESS) {
+    await registerSearchAttributes({ env, report });
+    return { address: env.TEMPORAL_ADDRESS, uiUrl: '' };
+  }
+  const file = await findTemporal(deps);
+  const port = await ports.take(TEMPORAL_PORT);
+  const uiPort = await ports.take(TEMPORAL_UI_PORT);
+  const dataFile = join(deps.dataFolder, 'temporal.db');
+  return {
+    address: `127.0.0.1:${port}`,
+    uiUrl: `http://127.0.0.1:${uiPort}`,
+    start: (signal) => startTemporal({ file, port, uiPort, dataFile, env, signal }),
+  };
+}

@@ -1,0 +1,224 @@
+import { timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { Config } from '../../platform/config/config.js';
+import { isValidSignature } from '../../telephony/twilio/signature.js';
+import { modeParameter } from '../../platform/http/contract/fields.js';
+import type { Route } from '../../platform/http/contract/route.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Mode } from '../../kernel/ids.js';
+import { mayUse } from '../../kernel/access.js';
+import { createAccounts, limitsOf } from '../accounts/accounts.js';
+import { createApiKeys } from '../api-keys/api-keys.js';
+import type { Database } from '../../platform/mongo/database.js';
+import { createSessions } from '../people/sessions.js';
+import type { ApiContext, Forwarder, MemberPrincipal, Principal } from '../../platform/http/context.js';
+import { deadlineOf, within } from '../../platform/http/deadline.js';
+import type { FormFields } from '../../platform/http/form.js';
+import type { Standing } from './principal-watch.js';
+import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
+import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
+import type { SignedRequests } from '../../platform/http/signed-requests.js';
+import { validated } from '../../platform/http/validation.js';
+
+const BEARER_CHALLENGE = 'Bearer realm="callwright"';
+const BASIC_CHALLENGE = 'Basic realm="callwright"';
+
+/** One or two reads of the database. */
+const RECHECK_WITHIN_MS = 1_500;
+
+/** Pages ask for several things at once and watch calls. */
+const SESSION_REQUESTS_PER_MINUTE = 600;
+
+export type Authenticator = ReturnType<typeof createAuthenticator>;
+
+/** Finds out who asks, by API key or by the carrier's signature, and counts the requests of each key. */
+export function createAuthenticator(deps: {
+  config: Config;
+  database: Database;
+  rateLimiter: RateLimiter;
+  failureLimiter: FailureLimiter;
+  signedRequests: SignedRequests;
+}) {
+  const { config, rateLimiter, failureLimiter, signedRequests } = deps;
+  const accounts = createAccounts(deps.database);
+  const sessions = createSessions(deps.database);
+  const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
+
+  async function principalOf(ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> {
+    await failureLimiter.check(ctx);
+    const found = secret === undefined ? null : await within(deadlineOf(ctx), apiKeys.authenticate(secret));
+    if (found === null) {
+      await failureLimiter.count(ctx);
+      throw unauthorized(ctx, challenges);
+    }
+    ctx.state.isAuthenticated = true;
+    const { key, account } = found;
+    const { requestsPerMinute } = limitsOf(account, key.mode, config.calls.liveLimits);
+    // With the key that it descends from: a key gets no further requests by making others.
+    const counted = key.ancestors?.[0] ?? key.keyId;
+    await within(deadlineOf(ctx), rateLimiter.count(ctx, counted, requestsPerMinute));
+    return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
+  }
+
+  async function keyOwnerOf(ctx: ApiContext, route: Route): Promise<Principal> {
+    const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
+    if (principal.mode === 'live' || route.changes !== 'account') return principal;
+    throw new ServiceError('FORBIDDEN', 'A test key may not change what live calls depend on. Use a live key.');
+  }
+
+  async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
+    await failureLimiter.check(ctx);
+    const token = sessionTokenOf(ctx, config) ?? '';
+    const found = await within(deadlineOf(ctx), sessions.find(token));
+    const account = found && (await within(deadlineOf(ctx), accounts.find(found.user.accountId)));
+    if (!found || !account) {
+      await failureLimiter.count(ctx);
+      throw new ServiceError('UNAUTHORIZED', 'The session is over. Please log in.');
+    }
+    ctx.state.isAuthenticated = true;
+    const { session, user, expiresAt } = found;
+    const counted = rateLimiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE);
+    await within(deadlineOf(ctx), counted);
+    const actor = {
+      kind: 'member',
+      userId: user._id,
+      email: user.email,
+      role: user.role,
+      sessionId: session._id,
+    } as const;
+    return { account, mode: 'test', actor, user, sessionEndsAt: expiresAt };
+  }
+
+  async function byMember(ctx: ApiContext, route: Route): Promise<MemberPrincipal> {
+    const member = await memberOf(ctx);
+    if (route.method !== 'get') requireOwnOrigin(ctx, config);
+    if (!mayUse(member.actor.role, route)) {
+      throw new ServiceError('FORBIDDEN', `A ${member.actor.role} may not do this.`);
+    }
+    if (route.verified && member.user.unverified) {
+      throw new ServiceError('FORBIDDEN', 'Verify your e-mail address first.');
+    }
+    return { ...member, mode: askedMode(ctx) ?? 'test' };
+  }
+
+  /** What the principal of an earlier request is now: null when it is gone. */
+  async function standingOf({ actor, account }: Principal): Promise<Standing> {
+    if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
+    const user = await sessions.userOf(actor.sessionId);
+    return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
+  }
+
+  return {
+    /** What the principal of an earlier request is now. It counts neither as a request nor as a use. */
+    standingOf,
+
+    /**
+     * Asks again whether a principal that was authenticated a while ago may do this.
+     * @throws ServiceError UNAUTHORIZED, FORBIDDEN, SERVICE_UNAVAILABLE
+     */
+    async recheck(principal: Principal, route: Route): Promise<void> {
+      // The body has used up the request's own deadline.
+      const standing = await within(Date.now() + RECHECK_WITHIN_MS, standingOf(principal));
+      if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The key or session is not valid any more.');
+      if (standing.role !== undefined && !mayUse(standing.role, route)) {
+        throw new ServiceError('FORBIDDEN', `A ${standing.role} may not do this.`);
+      }
+    },
+
+    /**
+     * The owner of the Bearer key, which must allow the operation.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN
+     */
+    byKey: keyOwnerOf,
+
+    /**
+     * The owner of the Bearer key or, without one, the member of the session, whose role must allow the operation.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN also when another mode than the key's is named, or
+     * a test key would change what live calls depend on
+     */
+    async byKeyOrSession(ctx: ApiContext, route: Route): Promise<Principal> {
+      if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) return byMember(ctx, route);
+      const principal = await keyOwnerOf(ctx, route);
+      const asked = askedMode(ctx);
+      if (asked !== undefined && asked !== principal.mode) {
+        throw new ServiceError('FORBIDDEN', `A ${principal.mode} key may not ask about ${asked} mode.`);
+      }
+      return principal;
+    },
+
+    /**
+     * The member of the session, whose role must allow the operation.
+     * @throws ServiceError UNAUTHORIZED, FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, RATE_LIMIT_EXCEEDED
+     */
+    bySession: byMember,
+
+    /** Whoever may ask anything here. @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED */
+    async byAny(ctx: ApiContext): Promise<void> {
+      if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) await memberOf(ctx);
+      else await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
+    },
+
+    /**
+     * The owner of the key, sent as Bearer or as the password of Basic, or the mode whose carrier signed the form.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what reading the form throws
+     */
+    async byKeyOrCarrier(ctx: ApiContext, readForm: () => Promise<FormFields>): Promise<Forwarder> {
+      const secret = keyOf(ctx, true);
+      const challenges = [BEARER_CHALLENGE, BASIC_CHALLENGE];
+      if (secret === undefined && ctx.get('X-Twilio-Signature') !== '') {
+        const mode = await signedRequests.admit(ctx, async () => {
+          const signer = signingMode(ctx, await readForm(), config);
+          if (signer === undefined) throw unauthorized(ctx, challenges);
+          return signer;
+        });
+        return { mode };
+      }
+      return principalOf(ctx, secret, challenges);
+    },
+  };
+}
+
+/** The mode whose carrier account signed the request over our configured address; undefined when none did. */
+export function signingMode(ctx: ApiContext, form: FormFields, config: Config): Mode | undefined {
+  const signature = ctx.get('X-Twilio-Signature') || undefined;
+  const url = `${config.publicBaseUrl}${ctx.req.url ?? ''}`;
+  for (const mode of ['live', 'test'] as const) {
+    const { accountSid, authToken } = config.carriers[mode];
+    if (!equal(form['AccountSid'], accountSid)) continue;
+    if (isValidSignature({ authToken, signature, url, params: form })) return mode;
+  }
+  return undefined;
+}
+
+/**
+ * The mode that a request of the management interface names.
+ * @throws ServiceError MISSING_PARAMS
+ */
+function askedMode(ctx: ApiContext): Mode | undefined {
+  const values = new URLSearchParams(ctx.querystring).getAll('mode');
+  return validated(
+    z.object({ mode: modeParameter }),
+    values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] },
+  ).mode;
+}
+
+function equal(given: string | string[] | undefined, expected: string): boolean {
+  const [left, right] = [Buffer.from(String(given)), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** The API key of the Authorization header; undefined when there is none, or more than one. */
+function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
+  const headers = ctx.req.headersDistinct['authorization'];
+  if (headers?.length !== 1) return undefined;
+  const [, scheme = '', credentials = ''] = /^([A-Za-z]+) +(\S+)$/.exec(headers[0] ?? '') ?? [];
+  if (scheme.toLowerCase() === 'bearer') return credentials;
+  if (!basicToo || scheme.toLowerCase() !== 'basic') return undefined;
+  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8')) ?? [];
+  return password;
+}
+
+function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
+  ctx.set('WWW-Authenticate', challenges);
+  return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');
+}

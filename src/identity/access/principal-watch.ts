@@ -1,0 +1,119 @@
+import { finished, type Readable } from 'node:stream';
+import { mayUse, type Role } from '../../kernel/access.js';
+import { errorObject } from '../../platform/http/contract/errors.js';
+import type { Route } from '../../platform/http/contract/route.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import type { ApiContext, Principal } from '../../platform/http/context.js';
+import { unavailable, within } from '../../platform/http/deadline.js';
+
+const CHECK_EVERY_MS = 5_000;
+const CHECK_WITHIN_MS = 4_000;
+/** A database that is away for a moment ends no stream; one that stays away ends them all. */
+const UNCHECKED_AT_MOST_MS = 30_000;
+
+/** What a principal is right now: a member's role, or a key, which has none. Null: neither key nor session is in force. */
+export type Standing = { role?: Role } | null;
+
+interface Watched {
+  followers: Set<(standing: Standing | 'unknown') => void>;
+  timer: NodeJS.Timeout;
+  checkedAt: number;
+  isChecking: boolean;
+}
+
+export type PrincipalWatch = ReturnType<typeof createPrincipalWatch>;
+
+/**
+ * Looks after principals whose responses last: the right to read was checked when the request came, and must still hold
+ * while the response is being sent. Each principal is checked once per interval, however many responses it has open.
+ */
+export function createPrincipalWatch(deps: {
+  standingOf: (principal: Principal) => Promise<Standing>;
+  logger: Logger;
+  everyMs?: number;
+  uncheckedAtMostMs?: number;
+}) {
+  const { standingOf, logger, everyMs = CHECK_EVERY_MS, uncheckedAtMostMs = UNCHECKED_AT_MOST_MS } = deps;
+  const watched = new Map<string, Watched>();
+
+  async function check(principal: Principal, entry: Watched): Promise<void> {
+    if (entry.isChecking) return;
+    entry.isChecking = true;
+    let standing: Standing | 'unknown';
+    try {
+      standing = await within(Date.now() + Math.min(CHECK_WITHIN_MS, everyMs), standingOf(principal));
+      entry.checkedAt = Date.now();
+    } catch (error) {
+      if (Date.now() - entry.checkedAt < uncheckedAtMostMs) return;
+      logger.warn({ err: error }, 'streams ended because their principal could not be checked');
+      standing = 'unknown';
+    } finally {
+      entry.isChecking = false;
+    }
+    for (const follower of entry.followers) follower(standing);
+  }
+
+  function follow(principal: Principal, follower: (standing: Standing | 'unknown') => void): () => void {
+    const id = idOf(principal);
+    let entry = watched.get(id);
+    if (entry === undefined) {
+      const added: Watched = {
+        followers: new Set(),
+        timer: setInterval(() => void check(principal, added), everyMs),
+        checkedAt: Date.now(),
+        isChecking: false,
+      };
+      added.timer.unref();
+      watched.set(id, added);
+      entry = added;
+    }
+    const { followers, timer } = entry;
+    followers.add(follower);
+    return () => {
+      followers.delete(follower);
+      if (followers.size > 0 || watched.get(id)?.followers !== followers) return;
+      clearInterval(timer);
+      watched.delete(id);
+    };
+  }
+
+  return {
+    /** Ends a response when its principal may not read it any longer: events with a last one that says why, others at once. */
+    guard(ctx: ApiContext, principal: Principal, route: Route, body: Readable): void {
+      const isEvents = ctx.response.is('text/event-stream') !== false;
+      const stop = follow(principal, (standing) => {
+        const fault = faultOf(standing, route);
+        if (fault === undefined) return;
+        stop();
+        if (isEvents) endEvents(body, fault);
+        else body.destroy(fault);
+      });
+      finished(body, stop);
+    },
+
+    /** How many principals are looked after. */
+    size: () => watched.size,
+  };
+}
+
+/** Ends a stream of events with the error that asking again would be answered with. */
+export function endEvents(stream: Readable, fault: ServiceError): void {
+  if (stream.destroyed || !('end' in stream) || Reflect.get(stream, 'writableEnded') === true) return;
+  const end = stream.end as (this: Readable, text: string) => void;
+  end.call(stream, `event: end\ndata: ${JSON.stringify(errorObject(fault))}\n\n`);
+}
+
+function faultOf(standing: Standing | 'unknown', route: Route): ServiceError | undefined {
+  if (standing === 'unknown') return unavailable();
+  if (standing === null) {
+    return new ServiceError('UNAUTHORIZED', 'The API key was revoked or has expired, or the session is over.');
+  }
+  const { role } = standing;
+  if (role === undefined || mayUse(role, route)) return undefined;
+  return new ServiceError('FORBIDDEN', `A ${role} may not do this.`);
+}
+
+function idOf({ actor }: Principal): string {
+  return actor.kind === 'key' ? `key:${actor.keyId}` : `session:${actor.sessionId}`;
+}

@@ -1,0 +1,43 @@
+import type { Config } from '../../platform/config/config.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { ApiContext } from '../../platform/http/context.js';
+
+const MAX_AGE_SECONDS = 7 * 24 * 3_600;
+
+/** Bound to our host and to TLS; plain HTTP is for development, where browsers would not keep such a cookie. */
+export function sessionCookieOf(config: Config): { name: string; attributes: string } {
+  const secure = config.production || config.publicBaseUrl.startsWith('https:');
+  const attributes = 'Path=/; HttpOnly; SameSite=Lax';
+  return secure ? { name: '__Host-sid', attributes: `${attributes}; Secure` } : { name: 'sid', attributes };
+}
+
+/** The session's token that a browser sent; undefined when there is none, or more than one. */
+export function sessionTokenOf(ctx: ApiContext, config: Config): string | undefined {
+  const { name } = sessionCookieOf(config);
+  const values = (ctx.req.headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`));
+  return values.length === 1 ? values[0]?.slice(name.length + 1) : undefined;
+}
+
+/** Gives the browser a session's token, or with null takes it away. */
+export function setSessionToken(ctx: ApiContext, config: Config, token: string | null): void {
+  const { name, attributes } = sessionCookieOf(config);
+  ctx.append('Set-Cookie', `${name}=${token ?? ''}; ${attributes}; Max-Age=${token === null ? 0 : MAX_AGE_SECONDS}`);
+}
+
+/**
+ * A request that changes something by a cookie must come from a page of our own: browsers say so themselves, or else by
+ * the Origin. A form cannot be JSON, so nothing else is taken.
+ * @throws ServiceError FORBIDDEN, UNSUPPORTED_MEDIA_TYPE
+ */
+export function requireOwnOrigin(ctx: ApiContext, config: Config): void {
+  const site = ctx.get('Sec-Fetch-Site');
+  const own = site === '' ? ctx.get('Origin') === new URL(config.publicBaseUrl).origin : site === 'same-origin';
+  if (!own) throw new ServiceError('FORBIDDEN', 'This request must come from a page of this service.');
+  const type = ctx.get('Content-Type').split(';')[0]?.trim().toLowerCase();
+  if (ctx.method !== 'DELETE' && type !== 'application/json') {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request must be application/json, also without a body.');
+  }
+}

@@ -1,0 +1,72 @@
+import { AccountChangesBody, AuditQuery, type Account, type AuditEntry } from './schemas.js';
+import type { Mode } from '../../kernel/ids.js';
+import { usdFromMicros } from '../../kernel/money.js';
+import type { Config } from '../../platform/config/config.js';
+import { limitsOf, type Accounts } from './accounts.js';
+import type { AuditLog } from '../access/audit-log.js';
+import type { AccountDocument } from './model.js';
+import type { AuditEntryDocument } from '../access/audit-entry-model.js';
+import type { ApiContext, Principal } from '../../platform/http/context.js';
+import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { bodyOf, queryOf } from '../../platform/http/input.js';
+import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
+
+export interface AccountRoutesDeps {
+  accounts: Accounts;
+  config: Config;
+  auditLog: AuditLog;
+  cursors: Cursors;
+}
+
+/** The account that asks, and what was changed of it. */
+export function createAccountRoutes({ config, accounts, auditLog, cursors }: AccountRoutesDeps) {
+  return {
+    async read(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      ctx.body = accountView(account, mode, config);
+    },
+
+    async update(ctx: ApiContext, principal: Principal): Promise<void> {
+      const { name, inbound_agent_id: agentId } = await bodyOf(AccountChangesBody, ctx);
+      let { account } = principal;
+      // The one that can be refused comes first.
+      if (agentId !== undefined) {
+        account = await within(deadlineOf(ctx), accounts.setInboundAgent(account._id, agentId));
+      }
+      if (name !== undefined) account = await within(deadlineOf(ctx), accounts.rename(account._id, name));
+      ctx.body = accountView(account, principal.mode, config);
+    },
+
+    async audit(ctx: ApiContext, { account }: Principal): Promise<void> {
+      const query = queryOf(AuditQuery, ctx);
+      const list = `audit ${account._id}`;
+      const asked = { accountId: account._id, ...positionOf(cursors, list, query) };
+      ctx.body = pageAnswer(cursors, list, await within(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
+    },
+  };
+}
+
+export function accountView(account: AccountDocument, mode: Mode, config: Config): Account {
+  const { requestsPerMinute, concurrentCalls, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
+  return {
+    account_id: account._id,
+    name: account.name,
+    plan: account.plan,
+    mode,
+    ...(account.inboundAgentId === undefined ? {} : { inbound_agent_id: account.inboundAgentId }),
+    requests_per_minute: requestsPerMinute,
+    concurrent_calls: concurrentCalls,
+    ...(dailySpendCapMicros === undefined ? {} : { daily_spend_cap: usdFromMicros(dailySpendCapMicros) }),
+    created_at: account.createdAt.toISOString(),
+  };
+}
+
+function auditView(entry: AuditEntryDocument): AuditEntry {
+  return {
+    id: entry._id,
+    at: entry.createdAt.toISOString(),
+    actor: { kind: entry.actorKind, id: entry.actorId, name: entry.actorName },
+    action: entry.action,
+    ...(entry.target === undefined ? {} : { target: entry.target }),
+    request_id: entry.requestId,
+  };
+}

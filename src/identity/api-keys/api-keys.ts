@@ -1,0 +1,145 @@
+import { ulid } from 'ulid';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Mode } from '../../kernel/ids.js';
+import { checkedName, updateOf } from '../accounts/accounts.js';
+import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { AccountDocument } from '../accounts/model.js';
+import type { ApiKeyDocument } from './model.js';
+
+const LAST_USED_RESOLUTION_MS = 60_000;
+const SHOWN_PREFIX_LENGTH = 12;
+
+export type ApiKeys = ReturnType<typeof createApiKeys>;
+
+/** API keys. Only a keyed hash of each is kept; nothing is cached, so that revoking bites on the next request. */
+export function createApiKeys(deps: { database: Database; pepper: string }) {
+  const { accounts, apiKeys } = deps.database;
+
+  /** Not awaited: a use must not wait for its note. A note that is lost is made by the next use. */
+  function noteUse(key: ApiKeyDocument, now: number): void {
+    if (key.lastUsedAt && now - key.lastUsedAt.getTime() < LAST_USED_RESOLUTION_MS) return;
+    const stale = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(now - LAST_USED_RESOLUTION_MS) } }] };
+    apiKeys.updateOne({ _id: key._id, ...stale }, { $set: { lastUsedAt: new Date(now) } }).then(
+      () => undefined,
+      () => undefined,
+    );
+  }
+
+  return {
+    /**
+     * Creates a key; its secret is in the answer and nowhere else.
+     * @param p.madeBy the key that asks for it: it ends with that one at the latest
+     * @throws ServiceError when the name, the expiry or the account is wrong
+     */
+    async create(p: {
+      accountId: string;
+      mode: Mode;
+      name: string;
+      expiresAt?: Date;
+      madeBy?: ApiKeyDocument;
+    }): Promise<{ secret: string; key: ApiKeyDocument }> {
+      const name = checkedName(p.name);
+      if (p.expiresAt && !(p.expiresAt.getTime() > Date.now())) {
+        throw new ServiceError('MISSING_PARAMS', 'The expiry must be a time in the future.');
+      }
+      if (!(await accounts.exists({ _id: p.accountId }))) {
+        throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
+      }
+      const secret = newSecret(p.mode);
+      const key: ApiKeyDocument = {
+        _id: hashSecret(deps.pepper, secret),
+        keyId: `key_${ulid()}`,
+        accountId: p.accountId,
+        mode: p.mode,
+        name,
+        prefix: secret.slice(0, SHOWN_PREFIX_LENGTH),
+        lastFour: secret.slice(-4),
+        createdAt: new Date(),
+        ...(p.madeBy ? { ancestors: [...(p.madeBy.ancestors ?? []), p.madeBy.keyId] } : {}),
+        ...(p.expiresAt ? { expiresAt: p.expiresAt } : {}),
+      };
+      await apiKeys.create([key]);
+      return { secret, key };
+    },
+
+    /** The key and its account, or null for anything that is not a key in force. Noise never reaches the database. */
+    async authenticate(secret: string): Promise<{ key: ApiKeyDocument; account: AccountDocument } | null> {
+      if (typeof secret !== 'string' || !isWellFormed(secret)) return null;
+      const key = await apiKeys.findOne({ _id: hashSecret(deps.pepper, secret) }).lean<ApiKeyDocument>();
+      const now = Date.now();
+      if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= now)) return null;
+      const account = await accounts.findOne({ _id: key.accountId }).lean<AccountDocument>();
+      if (!account) return null;
+      noteUse(key, now);
+      return { key, account };
+    },
+
+    /** Whether a key that was good once still is, and its account is there. It does not count as a use. */
+    async isInForce(keyId: string): Promise<boolean> {
+      const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
+      if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return false;
+      return (await accounts.exists({ _id: key.accountId })) !== null;
+    },
+
+    list(accountId: string): Promise<ApiKeyDocument[]> {
+      return apiKeys.find({ accountId }).sort({ createdAt: 1, keyId: 1 }).lean<ApiKeyDocument[]>().exec();
+    },
+
+    /** A key of the account and mode; null for any other. */
+    find(p: { accountId: string; mode: Mode; keyId: string }): Promise<ApiKeyDocument | null> {
+      return apiKeys.findOne(p).lean<ApiKeyDocument>().exec();
+    },
+
+    /** How many keys of the account and mode are in force. */
+    countActive(p: { accountId: string; mode: Mode }): Promise<number> {
+      return apiKeys
+        .find({ ...p, revokedAt: null }, { expiresAt: 1 })
+        .lean<ApiKeyDocument[]>()
+        .then((found) => found.filter(({ expiresAt }) => !expiresAt || expiresAt.getTime() > Date.now()).length);
+    },
+
+    /**
+     * Renames a key or changes its expiry; null: it does not expire. Keys that it has made expire no later.
+     * @throws ServiceError MISSING_PARAMS, NOT_FOUND, CONFLICT when the expiry of a revoked key is to change
+     */
+    async update(keyId: string, changes: { name?: string; expiresAt?: Date | null }): Promise<ApiKeyDocument> {
+      const { name, expiresAt } = changes;
+      if (expiresAt && !(expiresAt.getTime() > Date.now())) {
+        throw new ServiceError('MISSING_PARAMS', 'The expiry must be a time in the future.');
+      }
+      const given = { ...(name === undefined ? {} : { name: checkedName(name) }), expiresAt };
+      const inForce = expiresAt === undefined ? {} : { revokedAt: null };
+      const key = await apiKeys
+        .findOneAndUpdate({ keyId, ...inForce }, updateOf(given), { returnDocument: 'after' })
+        .lean<ApiKeyDocument>();
+      if (key) {
+        if (expiresAt) {
+          const later = { $or: [{ expiresAt: null }, { expiresAt: { $gt: expiresAt } }] };
+          await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, ...later }, { $set: { expiresAt } });
+        }
+        return key;
+      }
+      if (await apiKeys.exists({ keyId })) throw new ServiceError('CONFLICT', 'This key is revoked.');
+      throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
+    },
+
+    /** Takes back what `update` changed. */
+    async restore({ keyId, name, expiresAt }: ApiKeyDocument): Promise<void> {
+      await apiKeys.updateOne({ keyId }, updateOf({ name, expiresAt: expiresAt ?? null }));
+    },
+
+    /**
+     * Ends a key and those that it has made, and so on; the first time of revoking stays.
+     * @throws ServiceError NOT_FOUND
+     */
+    async revoke(keyId: string): Promise<ApiKeyDocument> {
+      const revoked = { $set: { revokedAt: new Date() } };
+      await apiKeys.updateOne({ keyId, revokedAt: null }, revoked);
+      const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
+      if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
+      await apiKeys.updateMany({ accountId: key.accountId, ancestors: keyId, revokedAt: null }, revoked);
+      return key;
+    },
+  };
+}

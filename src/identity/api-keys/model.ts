@@ -1,0 +1,37 @@
+import { Schema } from 'mongoose';
+import type { Mode } from '../../kernel/ids.js';
+
+/** `_id` is the keyed hash of the secret, so that a lookup tells nothing by its timing; the secret itself is not kept. */
+export interface ApiKeyDocument {
+  _id: string;
+  keyId: string;
+  accountId: string;
+  mode: Mode;
+  name: string;
+  prefix: string;
+  lastFour: string;
+  createdAt: Date;
+  /** Ids of the keys that it descends from, oldest first: the last has made it. Absent when no key has. */
+  ancestors?: string[];
+  expiresAt?: Date;
+  revokedAt?: Date;
+  lastUsedAt?: Date;
+}
+
+export const apiKeySchema = new Schema<ApiKeyDocument>(
+  {
+    _id: String,
+    keyId: { type: String, required: true, unique: true },
+    accountId: { type: String, required: true },
+    mode: { type: String, enum: ['live', 'test'], required: true },
+    name: { type: String, required: true },
+    prefix: { type: String, required: true },
+    lastFour: { type: String, required: true },
+    createdAt: { type: Date, required: true },
+    ancestors: { type: [String], default: undefined },
+    expiresAt: Date,
+    revokedAt: Date,
+    lastUsedAt: Date,
+  },
+  { collection: 'api_keys', versionKey: false },
+);

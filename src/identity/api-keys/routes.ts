@@ -1,0 +1,111 @@
+import { ApiKeyChangesBody, NewApiKeyBody, type ApiKey } from '../accounts/schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { ApiKeys } from './api-keys.js';
+import type { ApiKeyDocument } from './model.js';
+import type { ApiContext, Principal } from '../../platform/http/context.js';
+import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { granted } from '../../platform/http/granted.js';
+import { bodyOf } from '../../platform/http/input.js';
+import { wholeList } from '../../platform/http/lists.js';
+
+const MOST_ACTIVE_KEYS = 100;
+
+/** API keys of the account and mode that ask: a key of one mode neither sees nor makes keys of the other. */
+export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
+  /** @throws ServiceError NOT_FOUND */
+  async function find(ctx: ApiContext, { account, mode }: Principal, keyId: string): Promise<ApiKeyDocument> {
+    const key = await within(deadlineOf(ctx), apiKeys.find({ accountId: account._id, mode, keyId }));
+    if (!key) throw new ServiceError('NOT_FOUND', 'There is no API key with this key_id.');
+    return key;
+  }
+
+  /** The key that asks; undefined when a member does. @throws ServiceError NOT_FOUND */
+  async function askingKey(ctx: ApiContext, principal: Principal): Promise<ApiKeyDocument | undefined> {
+    return principal.actor.kind === 'key' ? find(ctx, principal, principal.actor.keyId) : undefined;
+  }
+
+  return {
+    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const keys = await within(deadlineOf(ctx), apiKeys.list(account._id));
+      ctx.body = wholeList(
+        keys
+          .filter((key) => key.mode === mode)
+          .map((key) => keyView(key))
+          .toReversed(),
+      );
+    },
+
+    async create(ctx: ApiContext, principal: Principal): Promise<void> {
+      const { account, mode } = principal;
+      const { name, expires_at: expiry } = await bodyOf(NewApiKeyBody, ctx);
+      const owner = { accountId: account._id, mode };
+      if ((await within(deadlineOf(ctx), apiKeys.countActive(owner))) >= MOST_ACTIVE_KEYS) {
+        throw new ServiceError('CONFLICT', `There are ${MOST_ACTIVE_KEYS} active keys already; revoke one first.`);
+      }
+      const madeBy = await askingKey(ctx, principal);
+      const expiresAt = futureTime(expiry) ?? madeBy?.expiresAt;
+      refuseLaterExpiry(madeBy, expiresAt);
+      const made = apiKeys.create({
+        ...owner,
+        name,
+        ...(expiresAt ? { expiresAt } : {}),
+        ...(madeBy ? { madeBy } : {}),
+      });
+      const kept = granted(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
+      const { key, secret } = await within(deadlineOf(ctx), kept);
+      ctx.state.target = key.keyId;
+      ctx.body = { ...keyView(key), secret };
+    },
+
+    async update(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {
+      const { name, expires_at: expiry } = await bodyOf(ApiKeyChangesBody, ctx);
+      const expiresAt = futureTime(expiry);
+      const before = await find(ctx, principal, keyId);
+      if (expiresAt !== undefined) refuseLaterExpiry(await askingKey(ctx, principal), expiresAt ?? undefined);
+      const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
+      const updated = granted(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
+      ctx.body = keyView(await within(deadlineOf(ctx), updated));
+    },
+
+    async revoke(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {
+      await find(ctx, principal, keyId);
+      ctx.body = keyView(await within(deadlineOf(ctx), apiKeys.revoke(keyId)));
+    },
+  };
+}
+
+/** @throws ServiceError MISSING_PARAMS */
+function futureTime<T extends null | undefined>(text: string | T): Date | T {
+  if (typeof text !== 'string') return text;
+  const at = new Date(text);
+  if (at.getTime() > Date.now()) return at;
+  const fault = 'expires_at must be a time in the future.';
+  throw new ServiceError('MISSING_PARAMS', fault, { fields: { expires_at: fault } });
+}
+
+/**
+ * A key that expires gives no key a longer life, itself included: else who has stolen it would keep it.
+ * @throws ServiceError FORBIDDEN
+ */
+function refuseLaterExpiry(asking: ApiKeyDocument | undefined, expiresAt: Date | undefined): void {
+  const end = asking?.expiresAt;
+  if (end === undefined || (expiresAt !== undefined && expiresAt.getTime() <= end.getTime())) return;
+  const fault = 'expires_at must not be later than the expiry of the key that asks.';
+  throw new ServiceError('FORBIDDEN', `${fault} Ask with a key that lives longer, or in the portal.`);
+}
+
+function keyView(key: ApiKeyDocument): ApiKey {
+  const expired = key.expiresAt !== undefined && key.expiresAt.getTime() <= Date.now();
+  return {
+    key_id: key.keyId,
+    name: key.name,
+    mode: key.mode,
+    prefix: key.prefix,
+    last_four: key.lastFour,
+    state: key.revokedAt ? 'revoked' : expired ? 'expired' : 'active',
+    created_at: key.createdAt.toISOString(),
+    ...(key.expiresAt ? { expires_at: key.expiresAt.toISOString() } : {}),
+    ...(key.revokedAt ? { revoked_at: key.revokedAt.toISOString() } : {}),
+    ...(key.lastUsedAt ? { last_used_at: key.lastUsedAt.toISOString() } : {}),
+  };
+}

@@ -1,0 +1,92 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { Role } from '../../kernel/access.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { InvitationDocument, UserDocument } from './model.js';
+
+const INVITATION_MS = 7 * 24 * 3_600_000;
+/** Listed of an account. */
+const MOST_LISTED = 200;
+
+export interface NewInvitation {
+  accountId: string;
+  email: string;
+  role: Role;
+  /** Absent: an operator. */
+  invitedBy?: string;
+  /** Whether its token reaches only whoever has the address. */
+  provesAddress: boolean;
+}
+
+export type Invitations = ReturnType<typeof createInvitations>;
+
+/** Open invitations to accounts. Their tokens are stored as hashes. */
+export function createInvitations({ invitations, users }: Database) {
+  /** Only owners invite; one who was removed or may do less now takes their invitations along. */
+  async function mayStillInvite({ invitedBy, accountId }: InvitationDocument): Promise<boolean> {
+    if (invitedBy === undefined) return true;
+    const inviter = await users.findOne({ _id: invitedBy, accountId }).lean<UserDocument>();
+    return inviter?.role === 'owner';
+  }
+
+  const notOpen = () => new ServiceError('NOT_FOUND', 'This invitation is not open any more. Ask for a new one.');
+
+  return {
+    notOpen,
+
+    /** Creates an invitation; its token is in the answer and nowhere else. */
+    async create(p: NewInvitation): Promise<{ token: string; invitation: InvitationDocument }> {
+      const token = randomBytes(32).toString('base64url');
+      const createdAt = new Date();
+      const invitation: InvitationDocument = {
+        _id: hashOf(token),
+        invitationId: `invite_${ulid()}`,
+        ...p,
+        createdAt,
+        expiresAt: new Date(createdAt.getTime() + INVITATION_MS),
+      };
+      await invitations.create([invitation]);
+      return { token, invitation };
+    },
+
+    /** Open ones of an account, newest first. */
+    async list(accountId: string): Promise<InvitationDocument[]> {
+      const found = await invitations
+        .find({ accountId, expiresAt: { $gt: new Date() } })
+        .sort({ createdAt: -1 })
+        .limit(MOST_LISTED)
+        .lean<InvitationDocument[]>();
+      return found;
+    },
+
+    /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn, too old, or its inviter may not invite any more */
+    async find(token: string): Promise<InvitationDocument> {
+      const invitation = await invitations.findOne({ _id: hashOf(token) }).lean<InvitationDocument>();
+      const isOpen = invitation && invitation.expiresAt.getTime() > Date.now() && (await mayStillInvite(invitation));
+      if (isOpen) return invitation;
+      throw notOpen();
+    },
+
+    /** @throws ServiceError NOT_FOUND */
+    async withdraw(accountId: string, invitationId: string): Promise<InvitationDocument> {
+      const invitation = await invitations.findOneAndDelete({ accountId, invitationId }).lean<InvitationDocument>();
+      if (!invitation) throw new ServiceError('NOT_FOUND', 'The account has no such open invitation.');
+      return invitation;
+    },
+
+    /** Withdraws every invitation that a member made. */
+    async withdrawBy(userId: string): Promise<void> {
+      await invitations.deleteMany({ invitedBy: userId });
+    },
+
+    /** Withdraws every invitation of an address to an account, such as older ones when one is accepted. */
+    async withdrawAll(accountId: string, email: string): Promise<void> {
+      await invitations.deleteMany({ accountId, email });
+    },
+  };
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,37 @@
+import { ServiceError } from '../../kernel/errors.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { UserDocument } from './model.js';
+
+export type Operators = ReturnType<typeof createOperators>;
+
+/**
+ * Members who run this service and may see where its internals are. No role of an account includes this: only
+ * `callwright admin operators` changes it.
+ */
+export function createOperators({ users, unverifiedUsers }: Database) {
+  async function change(email: string, update: object): Promise<UserDocument> {
+    const address = email.trim().toLowerCase();
+    const user = await users
+      .findOneAndUpdate({ email: address }, update, { returnDocument: 'after' })
+      .lean<UserDocument>();
+    if (!user && (await unverifiedUsers.exists({ email: address, expiredAt: null }))) {
+      const remedy = `Print a link for them with: callwright admin members verify-link ${address}`;
+      throw new ServiceError('CONFLICT', `The e-mail address ${address} is not verified. ${remedy}`);
+    }
+    if (!user) throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
+    return user;
+  }
+
+  return {
+    /** @throws ServiceError NOT_FOUND when no member has this e-mail address, CONFLICT when it is not verified */
+    add: (email: string): Promise<UserDocument> => change(email, { $set: { operator: true } }),
+
+    /** @throws ServiceError NOT_FOUND when no member has this e-mail address */
+    remove: (email: string): Promise<UserDocument> => change(email, { $unset: { operator: '' } }),
+
+    /** Oldest member first. */
+    list(): Promise<UserDocument[]> {
+      return users.find({ operator: true }).sort({ createdAt: 1, _id: 1 }).lean<UserDocument[]>().exec();
+    },
+  };
+}

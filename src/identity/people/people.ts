@@ -1,0 +1,142 @@
+import { ulid } from 'ulid';
+import { ServiceError } from '../../kernel/errors.js';
+import { createAccounts } from '../accounts/accounts.js';
+import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import type { UserDocument } from './model.js';
+
+export type People = ReturnType<typeof createPeople>;
+
+/**
+ * People by e-mail address. An address belongs to whoever verified it; before that any number of people may have signed
+ * up with it, so that a sign-up does not tell whether an address is taken.
+ */
+export function createPeople(database: Database) {
+  const { users, unverifiedUsers } = database;
+  const accounts = createAccounts(database);
+
+  /** One that expired is nobody any more. */
+  const inForce = (filter: object) => ({ ...filter, expiredAt: null });
+
+  const collectionOf = (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
+
+  /** @throws ServiceError CONFLICT when the address belongs to somebody */
+  async function add(user: UserDocument): Promise<UserDocument> {
+    try {
+      await collectionOf(user).create([user]);
+      return user;
+    } catch (error) {
+      if (isDuplicateKey(error)) throw addressTaken();
+      throw error;
+    }
+  }
+
+  /** Completes a sign-up that was cut short: the person is written before the account, so that no two take an address. */
+  async function withAccount(user: UserDocument): Promise<UserDocument> {
+    const { openingAccount, ...opened } = user;
+    if (openingAccount === undefined) return user;
+    const unverified = user.unverified ? { unverified: true as const } : {};
+    await accounts.create({ accountId: user.accountId, name: openingAccount, ...unverified });
+    await collectionOf(user).updateOne({ _id: user._id }, { $unset: { openingAccount: '' } });
+    return opened;
+  }
+
+  /** Completes a verification that was cut short. May be repeated. */
+  async function settle(user: UserDocument): Promise<void> {
+    if (!user.invited) await accounts.verify(user.accountId);
+    await unverifiedUsers.deleteOne({ _id: user._id });
+    await users.updateOne({ _id: user._id }, { $unset: { verifying: '' } });
+  }
+
+  /** Gives somebody the address unless it has an owner. @throws ServiceError CONFLICT */
+  async function claim(user: UserDocument): Promise<void> {
+    const { unverified: _verified, verifyingSince: _begun, ...person } = user;
+    try {
+      if (await users.exists({ email: person.email, _id: { $ne: person._id } })) throw addressTaken();
+      await add({ ...person, verifying: true });
+    } catch (error) {
+      // Somebody else's, or their own by a request that came first.
+      if (await users.exists({ _id: person._id })) return;
+      await unverifiedUsers.updateOne({ _id: person._id }, { $unset: { verifyingSince: '' } });
+      throw error;
+    }
+  }
+
+  return {
+    add,
+
+    /** A new person with a new account, whose owner they are. @throws ServiceError CONFLICT unless `unverified` */
+    async signUp(p: {
+      email: string;
+      name: string;
+      passwordHash: string;
+      accountName: string;
+      accountId?: string;
+      unverified?: true;
+    }): Promise<UserDocument> {
+      const { accountName, accountId = `acct_${ulid()}`, ...person } = p;
+      const _id = `user_${ulid()}`;
+      const opening = { openingAccount: accountName, role: 'owner' as const, createdAt: new Date() };
+      return withAccount(await add({ _id, ...person, accountId, ...opening }));
+    },
+
+    /** Whose the address is. */
+    async findByEmail(email: string): Promise<UserDocument | null> {
+      const user = await users.findOne({ email }).lean<UserDocument>();
+      if (user?.verifying) await settle(user);
+      return user && withAccount(user);
+    },
+
+    /** Who signed up with the address and this password and has not verified it; the last of several. */
+    async findUnverified(email: string, passwordHash: string): Promise<UserDocument | null> {
+      const found = unverifiedUsers.findOne(inForce({ email, passwordHash })).sort({ createdAt: -1 });
+      const user = await found.lean<UserDocument>();
+      return user && withAccount(user);
+    },
+
+    /** How many signed up with the address and have not verified it. */
+    countUnverified: (email: string): Promise<number> => unverifiedUsers.countDocuments(inForce({ email })).exec(),
+
+    async findById(userId: string): Promise<UserDocument | null> {
+      return (
+        (await users.findOne({ _id: userId }).lean<UserDocument>()) ??
+        (await unverifiedUsers.findOne(inForce({ _id: userId })).lean<UserDocument>())
+      );
+    },
+
+    /** Ends every session of the person, too: sessions are bound to the password. */
+    async setPassword(user: Pick<UserDocument, '_id' | 'unverified'>, passwordHash: string): Promise<void> {
+      await collectionOf(user).updateOne({ _id: user._id }, { $set: { passwordHash } });
+    },
+
+    /**
+     * Replaces the password that was proved to be known, as `setPassword` does.
+     * @returns false, with nothing done, when it is not the password any more
+     */
+    async replacePassword(
+      user: Pick<UserDocument, '_id' | 'unverified' | 'passwordHash'>,
+      passwordHash: string,
+    ): Promise<boolean> {
+      const unchanged = { _id: user._id, passwordHash: user.passwordHash };
+      return (await collectionOf(user).updateOne(unchanged, { $set: { passwordHash } })).matchedCount === 1;
+    },
+
+    /**
+     * Gives the person the address and their account its full limits. May be repeated after a crash at any point.
+     * @throws ServiceError CONFLICT when somebody else verified the address before, NOT_FOUND when the sign-up expired
+     */
+    async verify({ _id }: Pick<UserDocument, '_id'>): Promise<void> {
+      const begun = await unverifiedUsers
+        .findOneAndUpdate(inForce({ _id }), { $set: { verifyingSince: new Date() } }, { returnDocument: 'after' })
+        .lean<UserDocument>();
+      if (begun) await claim(await withAccount(begun));
+      const user = await users.findOne({ _id }).lean<UserDocument>();
+      if (!user) throw new ServiceError('NOT_FOUND', 'This sign-up has expired. Sign up again.');
+      if (user.verifying || begun) await settle(user);
+    },
+  };
+}
+
+function addressTaken(): ServiceError {
+  const fault = 'This e-mail address belongs to a member already. Log in with it, or use another address.';
+  return new ServiceError('CONFLICT', fault, { fields: { email: fault } });
+}

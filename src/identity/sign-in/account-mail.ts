@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import type { Config } from '../../platform/config/config.js';
+import type { Accounts } from '../accounts/accounts.js';
+import { linkTo, type EmailLinks } from '../people/email-links.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { Members } from '../people/members.js';
+import type { UserDocument } from '../people/model.js';
+import { consume, createLimiter } from '../../platform/http/rate-limit.js';
+import type { Mail, Mailer } from '../../platform/mail/mailer.js';
+
+/** Caused by one sign-up, or to reset one password. */
+const MAILS = { points: 3, duration: 30 * 60 };
+/**
+ * To verify one address, whoever signed up with it. Strangers who use these up lock nobody out: every one of these links is
+ * still valid while they are counted, and finishes any sign-up with the address.
+ */
+const VERIFICATIONS = { points: 6, duration: 30 * 60 };
+
+export type AccountMail = ReturnType<typeof createAccountMail>;
+
+/** What the service writes to people. All of it is sent after the answer, which is the same whether or not it is sent. */
+export function createAccountMail(deps: {
+  config: Config;
+  database: Database;
+  accounts: Accounts;
+  members: Members;
+  emailLinks: EmailLinks;
+  mailer: Mailer;
+}) {
+  const { config, accounts, members, emailLinks, mailer } = deps;
+  const base = config.publicBaseUrl;
+  const mails = createLimiter(deps.database, MAILS);
+  const verifications = createLimiter(deps.database, VERIFICATIONS);
+
+  const hashOf = (email: string) => createHash('sha256').update(email).digest('base64url');
+  const mayReset = async (email: string) => (await consume(mails, `mail:reset:${hashOf(email)}`)).allowed;
+  const mayVerify = async ({ _id, email }: UserDocument) =>
+    (await consume(mails, `mail:verify:${_id}`)).allowed &&
+    (await consume(verifications, `mail:verify:${hashOf(email)}`)).allowed;
+
+  const letter = (to: string, subject: string, ...paragraphs: string[]): Mail => ({
+    to,
+    subject,
+    text: `${paragraphs.join('\n\n')}\n`,
+  });
+
+  return {
+    /** To somebody who signed up; who has the address already is told of the sign-up instead. */
+    verification(user: UserDocument): void {
+      mailer.post(async () => {
+        if (!(await mayVerify(user))) return undefined;
+        if (await members.findByEmail(user.email)) {
+          return letter(
+            user.email,
+            'You already have a Callwright account',
+            'Somebody, perhaps you, signed up for Callwright with this e-mail address. It belongs to an account already.',
+            `Log in: ${base}/portal/log-in`,
+            `Forgot your password? ${base}/portal/forgot-password`,
+            'If it was not you, you can ignore this e-mail.',
+          );
+        }
+        return letter(
+          user.email,
+          'Verify your e-mail address',
+          `Somebody, perhaps you, signed up for Callwright with this e-mail address on ${timeOf(user.createdAt)}` +
+            `${named((await accounts.find(user.accountId))?.name)}. If it was you, open this link within 30 minutes and ` +
+            'finish with the password that you chose:',
+          linkTo(base, 'verify-email', await emailLinks.issue(user.email, 'verify')),
+          'If it was not you, you can ignore this e-mail. Without the password the link does nothing.',
+        );
+      });
+    },
+
+    passwordReset(email: string): void {
+      mailer.post(async () => {
+        const user = await members.findByEmail(email);
+        const isKnown = user !== null || (await members.countUnverified(email)) > 0;
+        if (!isKnown || !(await mayReset(email))) return undefined;
+        if (user === null) {
+          // Whoever signed up never showed that the address is theirs, so nothing of it is handed to its owner.
+          return letter(
+            email,
+            'No Callwright account has this address',
+            'Somebody, perhaps you, asked for a new Callwright password. Somebody signed up with this e-mail address but did ' +
+              'not verify it, so there is no password to reset.',
+            `Sign up again: ${base}/portal/sign-up`,
+            'If you did not ask for it, you can ignore this e-mail.',
+          );
+        }
+        return letter(
+          user.email,
+          'Reset your Callwright password',
+          'Open this link within 30 minutes to choose a new password:',
+          linkTo(base, 'reset-password', await emailLinks.issue(user._id, 'reset')),
+          'If you did not ask for it, you can ignore this e-mail. Your password stays as it is.',
+        );
+      });
+    },
+
+    /** The limits of invitations apply instead of those of other mail. */
+    invitation(p: { email: string; token: string; accountName: string }): void {
+      mailer.post(async () => {
+        return letter(
+          p.email,
+          'You are invited to Callwright',
+          `You are invited to join the account${quoted(p.accountName)} on Callwright. Open this link within 7 days:`,
+          linkTo(base, 'accept-invitation', p.token),
+          'If you do not expect this invitation, you can ignore this e-mail.',
+        );
+      });
+    },
+  };
+}
+
+function named(account: string | undefined): string {
+  const name = quoted(account ?? '');
+  return name === '' ? '' : ` and named the account${name}`;
+}
+
+/** A name with a blank before it; nothing where it is not harmless. */
+function quoted(name: string): string {
+  return isHarmless(name) ? ` "${name}"` : '';
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+
+function timeOf(at: Date): string {
+  return `${TIME.format(at)} UTC`;
+}
+
+/** Whether a name that a stranger chose is free of anything a mail program would make a link of. */
+function isHarmless(name: string): boolean {
+  return /^[\p{L}\p{N} ,'&-]{1,60}$/u.test(name);
+}

@@ -1,0 +1,136 @@
+import type { Config } from '../../platform/config/config.js';
+import { EmailBody, ResetPasswordBody, VerifyEmailBody } from './schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Accounts } from '../accounts/accounts.js';
+import type { EmailLinks } from '../people/email-links.js';
+import type { Members } from '../people/members.js';
+import type { UserDocument } from '../people/model.js';
+import type { PasswordRules } from '../people/password-rules.js';
+import type { Passwords } from '../people/passwords.js';
+import type { Sessions } from '../people/sessions.js';
+import type { ApiContext, MemberPrincipal } from '../../platform/http/context.js';
+import { within } from '../../platform/http/deadline.js';
+import type { Auditor } from '../access/audit.js';
+import { bodyOf } from '../../platform/http/input.js';
+import { sessionTokenOf } from '../access/session-cookie.js';
+import type { AccountMail } from './account-mail.js';
+import type { PortalLimits } from './limits.js';
+
+export interface RecoveryDeps {
+  config: Config;
+  accounts: Accounts;
+  members: Members;
+  sessions: Sessions;
+  passwords: Passwords;
+  passwordRules: PasswordRules;
+  emailLinks: EmailLinks;
+  accountMail: AccountMail;
+  limits: PortalLimits;
+  auditor: Auditor;
+}
+
+const ANSWER_WITHIN_MS = 8_000;
+
+/** Links by e-mail: verification of addresses, and new passwords for forgotten ones. */
+export function createRecoveryRoutes(deps: RecoveryDeps) {
+  const { config, accounts, members, sessions, passwords, passwordRules, emailLinks, accountMail, limits, auditor } =
+    deps;
+  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+
+  /** @throws ServiceError NOT_FOUND */
+  async function personOf(token: string): Promise<UserDocument> {
+    const userId = await emailLinks.find(token, 'reset');
+    const user = userId === undefined ? null : await members.findById(userId);
+    if (!user || user.unverified) throw invalidLink();
+    return user;
+  }
+
+  /**
+   * Who signed up with the address, by the session or the password of the sign-up: whoever only reads the mail must not
+   * verify what a stranger opened with the address.
+   * @throws ServiceError MISSING_PARAMS, RATE_LIMIT_EXCEEDED
+   */
+  async function signedUp(ctx: ApiContext, email: string, password: string | undefined): Promise<UserDocument> {
+    if (password !== undefined) {
+      const found = await limits.tryPassword(ctx, email, async () => {
+        const hash = await inTime(ctx, passwords.hashFor({ email, pepper: config.apiKeyPepper }, password));
+        return (await inTime(ctx, members.findUnverified(email, hash))) ?? undefined;
+      });
+      if (found === undefined) throw wrongPassword('password is not that of a sign-up with this e-mail address.');
+      return found;
+    }
+    const cookie = sessionTokenOf(ctx, config);
+    const session = cookie === undefined ? null : await inTime(ctx, sessions.find(cookie));
+    if (session?.user.email === email) return session.user;
+    throw wrongPassword('password is required: the one that you signed up with.');
+  }
+
+  async function audit(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
+    const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
+    await auditor(ctx, { accountId: user.accountId, actor, action });
+  }
+
+  return {
+    /** Answers the same for every address. */
+    async requestReset(ctx: ApiContext): Promise<void> {
+      const { email } = await bodyOf(EmailBody, ctx);
+      refuseWithoutMail(config);
+      await inTime(ctx, limits.countLink(ctx));
+      accountMail.passwordReset(email);
+      ctx.body = { requested: true };
+    },
+
+    async resetPassword(ctx: ApiContext): Promise<void> {
+      const { token, new_password: password } = await bodyOf(ResetPasswordBody, ctx);
+      await inTime(ctx, limits.countLink(ctx));
+      const user = await inTime(ctx, personOf(token));
+      const accountName = (await inTime(ctx, accounts.find(user.accountId)))?.name ?? '';
+      const own = [user.email, user.name, accountName];
+      await inTime(ctx, passwordRules.check({ field: 'new_password', password, own }));
+      const passwordHash = await inTime(ctx, passwords.hash(password));
+      if (!(await inTime(ctx, emailLinks.use(token, 'reset')))) throw invalidLink();
+      await inTime(ctx, members.setPassword(user, passwordHash));
+      // Sessions are bound to the password; those of an earlier version of the service are not.
+      await inTime(ctx, sessions.endAll(user._id));
+      // Whoever knew the old password may have made them.
+      await inTime(ctx, members.withdrawInvitationsBy(user._id));
+      ctx.body = { password_changed: true };
+      await audit(ctx, user, 'resetPassword');
+    },
+
+    async verifyEmail(ctx: ApiContext): Promise<void> {
+      const { token, password } = await bodyOf(VerifyEmailBody, ctx);
+      await inTime(ctx, limits.countLink(ctx));
+      const email = await inTime(ctx, emailLinks.find(token, 'verify'));
+      if (email === undefined) throw invalidLink();
+      const user = await signedUp(ctx, email, password);
+      await inTime(ctx, members.verify(user));
+      // Used up last: after a crash the same link completes what was begun, and nothing is credited twice.
+      await inTime(ctx, emailLinks.use(token, 'verify'));
+      ctx.body = { verified: true };
+      await audit(ctx, user, 'verifyEmail');
+    },
+
+    /** Answers the same whether or not the address belongs to somebody else. */
+    async sendVerification(ctx: ApiContext, { user }: MemberPrincipal): Promise<void> {
+      if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is verified already.');
+      refuseWithoutMail(config);
+      await inTime(ctx, limits.countLink(ctx));
+      accountMail.verification(user);
+      ctx.body = { requested: true };
+    },
+  };
+}
+
+function refuseWithoutMail({ mail }: Config): void {
+  if (mail !== undefined) return;
+  throw new ServiceError('FORBIDDEN', 'This service sends no e-mail. Ask its operator for a link.');
+}
+
+function wrongPassword(fault: string): ServiceError {
+  return new ServiceError('MISSING_PARAMS', fault, { fields: { password: fault } });
+}
+
+function invalidLink(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'This link is not valid any more. Ask for a new one.');
+}

@@ -1,0 +1,152 @@
+import type { Config } from '../../platform/config/config.js';
+import { AcceptInvitationBody, LogInBody, PasswordBody, SignUpBody } from './schemas.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Accounts } from '../accounts/accounts.js';
+import type { Members } from '../people/members.js';
+import type { UserDocument } from '../people/model.js';
+import type { PasswordRules } from '../people/password-rules.js';
+import type { Passwords } from '../people/passwords.js';
+import type { Sessions } from '../people/sessions.js';
+import type { ApiContext, MemberPrincipal } from '../../platform/http/context.js';
+import { within } from '../../platform/http/deadline.js';
+import type { Auditor } from '../access/audit.js';
+import { bodyOf } from '../../platform/http/input.js';
+import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
+import type { AccountMail } from './account-mail.js';
+import type { PortalLimits } from './limits.js';
+import { sessionView } from './views.js';
+
+export interface SessionRoutesDeps {
+  config: Config;
+  accounts: Accounts;
+  members: Members;
+  sessions: Sessions;
+  passwords: Passwords;
+  passwordRules: PasswordRules;
+  limits: PortalLimits;
+  accountMail: AccountMail;
+  auditor: Auditor;
+}
+
+/** Passwords are slow on purpose, and slower when many come at once. */
+const ANSWER_WITHIN_MS = 8_000;
+
+/** Opening accounts, logging in and out, and passwords. */
+export function createSessionRoutes(deps: SessionRoutesDeps) {
+  const { config, accounts, members, sessions, passwords, passwordRules, limits, accountMail, auditor } = deps;
+
+  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+
+  /** Sign-ups are found by the address and the hash, so theirs is made for the address. */
+  function hashOf(ctx: ApiContext, user: Pick<UserDocument, 'email' | 'unverified'>, password: string) {
+    const { email, unverified } = user;
+    const hashed = unverified
+      ? passwords.hashFor({ email, pepper: config.apiKeyPepper }, password)
+      : passwords.hash(password);
+    return inTime(ctx, hashed);
+  }
+
+  /** A session that begins is always a new one, so that nobody can have planted its token; the old one ends. */
+  async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
+    const before = sessionTokenOf(ctx, config);
+    const old = before === undefined ? null : await inTime(ctx, sessions.find(before));
+    if (old) await inTime(ctx, sessions.end(old.session._id));
+    const account = await inTime(ctx, accounts.find(user.accountId));
+    if (!account) throw new Error(`The account of ${user._id} is gone.`);
+    const { token, expiresAt } = await inTime(ctx, sessions.begin(user));
+    setSessionToken(ctx, config, token);
+    ctx.body = sessionView({ user, account, mode: 'test', expiresAt, config });
+    const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
+    await auditor(ctx, { accountId: account._id, actor, action });
+  }
+
+  return {
+    async signUp(ctx: ApiContext): Promise<void> {
+      if (config.signUp.mode !== 'open') {
+        throw new ServiceError('FORBIDDEN', 'Sign-up is closed on this service. Ask one of its members to invite you.');
+      }
+      const { email, name, password, account_name: accountName } = await bodyOf(SignUpBody, ctx);
+      await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
+      await inTime(ctx, limits.countOpening(ctx));
+      const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
+      const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
+      const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
+      await begin(ctx, user, 'signUp');
+      if (user.unverified) accountMail.verification(user);
+    },
+
+    async acceptInvitation(ctx: ApiContext): Promise<void> {
+      refuseInvitations(config);
+      const { token, name, password } = await bodyOf(AcceptInvitationBody, ctx);
+      await inTime(ctx, limits.countOpening(ctx));
+      const { email, accountId, provesAddress } = await inTime(ctx, members.openInvitation(token));
+      const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';
+      await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
+      const unverified = config.signUp.verifiesEmail && !provesAddress ? { unverified: true as const } : {};
+      const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
+      const user = await inTime(ctx, members.accept(token, { name, passwordHash, ...unverified }));
+      await begin(ctx, user, 'acceptInvitation');
+      if (user.unverified) accountMail.verification(user);
+    },
+
+    async logIn(ctx: ApiContext): Promise<void> {
+      const { email, password } = await bodyOf(LogInBody, ctx);
+      const user = await limits.tryPassword(ctx, email, async () => {
+        const owner = await inTime(ctx, members.findByEmail(email));
+        // All of it is done, whether or not there is somebody, so that the time tells nothing.
+        const isOwner = await inTime(ctx, passwords.verify(password, owner?.passwordHash));
+        const signedUp = config.signUp.verifiesEmail
+          ? await inTime(ctx, members.findUnverified(email, await hashOf(ctx, { email, unverified: true }, password)))
+          : null;
+        return (isOwner ? owner : signedUp) ?? undefined;
+      });
+      if (user === undefined)
+        throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
+      await begin(ctx, user, 'logIn');
+    },
+
+    async read(ctx: ApiContext, { user, account, mode, sessionEndsAt }: MemberPrincipal): Promise<void> {
+      ctx.body = sessionView({ user, account, mode, expiresAt: sessionEndsAt, config });
+    },
+
+    async logOut(ctx: ApiContext, { actor }: MemberPrincipal): Promise<void> {
+      await inTime(ctx, sessions.end(actor.sessionId));
+      setSessionToken(ctx, config, null);
+      ctx.body = { logged_out: true };
+    },
+
+    async logOutEverywhere(ctx: ApiContext, { user }: MemberPrincipal): Promise<void> {
+      await inTime(ctx, sessions.endAll(user._id));
+      setSessionToken(ctx, config, null);
+      ctx.body = { logged_out: true };
+    },
+
+    async changePassword(ctx: ApiContext, { user, account, mode }: MemberPrincipal): Promise<void> {
+      const { current_password: current, new_password: next } = await bodyOf(PasswordBody, ctx);
+      const own = [user.email, user.name, account.name];
+      await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
+      const isRight = await limits.tryPassword(ctx, user.email, async () => {
+        return (await inTime(ctx, passwords.verify(current, user.passwordHash))) || undefined;
+      });
+      if (isRight === undefined) {
+        const fault = 'current_password is not right.';
+        throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
+      }
+      const passwordHash = await hashOf(ctx, user, next);
+      if (!(await inTime(ctx, members.replacePassword(user, passwordHash)))) {
+        throw new ServiceError('UNAUTHORIZED', 'The password was changed meanwhile. Please log in.');
+      }
+      // Whoever knew the old one is out, this session's old token included.
+      await inTime(ctx, sessions.endAll(user._id));
+      const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
+      setSessionToken(ctx, config, token);
+      ctx.body = sessionView({ user, account, mode, expiresAt, config });
+    },
+  };
+}
+
+/** @throws ServiceError FORBIDDEN where nobody joins by invitation */
+export function refuseInvitations(config: Config): void {
+  if (config.signUp.mode !== 'off') return;
+  throw new ServiceError('FORBIDDEN', 'This service takes nobody by invitation. Ask its operator.');
+}

@@ -1,0 +1,185 @@
+import { developmentFaults } from './development.js';
+import { encryptionKeys } from './encryption.js';
+import { engineSettings, refuseUnfitEngine } from './engines.js';
+import { DEVELOPMENT_PEPPER, listOf, parseEnvironment, type Environment } from './environment.js';
+import { liveLimitsOf } from './live-limits.js';
+import { productionFaults } from './production.js';
+import { readRateDeck } from './rate-deck.js';
+import { simulatedAccount, type SimulatedAccount } from './simulated-accounts.js';
+import type { CarrierKind } from '../../kernel/carrier-identifiers.js';
+import { withoutTrailing } from '../../kernel/text.js';
+
+export { configuredEngineNames, configuredVoices, offeredEngineNames } from './engines.js';
+export type { OpenAiRealtimeSettings, PipelineSettings } from './engines.js';
+
+/** The credentials by which one mode's carrier account signs its requests and takes ours. */
+export interface CarrierAccount extends SimulatedAccount {
+  kind: CarrierKind;
+  /** Base of the REST interface. */
+  baseUrl: string;
+  fromNumber: string;
+  /** Dials per second that it takes; absent: any number. */
+  callsPerSecond?: number;
+}
+
+/** What Twilio gives a new account. */
+const TWILIO_CALLS_PER_SECOND = 1;
+
+/** The number that test mode calls from; a carrier's test credentials accept it. */
+export const TEST_FROM_NUMBER = '+15005550006';
+
+export type Config = ReturnType<typeof settingsOf>;
+
+/**
+ * Parses the environment once, at start-up.
+ * @throws Error that names every variable at fault in one sentence each
+ */
+export function parseConfig(env: NodeJS.ProcessEnv): Config {
+  const config = settingsOf(env);
+  refuseUnfitEngine(config);
+  return config;
+}
+
+function settingsOf(env: NodeJS.ProcessEnv) {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const { values, faults } = parseEnvironment(given);
+  const production = values.NODE_ENV === 'production';
+  const malformed = new Set(faults.map(({ variable }) => variable));
+  refuse([
+    ...faults.map(({ sentence }) => sentence),
+    ...(production ? productionFaults(values) : developmentFaults(values)).flatMap((fault) =>
+      malformed.has(fault.variable) ? [] : [fault.sentence],
+    ),
+    ...mailFaults(values),
+    ...faultsOf(() => liveCarrier(values)),
+    ...faultsOf(() => engineSettings(values)),
+  ]);
+  return {
+    production,
+    logLevel: values.LOG_LEVEL,
+    publicBaseUrl: withoutTrailing(values.PUBLIC_BASE_URL, '/'),
+    streamUrl: withoutTrailing(values.STREAM_URL, '/'),
+    api: { host: values.API_HOST, port: values.API_PORT, trustProxy: values.TRUST_PROXY },
+    media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
+    simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
+    mongodbUri: values.MONGODB_URI,
+    /** Whether production may run on a MongoDB that loses acknowledged writes with its one server. */
+    standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
+    temporal: {
+      address: values.TEMPORAL_ADDRESS,
+      namespace: values.TEMPORAL_NAMESPACE,
+      taskQueue: values.TEMPORAL_TASK_QUEUE,
+      tls: values.TEMPORAL_TLS,
+      apiKey: values.TEMPORAL_API_KEY,
+      uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
+    },
+    worker: {
+      buildId: values.WORKER_BUILD_ID,
+      deploymentName: values.WORKER_DEPLOYMENT_NAME,
+      maxCachedCalls: values.WORKER_MAX_CACHED_CALLS,
+      metricsAddress: values.WORKER_METRICS_ADDRESS,
+    },
+    reconciliation: {
+      holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
+      graceSeconds: values.RECONCILE_GRACE_SECONDS,
+    },
+    recordings: { enabled: values.RECORDINGS === 'on', retentionDays: values.RECORDING_RETENTION_DAYS },
+    apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
+    /** Newest first. */
+    encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),
+    carriers: { live: liveCarrier(values), test: testCarrier(values) },
+    calls: {
+      answerWithinMs: values.ANSWER_WITHIN_MS,
+      ringSeconds: values.RING_SECONDS,
+      holdWindows: values.HOLD_WINDOWS,
+      defaultVoice: values.DEFAULT_VOICE,
+      defaultLanguage: values.DEFAULT_LANGUAGE,
+      allowedCountryPrefixes: listOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
+      /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
+      liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
+      rates: readRateDeck(values.RATE_DECK_FILE),
+    },
+    engines: engineSettings(values),
+    webhooks: {
+      allowCidrs: listOf(values.WEBHOOK_ALLOW_CIDRS),
+      guarded: production,
+      /** Ranges of ports that customers' URLs may use, both ends included; empty: all but those of other protocols. */
+      ports: values.WEBHOOK_PORTS ?? [],
+      /** Name servers for customers' URLs; empty: the system's. */
+      nameservers: values.WEBHOOK_NAMESERVERS ?? [],
+    },
+    /** Whether accounts may take phone numbers themselves. */
+    selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
+    signUp: {
+      /** `open`: anybody opens an account; `invite`: people join by invitation; `off`: operators create members. */
+      mode: values.SIGN_UP ?? (production ? ('invite' as const) : ('open' as const)),
+      /** Whether the address of a new account must be verified; in development it counts as verified. */
+      verifiesEmail: production || values.SMTP_URL !== undefined,
+    },
+    /** Absent: the service sends no e-mail. */
+    mail: mailSettings(values),
+    payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
+    voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
+  };
+}
+
+function faultsOf(build: () => unknown): string[] {
+  try {
+    build();
+    return [];
+  } catch (error) {
+    return [error instanceof Error ? error.message : String(error)];
+  }
+}
+
+function refuse(faults: string[]): void {
+  if (faults.length > 0) throw new Error(`The configuration is not usable. ${faults.join(' ')}`);
+}
+
+function mailFaults({ SMTP_URL, MAIL_FROM }: Environment): string[] {
+  if (SMTP_URL === undefined || MAIL_FROM !== undefined) return [];
+  return ['SMTP_URL needs MAIL_FROM, the address that e-mail is sent from.'];
+}
+
+function mailSettings({ SMTP_URL, MAIL_FROM }: Environment): { smtpUrl: string; from: string } | undefined {
+  return SMTP_URL === undefined || MAIL_FROM === undefined ? undefined : { smtpUrl: SMTP_URL, from: MAIL_FROM };
+}
+
+function liveCarrier(values: Environment): CarrierAccount {
+  if (values.CARRIER !== 'twilio') {
+    return {
+      kind: 'simulator',
+      ...simulatedAccount('live', values),
+      baseUrl: values.SIMULATOR_URL,
+      fromNumber: values.CARRIER_FROM_NUMBER ?? '+12025550199',
+      ...pace(values.CARRIER_CALLS_PER_SECOND),
+    };
+  }
+  const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken, CARRIER_FROM_NUMBER: fromNumber } = values;
+  if (accountSid === undefined || authToken === undefined) {
+    throw new Error('CARRIER=twilio needs TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN.');
+  }
+  if (fromNumber === undefined) throw new Error('CARRIER=twilio needs CARRIER_FROM_NUMBER, a number of that account.');
+  return {
+    kind: 'twilio',
+    accountSid,
+    authToken,
+    baseUrl: values.CARRIER_BASE_URL ?? 'https://api.twilio.com',
+    fromNumber,
+    ...pace(values.CARRIER_CALLS_PER_SECOND ?? TWILIO_CALLS_PER_SECOND),
+  };
+}
+
+function testCarrier(values: Environment): CarrierAccount {
+  return {
+    kind: 'simulator',
+    ...simulatedAccount('test', values),
+    baseUrl: values.SIMULATOR_URL,
+    fromNumber: TEST_FROM_NUMBER,
+    ...pace(values.SIMULATOR_TEST_CALLS_PER_SECOND),
+  };
+}
+
+function pace(rate: Environment['CARRIER_CALLS_PER_SECOND']): Pick<CarrierAccount, 'callsPerSecond'> {
+  return rate === undefined || rate === 'unlimited' ? {} : { callsPerSecond: rate };
+}

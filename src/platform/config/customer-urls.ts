@@ -1,0 +1,44 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { isBadPort } from '../../kernel/bad-ports.js';
+
+/** Two ends of a range of ports, both included. */
+export type PortRange = readonly [low: number, high: number];
+
+const MAX_PORT = 65_535;
+const PORTS = /^\d{1,5}(-\d{1,5})?$/;
+const NAMESERVER = /^(?:\[([\dA-Fa-f:.]{2,45})\]|([\dA-Fa-f:.]{2,45}?))(?::(\d{1,5}))?$/;
+
+/** WEBHOOK_PORTS: `80,443,8000-8999`. */
+export const portList = z.string().transform((text, context): PortRange[] => {
+  return text.split(',').map((item) => {
+    const [low = NaN, high = low] = PORTS.test(item.trim()) ? item.split('-').map(Number) : [];
+    if (!(low >= 1 && high >= low && high <= MAX_PORT)) {
+      context.addIssue('must be ports or ranges of them with commas between, like 80,443,8000-8999');
+    } else if (isBlocked([low, high])) {
+      context.addIssue('names a port that other protocols use and no request is sent to: remove it');
+    }
+    return [low, high];
+  });
+});
+
+/** Whether no port of the range can be used; a wider range may span some that cannot. */
+function isBlocked([low, high]: PortRange): boolean {
+  for (let port = low; port <= high; port += 1) if (!isBadPort(port)) return false;
+  return true;
+}
+
+/** WEBHOOK_NAMESERVERS: addresses, each with a port or without, `10.0.0.2,[fd00::2]:5353`. */
+export const nameserverList = z.string().transform((text, context) => {
+  const servers = text.split(',').map((item) => item.trim());
+  if (!servers.every(isNameserver)) {
+    context.addIssue('must be IP addresses with commas between, each with :<port> if it is not 53');
+  }
+  return servers;
+});
+
+function isNameserver(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const [, ipv6 = '', ipv4 = '', port = '53'] = NAMESERVER.exec(text) ?? [];
+  return (isIP(ipv6) === 6 || isIP(ipv4) === 4) && Number(port) >= 1 && Number(port) <= MAX_PORT;
+}

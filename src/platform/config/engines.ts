@@ -1,0 +1,225 @@
+import { z } from 'zod';
+import { ENGINE_NAMES, type EngineName } from '../../kernel/engines.js';
+import { withoutTrailing } from '../../kernel/text.js';
+import { voiceFault, VOICES, type Voice } from '../../kernel/voices.js';
+
+const url = z.url({ protocol: /^https?$/, error: 'must be an address with http or https' });
+const socketUrl = z.url({ protocol: /^wss?$/ });
+
+/** The settings of the engines, from the environment. */
+export const engineVariables = {
+  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo'),
+  ENGINE_PRICES: z
+    .string()
+    .regex(
+      /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
+      'must be prices like realtime_output_audio_tokens=64, with commas between',
+    )
+    .default(''),
+  OPENAI_API_KEY: z.string().min(1).optional(),
+  OPENAI_BASE_URL: url.default('https://api.openai.com/v1'),
+  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime'),
+  OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-4o-mini-transcribe'),
+  OPENAI_CONCLUSION_MODEL: z.string().min(1).default('gpt-4.1-mini'),
+  OPENAI_TURN_DETECTION: z.enum(['server_vad', 'semantic_vad']).default('server_vad'),
+  OPENAI_VAD_SILENCE_MS: z.coerce.number().int().min(200).max(3_000).default(500),
+  OPENAI_VAD_EAGERNESS: z.enum(['low', 'medium', 'high', 'auto']).default('auto'),
+  DEEPGRAM_API_KEY: z.string().min(1).optional(),
+  STT_BASE_URL: socketUrl.default('wss://api.deepgram.com'),
+  STT_MODEL: z.string().min(1).default('nova-3'),
+  LLM_API_KEY: z.string().min(1).optional(),
+  LLM_BASE_URL: url.default('https://api.openai.com/v1'),
+  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini'),
+  TTS_PROVIDER: z.enum(['elevenlabs', 'openai']).default('elevenlabs'),
+  ELEVENLABS_API_KEY: z.string().min(1).optional(),
+  TTS_API_KEY: z.string().min(1).optional(),
+  TTS_BASE_URL: z.url().optional(),
+  TTS_MODEL: z.string().min(1).optional(),
+  TTS_VOICES: z
+    .string()
+    .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be voices like amber=21m00Tcm4TlvDq8ikWAM, with commas between')
+    .default(''),
+  ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .default(false),
+};
+
+type EngineVariables = z.output<z.ZodObject<typeof engineVariables>>;
+
+interface EngineConfig {
+  engines: ReturnType<typeof engineSettings>;
+  carriers: { live: { kind: 'simulator' | 'twilio' } };
+}
+
+/** What the `openai-realtime` engine needs of its provider. */
+export interface OpenAiRealtimeSettings {
+  apiKey: string;
+  /** Of its HTTP interface; the socket's address is made from it. */
+  baseUrl: string;
+  model: string;
+  transcriptionModel: string;
+  /** Chat model that summarises a call and extracts its values. */
+  conclusionModel: string;
+  turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
+}
+
+/** @throws Error when the default engine is not configured: nobody shall learn that from the first call */
+export function engineSettings(values: EngineVariables) {
+  const openaiRealtime = openAiRealtimeSettings(values);
+  if (values.ENGINE === 'openai-realtime' && openaiRealtime === undefined) {
+    throw new Error('ENGINE=openai-realtime needs OPENAI_API_KEY.');
+  }
+  const pipeline = pipelineSettings(values);
+  return {
+    byDefault: values.ENGINE,
+    demoOnLiveCalls: values.ALLOW_DEMO_ENGINE_ON_LIVE_CALLS,
+    /** Micro-USD by unit of usage. */
+    prices: Object.fromEntries(list(values.ENGINE_PRICES).map((item) => pairOf(item))),
+    ...(openaiRealtime === undefined ? {} : { openaiRealtime }),
+    ...(pipeline === undefined ? {} : { pipeline }),
+  };
+}
+
+function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings | undefined {
+  if (values.OPENAI_API_KEY === undefined) return undefined;
+  return {
+    apiKey: values.OPENAI_API_KEY,
+    baseUrl: withoutTrailing(values.OPENAI_BASE_URL, '/'),
+    model: values.OPENAI_REALTIME_MODEL,
+    transcriptionModel: values.OPENAI_TRANSCRIPTION_MODEL,
+    conclusionModel: values.OPENAI_CONCLUSION_MODEL,
+    turnDetection:
+      values.OPENAI_TURN_DETECTION === 'server_vad'
+        ? { type: 'server_vad', silenceMs: values.OPENAI_VAD_SILENCE_MS }
+        : { type: 'semantic_vad', eagerness: values.OPENAI_VAD_EAGERNESS },
+  };
+}
+
+/** What the `pipeline` engine needs of its three providers. */
+export interface PipelineSettings {
+  recogniser: { baseUrl: string; apiKey: string; model: string };
+  model: { baseUrl: string; apiKey: string; model: string };
+  voice: {
+    provider: 'elevenlabs' | 'openai';
+    baseUrl: string;
+    apiKey: string;
+    model: string;
+    /** The provider's id of each voice of ours. */
+    voices: Record<string, string>;
+    /** The id that speaks for a voice without one. */
+    defaultVoice: string;
+  };
+}
+
+const VOICE_PROVIDERS = {
+  elevenlabs: {
+    key: 'ELEVENLABS_API_KEY',
+    baseUrl: 'wss://api.elevenlabs.io',
+    model: 'eleven_flash_v2_5',
+    defaultVoice: '21m00Tcm4TlvDq8ikWAM',
+    voices: { cobalt: 'pNInz6obpgDQGcFmaJgB', slate: 'JBFqnCBsd6RMkjVDRZzb', copper: 'ErXwobaYiN019PkySvjV' },
+  },
+  openai: {
+    key: 'TTS_API_KEY',
+    baseUrl: 'https://api.openai.com/v1',
+    model: 'gpt-4o-mini-tts',
+    defaultVoice: 'coral',
+    voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
+  },
+} as const;
+
+/** @throws Error when some of its keys are there and others are not, or it is the default engine and none is */
+function pipelineSettings(values: EngineVariables): PipelineSettings | undefined {
+  const provider = VOICE_PROVIDERS[values.TTS_PROVIDER];
+  const { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: voiceKey } = values;
+  if (DEEPGRAM_API_KEY === undefined || LLM_API_KEY === undefined || voiceKey === undefined) {
+    const keys = { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: voiceKey };
+    const missing = Object.entries(keys).flatMap(([name, value]) => (value === undefined ? [name] : []));
+    if (missing.length === 3 && values.ENGINE !== 'pipeline') return undefined;
+    const who = values.ENGINE === 'pipeline' ? 'ENGINE=pipeline' : 'The pipeline engine';
+    throw new Error(`${who} needs ${missing.join(' and ')} with TTS_PROVIDER=${values.TTS_PROVIDER}.`);
+  }
+  const baseUrl = values.TTS_BASE_URL ?? provider.baseUrl;
+  if (values.TTS_PROVIDER === 'elevenlabs' && !/^wss?:/.test(baseUrl)) {
+    throw new Error('TTS_BASE_URL must be a websocket address (wss://…) with TTS_PROVIDER=elevenlabs.');
+  }
+  return {
+    recogniser: { baseUrl: bare(values.STT_BASE_URL), apiKey: DEEPGRAM_API_KEY, model: values.STT_MODEL },
+    model: { baseUrl: bare(values.LLM_BASE_URL), apiKey: LLM_API_KEY, model: values.LLM_MODEL },
+    voice: {
+      provider: values.TTS_PROVIDER,
+      baseUrl: bare(baseUrl),
+      apiKey: voiceKey,
+      model: values.TTS_MODEL ?? provider.model,
+      voices: { ...provider.voices, ...Object.fromEntries(list(values.TTS_VOICES).map(textPairOf)) },
+      defaultVoice: provider.defaultVoice,
+    },
+  };
+}
+
+/** The engines that live calls can be conducted by with this configuration. */
+export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): EngineName[] {
+  const { openaiRealtime, pipeline } = config.engines;
+  return [
+    'offline-demo',
+    ...(openaiRealtime === undefined ? [] : ['openai-realtime' as const]),
+    ...(pipeline === undefined ? [] : ['pipeline' as const]),
+  ];
+}
+
+/** The voices as this configuration has them: Deepgram's English Flux models hear no other language. */
+export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): readonly Voice[] {
+  if (!/^flux-.*-en$/.test(engines.pipeline?.recogniser.model ?? '')) return VOICES;
+  return VOICES.map((voice) => {
+    const pipeline = voice.languages.pipeline?.filter((tag) => tag.startsWith('en-')) ?? [];
+    return { ...voice, languages: { ...voice.languages, pipeline } };
+  });
+}
+
+/** Engines that an agent may name: configured, and fit for the carrier of live calls. */
+export function offeredEngineNames(config: EngineConfig): EngineName[] {
+  return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
+}
+
+/** The demo engine follows no instruction: nobody is to be called for real by it unless the operator says so. */
+function isDemoAllowed({ carriers, engines }: EngineConfig): boolean {
+  return carriers.live.kind === 'simulator' || engines.demoOnLiveCalls;
+}
+
+/** @throws Error when the default engine cannot conduct live calls, or not with the default voice and language */
+export function refuseUnfitEngine(
+  config: EngineConfig & { calls: { defaultVoice: string; defaultLanguage: string } },
+): void {
+  const { byDefault } = config.engines;
+  if (byDefault === 'offline-demo' && !isDemoAllowed(config)) {
+    throw new Error(
+      'CARRIER=twilio needs an ENGINE that follows instructions: offline-demo is a demonstration with fixed lines. ' +
+        'Set ALLOW_DEMO_ENGINE_ON_LIVE_CALLS=true to call real people with it all the same.',
+    );
+  }
+  const { defaultVoice: voice, defaultLanguage: language } = config.calls;
+  const fault = voiceFault({ voice, language }, [byDefault], configuredVoices(config));
+  if (fault !== undefined) throw new Error(`DEFAULT_VOICE and DEFAULT_LANGUAGE do not fit ENGINE. ${fault}.`);
+}
+
+function pairOf(item: string): [name: string, value: number] {
+  const [name, value] = textPairOf(item);
+  return [name, Number(value)];
+}
+
+function textPairOf(item: string): [name: string, value: string] {
+  const [name = '', value = ''] = item.split('=');
+  return [name, value];
+}
+
+function bare(address: string): string {
+  return withoutTrailing(address, '/');
+}
+
+function list(text: string): string[] {
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
+
+/** What bounds the damage of a stolen key on a real carrier, unless an operator has set another limit for an account. */
+export interface LiveLimits {
+  /** The most that an account may be billed and held in a UTC day, in micro-USD; absent: no limit. */
+  dailySpendCapMicros?: Micros;
+  /** Attempts without an answer that one number may get in a UTC hour, from all accounts together; absent: no limit. */
+  unansweredAttemptsPerHour?: number;
+}
+
+/** The counted attempts of an hour stand in one document. */
+export const MAX_UNANSWERED_ATTEMPTS = 10_000;
+
+export const liveLimitVariables = {
+  ALLOWED_COUNTRY_PREFIXES: z
+    .string()
+    .refine(
+      (text) =>
+        text.trim() === 'all' || text.split(',').every((prefix) => /^(?:\s*\+?[1-9]\d{0,14})?\s*$/.test(prefix)),
+      'must be the beginnings of E.164 numbers with commas between, like +1,+44, or the one word all',
+    )
+    .default(''),
+  DAILY_SPEND_CAP_USD: z
+    .union(
+      [z.literal('none'), z.string().regex(/^\d{1,9}(?:\.\d{1,6})?$/)],
+      'must be an amount of USD like 50, or none',
+    )
+    .default('50'),
+  UNANSWERED_ATTEMPTS_PER_HOUR: z
+    .union(
+      [z.literal('none'), z.coerce.number().int().min(0).max(MAX_UNANSWERED_ATTEMPTS)],
+      'must be a whole number from 0 to 10,000, or none',
+    )
+    .default(5),
+};
+
+/** The default limits of live calls that the environment sets. */
+export function liveLimitsOf(values: {
+  DAILY_SPEND_CAP_USD: string;
+  UNANSWERED_ATTEMPTS_PER_HOUR: number | 'none';
+}): LiveLimits {
+  const { DAILY_SPEND_CAP_USD: cap, UNANSWERED_ATTEMPTS_PER_HOUR: attempts } = values;
+  return {
+    ...(cap === 'none' ? {} : { dailySpendCapMicros: microsOf(cap) }),
+    ...(attempts === 'none' ? {} : { unansweredAttemptsPerHour: attempts }),
+  };
+}
+
+/** Exactly: USD as written have at most six decimals. */
+function microsOf(usd: string): Micros {
+  const [whole = '', decimals = ''] = usd.split('.');
+  return Number(whole) * MICROS_PER_USD + Number(decimals.padEnd(6, '0'));
+}

@@ -1,0 +1,54 @@
+import { respelled } from '../../kernel/password-strength.js';
+
+/** What people write where a secret belongs, in letters alone. */
+const GUESSED = [
+  'changeme',
+  'replaceme',
+  'placeholder',
+  'password',
+  'passwort',
+  'passphrase',
+  'secret',
+  'letmein',
+  'qwerty',
+  'example',
+  'insecure',
+  'development',
+  'callwright',
+];
+/** Random text of 32 hexadecimal digits has fewer once in ten million times. */
+const FEWEST_CHARACTERS = 8;
+/** Random keys never come near. */
+const FEWEST_BYTES = 16;
+
+/** Whether a text holds a word like `changeme` or `password`, in any spelling. */
+export function holdsGuessedWord(text: string): boolean {
+  const lower = text.normalize('NFKD').toLowerCase();
+  const spellings = (['l', 'i'] as const).map((one) => respelled(lower, one).replace(/[^a-z]/g, ''));
+  return lower.includes('123456') || GUESSED.some((word) => spellings.some((letters) => letters.includes(word)));
+}
+
+/** Why a text is too easy to guess for a secret, without repeating any of it; undefined when nothing is seen. */
+export function weaknessOf(text: string, minLength: number): string | undefined {
+  if (text.length < minLength) return `has fewer than ${minLength} characters`;
+  if (holdsGuessedWord(text)) return 'holds a word that is guessed first, like a placeholder or password';
+  const codes = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+  return new Set(codes).size < FEWEST_CHARACTERS || isPattern(codes)
+    ? 'repeats a few characters or follows a pattern'
+    : undefined;
+}
+
+/** Whether 32 bytes were not made at random. */
+export function isWeakKey(key: Buffer): boolean {
+  const bytes = [...key];
+  return new Set(bytes).size < FEWEST_BYTES || isPattern(bytes) || bytes.every((byte) => byte >= 32 && byte < 127);
+}
+
+/** Whether a sequence repeats a part of itself, or mostly counts up or down. */
+function isPattern(codes: readonly number[]): boolean {
+  for (let period = 1; period <= codes.length / 2; period += 1) {
+    if (codes.every((code, index) => index < period || code === codes[index - period])) return true;
+  }
+  const small = codes.filter((code, index) => index > 0 && Math.abs(code - (codes[index - 1] ?? code)) <= 1);
+  return small.length >= (codes.length * 3) / 4;
+}

@@ -1,0 +1,82 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Mode } from '../../kernel/ids.js';
+import type { Environment } from './environment.js';
+
+/** Credentials of one mode's account at the simulated carrier. */
+export interface SimulatedAccount {
+  accountSid: string;
+  authToken: string;
+  /** Nobody configured a token: the deployment's own is kept in the database, and this one fits nothing until then. */
+  unsettled?: true;
+  /** The account's identifier, where one is configured without a token. */
+  configuredSid?: string | undefined;
+}
+
+/** What development uses. Everybody can read these, so production refuses them. */
+const PUBLISHED: Readonly<Record<Mode, SimulatedAccount>> = {
+  live: { accountSid: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
+  test: { accountSid: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
+};
+const PUBLISHED_VALUES = new Set(
+  Object.values(PUBLISHED).flatMap(({ accountSid, authToken }) => [accountSid, authToken]),
+);
+
+/** Whether everybody can read this token or identifier. */
+export function isPublished(value: string | undefined): boolean {
+  return value !== undefined && PUBLISHED_VALUES.has(value);
+}
+
+/** The simulated carrier's account of a mode. In production an absent token is replaced by one that nobody knows. */
+export function simulatedAccount(mode: Mode, values: Environment): SimulatedAccount {
+  const { accountSid, authToken } = givenAccount(mode, values);
+  if (values.NODE_ENV !== 'production') {
+    return { accountSid: accountSid ?? PUBLISHED[mode].accountSid, authToken: authToken ?? PUBLISHED[mode].authToken };
+  }
+  if (authToken !== undefined) return accountWith(mode, authToken, accountSid);
+  return { ...accountWith(mode, newToken(), accountSid), unsettled: true, configuredSid: accountSid };
+}
+
+/** The account of a token. Its identifier follows from the token unless one is given, so that only that is kept. */
+export function accountWith(mode: Mode, authToken: string, accountSid?: string): SimulatedAccount {
+  const digest = createHash('sha256').update(`account\n${mode}\n${authToken}`).digest('hex');
+  return { accountSid: accountSid ?? `AC${digest.slice(0, 32)}`, authToken };
+}
+
+/** 32 hexadecimal digits, as a carrier's tokens are. */
+export function newToken(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** What is wrong in production with the configured token of a mode. */
+export function tokenFault(mode: Mode, values: Environment): string | undefined {
+  const { authToken } = givenAccount(mode, values);
+  const name = mode === 'live' ? 'SIMULATOR_AUTH_TOKEN' : 'SIMULATOR_TEST_AUTH_TOKEN';
+  if (authToken === undefined) return undefined;
+  const remedy = 'leave it empty to have one made, or set the output of openssl rand -hex 16';
+  if (PUBLISHED_VALUES.has(authToken)) return `${name} must not be a published one in production: ${remedy}.`;
+  const others = mode === 'test' ? [values.SIMULATOR_AUTH_TOKEN, values.TWILIO_AUTH_TOKEN] : [];
+  if (others.includes(authToken)) return `${name} must differ from the token of the live account: ${remedy}.`;
+  return undefined;
+}
+
+/** What is wrong in production with the configured account of a mode. */
+export function accountSidFault(mode: Mode, values: Environment): string | undefined {
+  const { accountSid } = givenAccount(mode, values);
+  const name = mode === 'live' ? 'SIMULATOR_ACCOUNT_SID' : 'SIMULATOR_TEST_ACCOUNT_SID';
+  if (accountSid === undefined) return undefined;
+  if (PUBLISHED_VALUES.has(accountSid)) {
+    return `${name} must not be a published one in production: leave it empty to have one made.`;
+  }
+  const others = mode === 'test' ? [values.SIMULATOR_ACCOUNT_SID, values.TWILIO_ACCOUNT_SID] : [];
+  if (others.includes(accountSid)) return `${name} must differ from the live account: leave it empty to have one made.`;
+  return undefined;
+}
+
+function givenAccount(
+  mode: Mode,
+  values: Environment,
+): { accountSid?: string | undefined; authToken?: string | undefined } {
+  return mode === 'live'
+    ? { accountSid: values.SIMULATOR_ACCOUNT_SID, authToken: values.SIMULATOR_AUTH_TOKEN }
+    : { accountSid: values.SIMULATOR_TEST_ACCOUNT_SID, authToken: values.SIMULATOR_TEST_AUTH_TOKEN };
+}

@@ -1,0 +1,116 @@
+import type { LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Config } from '../config/config.js';
+import { characterCount } from '../../kernel/text.js';
+import { isBadPort } from '../../kernel/bad-ports.js';
+import { NameError } from './name-resolver.js';
+
+export type GuardConfig = Pick<Config, 'webhooks'>;
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+const MAX_URL_LENGTH = 2_048;
+
+/** Thrown by the guarded lookup: the name leads to an address that no request may be sent to. */
+export class BlockedAddressError extends Error {
+  override readonly name = 'BlockedAddressError';
+  readonly code = 'ADDRESS_BLOCKED';
+}
+
+/** Azure's host agent: a public address by every registry, and yet the machine's own metadata service. */
+const AZURE_HOST_AGENT = '168.63.129.16';
+
+/** Global unicast; whatever is outside is not a public IPv6 address. */
+const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** Inside or beside it, these carry an IPv4 address or a tunnel that ends somewhere else than it says. */
+const TUNNELS_IPV6 = ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/23', '::/96'].map((cidr) =>
+  ipaddr.IPv6.parseCIDR(cidr),
+);
+
+/**
+ * What is wrong with a URL that a customer gave, in a sentence that begins with the field, or undefined. Names are not
+ * resolved here: the guarded lookup judges the addresses really connected to, at every request.
+ */
+export function urlFault(field: string, url: string, config: GuardConfig): string | undefined {
+  if (characterCount(url) > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
+  // The parser would drop them silently, and the URL would not be the one that was asked for.
+  if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return `${field} must be a valid http or https URL.`;
+  const parsed = new URL(url);
+  if (parsed.username !== '' || parsed.password !== '') return `${field} must not contain a user name or password.`;
+  if (!isPermittedPort(portOf(parsed), config)) return `${field} must use ${permittedPorts(config)}.`;
+  if (config.webhooks.guarded && !isPermittedHost(parsed.hostname, config)) {
+    return `${field} must be publicly reachable: it names a private, loopback or link-local address.`;
+  }
+  return undefined;
+}
+
+/**
+ * A lookup for the very socket that will connect, so that no name can resolve differently in between. One bad address
+ * among several refuses them all.
+ * @param resolve all addresses of a name
+ */
+export function createGuardedLookup(
+  config: GuardConfig,
+  resolve: (name: string) => Promise<LookupAddress[]>,
+): LookupFunction {
+  const judged = async (name: string, family: unknown) => {
+    const addresses = await resolve(name);
+    if (config.webhooks.guarded && !addresses.every(({ address }) => isPermittedAddress(address, config))) {
+      throw new BlockedAddressError('The name leads to an address that is not public.');
+    }
+    return family === 4 || family === 6 ? addresses.filter((each) => each.family === family) : addresses;
+  };
+  return (hostname, options, callback) => {
+    judged(hostname, options.family).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (first === undefined) callback(new NameError('ENOTFOUND'), '');
+        else if (options.all) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, ''),
+    );
+  };
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+}
+
+function isPermittedPort(port: number, { webhooks: { ports } }: GuardConfig): boolean {
+  return !isBadPort(port) && (ports.length === 0 || ports.some(([low, high]) => port >= low && port <= high));
+}
+
+function permittedPorts({ webhooks: { ports } }: GuardConfig): string {
+  if (ports.length === 0) return 'port 443, 80 or another one that browsers do not block';
+  return `one of the ports ${ports.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(', ')}`;
+}
+
+/** The URL parser has already turned decimal, octal, hexadecimal and short forms into plain dotted ones. */
+function isPermittedHost(hostname: string, config: GuardConfig): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (ipaddr.isValid(host)) return isPermittedAddress(host, config);
+  const local = host === 'localhost' || host.endsWith('.localhost');
+  return host !== '' && (!local || isPermittedAddress('127.0.0.1', config));
+}
+
+function isPermittedAddress(address: string, config: GuardConfig): boolean {
+  // What cannot be judged (an IPv6 zone, a new notation) is refused.
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return isPublic(parsed) || config.webhooks.allowCidrs.some((cidr) => isWithin(parsed, ipaddr.parseCIDR(cidr)));
+}
+
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast' || address.toString() === AZURE_HOST_AGENT) return false;
+  return (
+    address.kind() === 'ipv4' ||
+    (isWithin(address, PUBLIC_IPV6) && !TUNNELS_IPV6.some((range) => isWithin(address, range)))
+  );
+}
+
+function isWithin(address: Address, range: [Address, number]): boolean {
+  return address.kind() === range[0].kind() && address.match(range);
+}

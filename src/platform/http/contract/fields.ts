@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { E164_PATTERN } from '../../../kernel/phone-number.js';
+import { characterCount } from '../../../kernel/text.js';
+import { scanJson } from './json-scan.js';
+
+/** The most characters the text fields of a request take. */
+export const MAX_LENGTHS = {
+  instruction: 32_768,
+  parameters: 16_384,
+  webhookUrl: 2_048,
+  externalCallId: 255,
+} as const;
+
+/** Nesting that JSON of a request may have. */
+export const MAX_JSON_DEPTH = 32;
+
+/**
+ * Members that one list or object of a request may have, and all of them together. Validation is slow on each member and
+ * counts only afterwards. No field takes more than 20 members; fields that a path does not know need room, too.
+ */
+export const MAX_JSON_MEMBERS = { ofOne: 256, ofAll: 4_096 } as const;
+
+/** Half a surrogate pair, or a NUL: no text that people write has them, and stores and carriers disagree on them. */
+const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
+
+/** The same for the interface document, in what all dialects of regular expressions have in common. */
+const USABLE_TEXT = '^[^\\x00]*$';
+export const NOT_BLANK = '^[\\s\\uFEFF]*[^\\s\\uFEFF\\x00][^\\x00]*$';
+
+/** A bound of the length in characters, for the validation and for the interface document. */
+export function ofLength(schema: z.ZodString, { min = 0, max }: { min?: number; max: number }, fault: string) {
+  return schema
+    .refine((value) => {
+      const length = characterCount(value);
+      return length >= min && length <= max;
+    }, fault)
+    .meta({ ...(min > 0 ? { minLength: min } : {}), maxLength: max });
+}
+
+/** A text field whose every fault is told by its name. */
+export function text(field: string, maxLength: number) {
+  const string = z.string({
+    error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string, given once.`),
+  });
+  return ofLength(string, { max: maxLength }, `${field} must have at most ${maxLength} characters.`)
+    .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`)
+    .meta({ pattern: USABLE_TEXT });
+}
+
+/** A text field that must say something. */
+export function fullText(field: string, maxLength: number) {
+  return text(field, maxLength)
+    .refine((value) => value.trim() !== '', `${field} must not be empty.`)
+    .meta({ pattern: NOT_BLANK });
+}
+
+/** @param hint what is said in addition when the form is wrong */
+export function toPhoneNumber(hint = '') {
+  return z
+    .string({
+      error: (issue) =>
+        issue.input === undefined ? 'to_phone_number is required.' : 'to_phone_number must be a string, given once.',
+    })
+    .regex(
+      E164_PATTERN,
+      `to_phone_number must be in E.164 form: a plus, a digit 1 to 9, then 1 to 14 more digits.${hint}`,
+    )
+    .meta({ description: 'Number to call, in E.164 form.', examples: ['+12025550100'] });
+}
+
+export const agentId = text('agent_id', 255).meta({
+  description: 'Agent that conducts the call.',
+  examples: ['agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
+});
+
+export const callId = z.string().meta({
+  description:
+    'Identifier of an existing call. When it is present, all else in the request is ignored, no call is made and the status of that call is returned.',
+  examples: ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
+});
+
+/** Of what a URL must be, as much as a pattern can say. */
+export const HTTP_URL = '^[hH][tT][tT][pP][sS]?://[^\\s]+$';
+
+export const webhookUrl = text('webhook_url', MAX_LENGTHS.webhookUrl).meta({
+  description: 'HTTP or HTTPS URL that receives the completion webhook, without a user name or password.',
+  format: 'uri',
+  pattern: HTTP_URL,
+  examples: ['https://example.com/call-completed'],
+});
+
+export const externalCallId = text('external_call_id', MAX_LENGTHS.externalCallId).meta({
+  description: 'Your own tracking identifier, echoed in the completion webhook.',
+  examples: ['order-4711'],
+});
+
+export const modeParameter = z
+  .enum(['live', 'test'], 'mode must be live or test, given once.')
+  .optional()
+  .meta({
+    description:
+      'With a session: which mode is asked about, test unless said otherwise. With an API key it is the key’s mode, and another one is refused.',
+    examples: ['test'],
+  });
+
+type Scalar = string | number | boolean | null;
+
+/** A string that holds a JSON object, as input_parameters and output_parameters are. */
+export function jsonObjectText(field: string, scalarsOnly: boolean) {
+  const whole = `${field} must be a string holding a JSON object`;
+  const kind = scalarsOnly ? `${whole} whose values are null, boolean, number or string` : whole;
+  const string = z.string({
+    error: (issue) =>
+      typeof issue.input === 'object' ? `${kind}; an object was given, encode it as a string.` : `${kind}.`,
+  });
+  const max = MAX_LENGTHS.parameters;
+  return ofLength(string, { max }, `${field} must have at most ${max} characters.`)
+    .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`)
+    .refine((value) => isJsonObject(value, scalarsOnly), `${kind}.`)
+    .meta({
+      format: 'json-object',
+      contentMediaType: 'application/json',
+      contentSchema: {
+        type: 'object',
+        ...(scalarsOnly ? { additionalProperties: { type: ['null', 'boolean', 'number', 'string'] } } : {}),
+      },
+    });
+}
+
+function isJsonObject(value: string, scalarsOnly: boolean): boolean {
+  if (scanJson(value).depth > MAX_JSON_DEPTH) return false;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(value);
+  } catch {
+    return false;
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return false;
+  if (Object.hasOwn(parsed, '__proto__')) return false;
+  return !scalarsOnly || Object.values(parsed).every(isScalar);
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
+}

@@ -1,0 +1,105 @@
+import type { z } from 'zod';
+import type { Role } from '../../../kernel/access.js';
+import type { ErrorCode } from '../../../kernel/errors.js';
+
+/**
+ * Who may ask: `none` anyone; `key` a Bearer key; `keyOrSession` a Bearer key or a member's session of the portal;
+ * `session` such a session alone; `origin` a page of our own origin, not logged in yet; `keyOrCarrier` a Bearer key, the
+ * key as Basic password, or the carrier's signature; `carrier` the carrier's signature alone.
+ */
+export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' | 'keyOrCarrier' | 'carrier';
+
+/**
+ * What an operation changes, which decides whether a test key may use it:
+ * - `mode`: things of the caller's mode, such as calls and API keys. Any key.
+ * - `agent`: the agent that the path names. A test key changes test agents only.
+ * - `account`: what live calls depend on, too, such as phone numbers. No test key.
+ * - `self`: the caller's own session, password or membership.
+ */
+export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
+
+type Examples = Readonly<Record<string, unknown>>;
+
+/** One operation of the interface: all that validation, the router and the interface document need to know. */
+export type Route = Operation &
+  ({ method: 'get'; changes?: RouteChanges } | { method: 'post' | 'patch' | 'delete'; changes: RouteChanges });
+
+interface Operation {
+  /** With parameters in braces, as in the interface document. */
+  path: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  auth: RouteAuth;
+  /** Which members may, where it is not that all read and all but viewers change. */
+  roles?: readonly Role[];
+  /** Only for members whose e-mail address is verified. */
+  verified?: true;
+  /** Not written to the audit log although it changes something. */
+  unaudited?: true;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  headers?: z.ZodObject;
+  body?: { contentType: string; schema: z.ZodObject | z.ZodUnion; examples: Examples };
+  success: {
+    description: string;
+    contentType: string;
+    schema: z.ZodType;
+    examples: Examples;
+    /** Other forms of the same answer, by content type. */
+    alternatives?: Readonly<Record<string, { schema: z.ZodType; examples: Examples }>>;
+    headers?: Readonly<Record<string, string>>;
+  };
+  /** Codes of its own; those that every route of its kind may answer come with `auth`. */
+  errors: readonly ErrorCode[];
+}
+
+const MEMBER_ERRORS: readonly ErrorCode[] = [
+  'MISSING_PARAMS',
+  'HTTPS_REQUIRED',
+  'FORBIDDEN',
+  'UNAUTHORIZED',
+  'RATE_LIMIT_EXCEEDED',
+  'INTERNAL_ERROR',
+  'SERVICE_UNAVAILABLE',
+];
+
+const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
+  none: ['INTERNAL_ERROR'],
+  key: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  keyOrCarrier: ['HTTPS_REQUIRED', 'UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED', 'INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'],
+  keyOrSession: MEMBER_ERRORS,
+  session: MEMBER_ERRORS,
+  origin: [
+    'MISSING_PARAMS',
+    'HTTPS_REQUIRED',
+    'FORBIDDEN',
+    'RATE_LIMIT_EXCEEDED',
+    'INTERNAL_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ],
+  carrier: [
+    'MISSING_PARAMS',
+    'FORBIDDEN',
+    'PAYLOAD_TOO_LARGE',
+    'UNSUPPORTED_MEDIA_TYPE',
+    'RATE_LIMIT_EXCEEDED',
+    'INTERNAL_ERROR',
+    'SERVICE_UNAVAILABLE',
+  ],
+};
+
+/** Every error code a route may answer with. */
+export function errorCodesOf(route: Route): ErrorCode[] {
+  const { auth, method, body, errors } = route;
+  const own = auth === 'keyOrSession' || auth === 'session' || auth === 'origin';
+  const ofBody: ErrorCode[] = own && body ? ['PAYLOAD_TOO_LARGE'] : [];
+  const ofType: ErrorCode[] = own && (method === 'post' || method === 'patch') ? ['UNSUPPORTED_MEDIA_TYPE'] : [];
+  return [...new Set([...errors, ...ofBody, ...ofType, ...COMMON_ERRORS[auth]])];
+}
+
+/** What an answer to the owner of a key says of its rate. */
+export const rateLimitHeaders = {
+  RateLimit: 'What is left of the API key’s requests and the seconds until they are full again.',
+  'RateLimit-Policy': 'Requests the API key may make in a window of seconds.',
+};

@@ -1,0 +1,31 @@
+import { ServiceError } from '../../kernel/errors.js';
+import type { ApiContext } from './context.js';
+
+/** A request is answered this soon after its arrival, if need be with 503. */
+const ANSWER_WITHIN_MS = 1_900;
+
+/** When the answer to a request is due, ms since the epoch. */
+export function deadlineOf(ctx: ApiContext): number {
+  return ctx.state.arrivedAt + ANSWER_WITHIN_MS;
+}
+
+export function unavailable(): ServiceError {
+  return new ServiceError('SERVICE_UNAVAILABLE', 'The service cannot answer right now. Please ask again shortly.');
+}
+
+/**
+ * The result of work that must be there by a deadline. The work itself is not stopped, so only reads and writes that may
+ * be repeated are waited for in this way.
+ * @throws ServiceError SERVICE_UNAVAILABLE when the deadline passes first
+ */
+export async function within<T>(deadline: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(unavailable()), Math.max(0, deadline - Date.now()));
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,95 @@
+import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from './contract/fields.js';
+import { scanJson, type JsonScan } from './contract/json-scan.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { ApiContext } from './context.js';
+import { contentTypeOf, readBody, utf8 } from './raw-body.js';
+
+const MAX_BODY_BYTES = 256 * 1_024;
+/** A log-in or a sign-up is small. */
+const MAX_UNAUTHENTICATED_BODY_BYTES = 16 * 1_024;
+
+/** A body that takes longer may be held back on purpose, until the right to send it is gone. */
+const SLOW_BODY_MS = 500;
+
+export interface JsonBody {
+  fields: Record<string, unknown>;
+  /** Keys of the outermost object that stand in it more than once. */
+  repeated: ReadonlySet<string>;
+}
+
+/**
+ * The JSON object of a request body, which may be compressed once its sender is authenticated.
+ * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS; UNAUTHORIZED or FORBIDDEN when the
+ *   sender lost the right to ask while the body was on its way
+ */
+export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
+  const { type, charset } = contentTypeOf(ctx.req);
+  if (type !== 'application/json') {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request body must be application/json.');
+  }
+  if (charset !== 'utf-8' && charset !== 'us-ascii') {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The request body must be UTF-8.');
+  }
+  const isAuthenticated = ctx.state.isAuthenticated === true;
+  const limit = isAuthenticated ? MAX_BODY_BYTES : MAX_UNAUTHENTICATED_BODY_BYTES;
+  const startedAt = performance.now();
+  const bytes = await readBody(ctx.req, { limit, decompress: isAuthenticated });
+  if (performance.now() - startedAt > SLOW_BODY_MS) await ctx.state.recheck?.();
+  return parseJsonObject(utf8(bytes));
+}
+
+/**
+ * The JSON object that a text holds.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function parseJsonObject(json: string): JsonBody {
+  const scan = scanJson(json);
+  refuseLarge(scan);
+  let fields: unknown;
+  try {
+    fields = JSON.parse(json);
+  } catch {
+    throw new ServiceError('MISSING_PARAMS', 'The request body is not valid JSON.');
+  }
+  if (!isObject(fields)) throw new ServiceError('MISSING_PARAMS', 'The request body must be a JSON object.');
+  return { fields, repeated: scan.repeatedKeys };
+}
+
+/** @throws ServiceError MISSING_PARAMS that names the field with the most members and what it may have */
+function refuseLarge({ depth, members, largest }: JsonScan): void {
+  if (depth > MAX_JSON_DEPTH) {
+    throw new ServiceError('MISSING_PARAMS', `The JSON nests deeper than ${MAX_JSON_DEPTH} levels.`);
+  }
+  const { ofOne, ofAll } = MAX_JSON_MEMBERS;
+  const { field = '' } = largest;
+  // The sender's own word, so it is repeated only where it is one.
+  const where = /^\w{1,64}$/.test(field) ? `${field}: ` : '';
+  if (largest.members > ofOne) {
+    const what = largest.isList ? 'A list may have at most' : 'An object may have at most';
+    throw new ServiceError('MISSING_PARAMS', `${where}${what} ${ofOne} ${largest.isList ? 'items' : 'fields'}.`);
+  }
+  if (members > ofAll) {
+    throw new ServiceError(
+      'MISSING_PARAMS',
+      `${where}All lists and objects together may have at most ${ofAll} members.`,
+    );
+  }
+}
+
+/**
+ * Refuses keys by which careless code reaches into every object, at any depth.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function refusePrototypeKeys(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '__proto__' || key === 'constructor') {
+      throw new ServiceError('MISSING_PARAMS', `${key} is not a field of any request.`);
+    }
+    refusePrototypeKeys(member);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,92 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { gunzip, inflate } from 'node:zlib';
+import { ServiceError } from '../../kernel/errors.js';
+
+type Inflate = (data: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+const DECODERS: Readonly<Record<string, Inflate>> = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+};
+
+/**
+ * The whole body of a request.
+ * @param p.limit bytes, of what was sent and of what it inflates to
+ * @param p.decompress whether a compressed body is taken: only from a sender that is authenticated
+ * @throws ServiceError PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, MISSING_PARAMS
+ */
+export async function readBody(req: IncomingMessage, p: { limit: number; decompress: boolean }): Promise<Buffer> {
+  const { limit } = p;
+  const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding === 'identity' || encoding === '') return readBytes(req, limit);
+  if (!p.decompress) throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'This request body must not be compressed.');
+  const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
+  if (decode === undefined) {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate or none.');
+  }
+  const bytes = await readBytes(req, limit);
+  try {
+    return await decode(bytes, { maxOutputLength: limit });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit);
+    throw new ServiceError('MISSING_PARAMS', 'The request body is not what its content encoding says.');
+  }
+}
+
+function readBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (Number(req.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit));
+    const chunks: Buffer[] = [];
+    let size = 0;
+    req.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      // What still comes is thrown away, so that a client in the middle of sending can read the answer.
+      if (size > limit) reject(tooLarge(limit));
+      else chunks.push(chunk);
+    });
+    req.on('end', () => resolve(Buffer.concat(chunks)));
+    const broken = () => reject(new ServiceError('MISSING_PARAMS', 'The request body ended early.'));
+    req.on('error', broken);
+    req.on('close', broken);
+  });
+}
+
+function tooLarge(limit: number): ServiceError {
+  return new ServiceError('PAYLOAD_TOO_LARGE', `The request body must have at most ${limit / 1_024} KiB.`);
+}
+
+/**
+ * The text of bytes that must be UTF-8.
+ * @throws ServiceError MISSING_PARAMS
+ */
+export function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new ServiceError('MISSING_PARAMS', 'The request body is not valid UTF-8.');
+  }
+}
+
+/**
+ * The media type and charset of a Content-Type header, in lower case; the charset is `utf-8` when none is given. Split by
+ * hand: a pattern that skips blanks around a value that may hold blanks takes cubic time.
+ */
+export function contentTypeOf(req: IncomingMessage): { type: string; charset: string } {
+  const [type = '', ...parameters] = (req.headers['content-type'] ?? '').split(';');
+  const charset = parameters.map(charsetOf).find((value) => value !== '');
+  return { type: type.trim().toLowerCase(), charset: charset ?? 'utf-8' };
+}
+
+/** The value of a `charset` parameter, without quotes; empty for any other parameter. */
+function charsetOf(parameter: string): string {
+  const equals = parameter.indexOf('=');
+  if (equals === -1 || parameter.slice(0, equals).trim().toLowerCase() !== 'charset') return '';
+  return parameter
+    .slice(equals + 1)
+    .trim()
+    .replace(/^"/, '')
+    .replace(/"$/, '')
+    .toLowerCase();
+}

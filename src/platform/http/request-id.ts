@@ -1,0 +1,30 @@
+import { ulid } from 'ulid';
+import type { Logger } from '../telemetry/logger.js';
+import type { ApiContext } from './context.js';
+
+const USABLE_ID = /^[\w.:-]{1,128}$/;
+
+export function newRequestId(): string {
+  return `req_${ulid()}`;
+}
+
+/** Names every request, keeping a usable name its sender gave it, and logs one line for each when it is answered. */
+export function requestId(logger: Logger) {
+  return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
+    const given = ctx.get('X-Request-Id');
+    ctx.state.requestId = USABLE_ID.test(given) ? given : newRequestId();
+    ctx.state.arrivedAt = Date.now();
+    ctx.set('X-Request-Id', ctx.state.requestId);
+    await next();
+    logger.debug(
+      {
+        requestId: ctx.state.requestId,
+        method: ctx.method,
+        route: ctx.state.route,
+        status: ctx.status,
+        ms: Date.now() - ctx.state.arrivedAt,
+      },
+      'request answered',
+    );
+  };
+}

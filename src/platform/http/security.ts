@@ -1,0 +1,66 @@
+import type { Config } from '../config/config.js';
+import { clientOf } from '../egress/client-address.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { ApiContext } from './context.js';
+
+/** Features of browsers that no page of ours uses. */
+const UNUSED_FEATURES = [
+  'accelerometer',
+  'camera',
+  'display-capture',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'idle-detection',
+  'local-fonts',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'publickey-credentials-get',
+  'screen-wake-lock',
+  'serial',
+  'usb',
+  'xr-spatial-tracking',
+];
+
+/** Headers of every response: they keep browsers from doing anything with it but showing it. */
+export const SECURITY_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Permissions-Policy': UNUSED_FEATURES.map((feature) => `${feature}=()`).join(', '),
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+} as const;
+
+export function securityHeaders(config: Config) {
+  return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
+    ctx.set(SECURITY_HEADERS);
+    if (config.production) ctx.set('Strict-Transport-Security', 'max-age=31536000; includeSubDomains');
+    await next();
+  };
+}
+
+/**
+ * In production a request must have arrived over TLS: our own, or by the word of a proxy we are told to trust.
+ * @throws ServiceError HTTPS_REQUIRED
+ */
+export function requireHttps(ctx: ApiContext, config: Config): void {
+  if (!config.production || 'encrypted' in ctx.req.socket) return;
+  // A chain of proxies appends; the last word is that of the proxy we talk to.
+  const forwarded = ctx.get('X-Forwarded-Proto').split(',').at(-1)?.trim().toLowerCase();
+  if (config.api.trustProxy && forwarded === 'https') return;
+  throw new ServiceError('HTTPS_REQUIRED', 'Requests must use HTTPS.');
+}
+
+/** The client that a request counts for in rate limits; see `clientOf`. */
+export function clientAddress(ctx: ApiContext, config: Config): string {
+  return clientOf({
+    forwardedFor: ctx.get('X-Forwarded-For'),
+    remoteAddress: ctx.req.socket.remoteAddress,
+    trustProxy: config.api.trustProxy,
+  });
+}

@@ -1,0 +1,73 @@
+import type { Transporter } from 'nodemailer';
+import type { Config } from '../config/config.js';
+import type { Logger } from '../telemetry/logger.js';
+
+export interface Mail {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+export type Mailer = ReturnType<typeof createMailer>;
+
+const CONNECTIONS = 2;
+/** Mail under way; more is dropped, and people can ask again. */
+const MOST_WAITING = 200;
+const CLOSE_WITHIN_MS = 2_000;
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
+
+/** Sends e-mail beside the requests that cause it: a slow or broken mail server delays none of them. */
+export function createMailer({ config, logger }: { config: Config; logger: Logger }) {
+  const { mail, production } = config;
+  const underWay = new Set<Promise<void>>();
+  let transport: Promise<Transporter> | undefined;
+
+  async function open(smtpUrl: string): Promise<Transporter> {
+    const { createTransport } = await import('nodemailer');
+    const { hostname, protocol } = new URL(smtpUrl);
+    return createTransport({
+      url: smtpUrl,
+      pool: true,
+      maxConnections: CONNECTIONS,
+      maxRequeues: 2,
+      connectionTimeout: 10_000,
+      greetingTimeout: 10_000,
+      socketTimeout: 15_000,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      // Links must not cross a network in clear.
+      ...(production && protocol === 'smtp:' && !LOOPBACK.includes(hostname) ? { requireTLS: true } : {}),
+    });
+  }
+
+  async function send({ to, subject, text }: Mail): Promise<void> {
+    if (mail === undefined) return;
+    transport ??= open(mail.smtpUrl);
+    const message = { from: mail.from, to: { name: '', address: to }, subject, text };
+    await (await transport).sendMail({ ...message, headers: { 'Auto-Submitted': 'auto-generated' } });
+  }
+
+  return {
+    /** Makes a mail and sends it, in the background; `make` is undefined where nothing is to be sent. */
+    post(make: () => Promise<Mail | undefined>): void {
+      if (mail === undefined) return;
+      if (underWay.size >= MOST_WAITING) return logger.warn('e-mail dropped: too many wait');
+      const sending = make()
+        .then((made) => made && send(made))
+        .catch((error: unknown) => {
+          // The error's message may hold the address.
+          const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
+          logger.error({ code, responseCode }, 'e-mail not sent');
+        })
+        .finally(() => underWay.delete(sending));
+      underWay.add(sending);
+    },
+
+    /** Gives mail under way 2 s. */
+    async close(): Promise<void> {
+      const late = new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref());
+      await Promise.race([Promise.all(underWay), late]);
+      (await transport?.catch(() => undefined))?.close();
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type * as GoogleLibphonenumber from 'google-libphonenumber';
+import type { PhoneNumber, PhoneNumberUtil, RegionCode } from 'google-libphonenumber';
+import type { NumberingPlans, ServiceNumber } from '../../kernel/destinations/destinations.js';
+
+/** Reach an emergency service from phones of any country. */
+const EMERGENCY_EVERYWHERE = new Set(['112', '911', '999']);
+
+/** Country codes have at most three digits, and none begins with another. */
+const COUNTRY_CODE_LENGTHS = [1, 2, 3];
+
+/** Trunk prefixes that networks still take though the plans have dropped them, by country code: Mexico's of mobiles. */
+const FORMER_TRUNK_PREFIXES: Readonly<Record<number, string>> = { 52: '1' };
+
+type Library = typeof GoogleLibphonenumber;
+
+/**
+ * The national plans for emergency and short numbers, loaded when they are first asked for: that costs the process
+ * 140 ms and 11 MB, which one that neither dials nor checks numbers need not pay. Servers ask before they take work.
+ */
+export function createPlansLoader(): () => Promise<NumberingPlans> {
+  let plans: Promise<NumberingPlans> | undefined;
+  return () => (plans ??= import('google-libphonenumber').then(({ default: library }) => plansOf(library)));
+}
+
+function plansOf(library: Library): NumberingPlans {
+  const { PhoneNumberUtil, ShortNumberInfo } = library;
+  const util = PhoneNumberUtil.getInstance();
+  const shortNumbers = ShortNumberInfo.getInstance();
+  const regionsOf = regionsByCountryCode(util);
+
+  /** By the plan of every region that shares the country code: which of them a number reaches, its digits do not tell. */
+  function kindOf(countryCode: number, national: string, regions: readonly RegionCode[]): ServiceNumber | undefined {
+    const whole = phoneNumberOf(library, countryCode, national);
+    if (util.isValidNumber(whole)) return undefined;
+    // Digits behind an emergency number may get lost on the way, unless all together are a possible number.
+    const isPossible = util.isPossibleNumberWithReason(whole) === PhoneNumberUtil.ValidationResult.IS_POSSIBLE;
+    const written = spellingsOf(util, national, regions);
+    const isEmergency = written.some(
+      (digits) =>
+        EMERGENCY_EVERYWHERE.has(digits) ||
+        regions.some((region) => shortNumbers.isEmergencyNumber(digits, region)) ||
+        (!isPossible && regions.some((region) => shortNumbers.connectsToEmergencyNumber(digits, region))),
+    );
+    if (isEmergency) return 'emergency';
+    const isShort = written.some((digits) =>
+      shortNumbers.isValidShortNumber(phoneNumberOf(library, countryCode, digits)),
+    );
+    return isShort ? 'short' : undefined;
+  }
+
+  return {
+    serviceNumber(number) {
+      if (EMERGENCY_EVERYWHERE.has(number.slice(1))) return 'emergency';
+      const parts = partsOf(number, regionsOf);
+      return parts && kindOf(parts.countryCode, parts.national, parts.regions);
+    },
+
+    hasTrunkPrefix(number) {
+      const canonical = canonicalOf(library, number);
+      if (canonical !== undefined && canonical !== number) return true;
+      const parts = partsOf(number, regionsOf);
+      return parts !== undefined && beginsWithTrunkPrefix(library, parts);
+    },
+  };
+}
+
+interface NumberParts {
+  countryCode: number;
+  national: string;
+  /** All that share the country code. */
+  regions: readonly RegionCode[];
+}
+
+/** Undefined when no country has the code. */
+function partsOf(number: string, regionsOf: ReadonlyMap<number, RegionCode[]>): NumberParts | undefined {
+  const digits = number.slice(1);
+  for (const length of COUNTRY_CODE_LENGTHS) {
+    const countryCode = Number(digits.slice(0, length));
+    const regions = regionsOf.get(countryCode);
+    if (regions !== undefined) return { countryCode, national: digits.slice(length), regions };
+  }
+  return undefined;
+}
+
+/** How the plans write an E.164 number; undefined when they cannot read it. */
+function canonicalOf({ PhoneNumberUtil, PhoneNumberFormat }: Library, number: string): string | undefined {
+  const util = PhoneNumberUtil.getInstance();
+  try {
+    return util.format(util.parse(number), PhoneNumberFormat.E164);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of a number that no plan has, which {@link canonicalOf} leaves as it is. Zeros of valid numbers belong to them. */
+function beginsWithTrunkPrefix(library: Library, { countryCode, national, regions }: NumberParts): boolean {
+  const util = library.PhoneNumberUtil.getInstance();
+  const { TOO_LONG, INVALID_LENGTH } = library.PhoneNumberUtil.ValidationResult;
+  const whole = phoneNumberOf(library, countryCode, national);
+  if (util.isValidNumber(whole)) return false;
+  if (national.startsWith('0')) return true;
+  const prefixes = new Set(regions.map((region) => util.getNddPrefixForRegion(region, true) ?? ''));
+  prefixes.add(FORMER_TRUNK_PREFIXES[countryCode] ?? '');
+  return [...prefixes].some((prefix) => {
+    if (prefix === '' || !national.startsWith(prefix)) return false;
+    if ([TOO_LONG, INVALID_LENGTH].includes(util.isPossibleNumberWithReason(whole))) return true;
+    const rest = national.slice(prefix.length);
+    return rest !== '' && util.isValidNumber(phoneNumberOf(library, countryCode, rest));
+  });
+}
+
+function regionsByCountryCode(util: PhoneNumberUtil): Map<number, RegionCode[]> {
+  const regions = new Map<number, RegionCode[]>();
+  for (const region of util.getSupportedRegions()) {
+    const countryCode = util.getCountryCodeForRegion(region);
+    regions.set(countryCode, [...(regions.get(countryCode) ?? []), region]);
+  }
+  return regions;
+}
+
+/** A national number as it is written, and without the prefix of calls within the country, which some write in. */
+function spellingsOf(util: PhoneNumberUtil, national: string, regions: readonly RegionCode[]): string[] {
+  const prefixes = regions.map((region) => util.getNddPrefixForRegion(region, true) ?? '');
+  const rests = prefixes.map((prefix) => (national.startsWith(prefix) ? national.slice(prefix.length) : ''));
+  const spellings = new Set([national, national.replace(/^0+/, ''), ...rests]);
+  spellings.delete('');
+  return [...spellings];
+}
+
+function phoneNumberOf({ PhoneNumber }: Library, countryCode: number, national: string): PhoneNumber {
+  const number = new PhoneNumber();
+  number.setCountryCode(countryCode);
+  number.setNationalNumber(Number(national));
+  // Of a number that is all zeros, the last one is its value.
+  const zeros = /^0*(?=\d)/.exec(national)?.[0].length ?? 0;
+  if (zeros > 0) {
+    number.setItalianLeadingZero(true);
+    number.setNumberOfLeadingZeros(zeros);
+  }
+  return number;
+}

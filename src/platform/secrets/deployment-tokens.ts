@@ -1,0 +1,53 @@
+import type { CarrierAccount, Config } from '../config/config.js';
+import { accountWith, newToken } from '../config/simulated-accounts.js';
+import type { Mode } from '../../kernel/ids.js';
+import { isDuplicateKey, type Database } from '../mongo/database.js';
+import type { DeploymentSecretDocument } from './model.js';
+import { createSecretBox } from './secret-box.js';
+
+/** Whether the tokens of the simulated carrier are to be had from the database. */
+export function needsDeploymentTokens({ carriers }: Config): boolean {
+  return carriers.live.unsettled === true || carriers.test.unsettled === true;
+}
+
+/**
+ * The configuration with the deployment's own tokens of the simulated carrier, where none are configured. The first role
+ * that asks makes them; all get the same.
+ * @throws the database's error, or Error when ENCRYPTION_KEYS lacks the key that they were sealed under
+ */
+export async function withDeploymentTokens(config: Config, database: Database): Promise<Config> {
+  if (!needsDeploymentTokens(config)) return config;
+  const box = createSecretBox(config.encryptionKeys);
+
+  async function settled(mode: Mode, account: CarrierAccount): Promise<CarrierAccount> {
+    const { unsettled, configuredSid, ...rest } = account;
+    if (unsettled !== true) return account;
+    const _id = `simulator-token:${mode}`;
+    const context = deploymentContext(_id);
+    const { sealed } = await firstOf(database, { _id, sealed: box.seal(context, newToken()), createdAt: new Date() });
+    return { ...rest, ...accountWith(mode, box.open(context, sealed), configuredSid) };
+  }
+
+  const { live, test } = config.carriers;
+  return { ...config, carriers: { live: await settled('live', live), test: await settled('test', test) } };
+}
+
+/** What a secret of the deployment is sealed with. @param id of its document */
+export function deploymentContext(id: string): string {
+  return `deployment:${id}`;
+}
+
+/** The standing secret of that name, which is this one when there is none. */
+async function firstOf(database: Database, secret: DeploymentSecretDocument): Promise<DeploymentSecretDocument> {
+  const find = () => database.deploymentSecrets.findById(secret._id).lean<DeploymentSecretDocument>().exec();
+  const standing = await find();
+  if (standing) return standing;
+  try {
+    await database.deploymentSecrets.create(secret);
+    return secret;
+  } catch (error) {
+    const winner = isDuplicateKey(error) ? await find() : null;
+    if (winner === null) throw error;
+    return winner;
+  }
+}

@@ -1,0 +1,117 @@
+import { serverSentEvents, type ServerSentEvent } from '../kernel/server-sent-events.js';
+import { ApiError, queryText } from './api-error.js';
+import type { AnswerOf, EventsPath, InputsOf, ListPath, Method, OperationAt, PathOf, QueryOf } from './operations.js';
+import { createTransport } from './transport.js';
+
+/** What may be said of any request. */
+export interface RequestSettings {
+  signal?: AbortSignal;
+  /** All of the request and its answer; 30 s unless said otherwise. */
+  timeoutMs?: number;
+  /** Lets a POST be repeated: the service does for one key what it is asked for once. */
+  idempotencyKey?: string;
+}
+
+type Given<M extends Method, P> = InputsOf<OperationAt<M, P>> & RequestSettings;
+type Arguments<T> = object extends T ? [request?: T] : [request: T];
+type Answer<M extends Method, P> = Promise<AnswerOf<OperationAt<M, P>>>;
+type Asking<M extends Method> = <P extends PathOf<M>>(path: P, ...request: Arguments<Given<M, P>>) => Answer<M, P>;
+
+/** A page of a list. */
+export type PageOf<P extends ListPath> = AnswerOf<OperationAt<'get', P>>;
+
+export type Client = ReturnType<typeof createClient>;
+
+const LARGEST_PAGE = 100;
+const STATEMENT_TIMEOUT_MS = 120_000;
+
+/**
+ * The service's HTTP interface by an API key. Paths, parameters, bodies and answers are those of the route table: what it
+ * does not declare does not compile. Every method throws ApiError for a refusal and when the service cannot be reached.
+ */
+export function createClient(options: { baseUrl: string; apiKey: string }) {
+  const transport = createTransport(options);
+
+  async function ask(method: Method, path: string, request: Loose = {}): Promise<unknown> {
+    const { params: _params, query: _query, ...settings } = request;
+    return await transport.json(method, pathOf(path, request), { accept: 'application/json', ...settings });
+  }
+  const asking = <M extends Method>(method: M) =>
+    ((path: string, request?: Loose) => ask(method, path, request)) as Asking<M>;
+
+  return {
+    get: asking('get'),
+    post: asking('post'),
+    patch: asking('patch'),
+    delete: asking('delete'),
+
+    /**
+     * The pages of a list, one request each, as they are asked for.
+     * @param most entries of all pages together; all of the list unless given
+     */
+    async *pages<P extends ListPath>(
+      path: P,
+      query: QueryOf<OperationAt<'get', P>>,
+      most = Infinity,
+    ): AsyncGenerator<PageOf<P>> {
+      let { cursor }: { cursor?: string | undefined } = query;
+      for (let left = most; left > 0;) {
+        const limit = String(Math.min(left, LARGEST_PAGE));
+        const page = (await ask('get', path, { query: { ...query, cursor, limit } })) as ListAnswer;
+        yield page as PageOf<P>;
+        left -= page.data.length;
+        cursor = page.next_cursor;
+        if (cursor === undefined) return;
+      }
+    },
+
+    /** A statement as CSV, piece by piece. */
+    async *csv<P extends '/ledger' | '/usage'>(path: P, query: QueryOf<OperationAt<'get', P>>): AsyncGenerator<string> {
+      const settings = { accept: 'text/csv', timeoutMs: STATEMENT_TIMEOUT_MS };
+      const decoder = new TextDecoder();
+      for await (const chunk of transport.stream(path + queryText({ ...query, format: 'csv' }), settings)) {
+        yield decoder.decode(chunk, { stream: true });
+      }
+    },
+
+    /**
+     * One stream of server-sent events, until the service ends it.
+     * @param p.lastEventId where an earlier stream broke off, if its events had ids
+     */
+    async *events<P extends EventsPath>(
+      path: P,
+      p: { params: Record<string, string>; lastEventId?: string | undefined; signal?: AbortSignal },
+    ): AsyncGenerator<ServerSentEvent> {
+      const { params, lastEventId, signal } = p;
+      const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+      const settings = { accept: 'text/event-stream', headers, ...(signal === undefined ? {} : { signal }) };
+      yield* serverSentEvents(transport.stream(pathOf(path, { params }), settings));
+    },
+  };
+}
+
+type QueryText = Readonly<Record<string, string | undefined>>;
+interface ListAnswer {
+  data: unknown[];
+  next_cursor?: string | undefined;
+}
+
+/** The same for every operation; what each may bring is checked where a method is called. */
+interface Loose extends RequestSettings {
+  params?: Record<string, string>;
+  query?: QueryText;
+  body?: object;
+}
+
+/** @throws ApiError when a parameter is empty or dots: the path would be another one */
+function pathOf(path: string, { params = {}, query }: Loose): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = params[name] ?? '';
+    if (/^\.{0,2}$/.test(value)) {
+      const fault = 'It must not be empty, nor dots.';
+      throw new ApiError(0, 'MISSING_PARAMS', `${name}: ${fault}`, { fields: { [name]: fault } });
+    }
+    return encodeURIComponent(value);
+  });
+  return filled + queryText(query);
+}

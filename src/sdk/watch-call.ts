@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Call } from '../calls/views/schemas.js';
+import { ERRORS } from '../platform/http/contract/errors.js';
+import { isFinalStatus } from '../kernel/call-state.js';
+import type { ErrorCode } from '../kernel/errors.js';
+import { ApiError, refusalOf } from './api-error.js';
+import type { Client } from './client.js';
+
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8_000;
+/** In a row, which takes about half a minute. */
+const MOST_FAILURES = 7;
+
+/**
+ * A call as it is now, and again at each change until it is final and the service tells no more. A stream that breaks, or
+ * that the service ends before, is opened again.
+ * @throws ApiError when the call may not be read, or the service stays away
+ */
+export async function* watchCall(client: Client, callId: string, signal?: AbortSignal): AsyncGenerator<Call> {
+  let failures = 0;
+  let last: Call | undefined;
+  let lastEventId: string | undefined;
+  while (last === undefined || !isFinalStatus(last.status)) {
+    try {
+      const from = { params: { call_id: callId }, lastEventId, ...(signal === undefined ? {} : { signal }) };
+      for await (const { event, data, id } of client.events('/calls/{call_id}/events', from)) {
+        failures = 0;
+        lastEventId = id;
+        if (event === 'end') throw endOf(data);
+        if (event !== 'call') continue;
+        last = callOf(data);
+        yield last;
+      }
+      if (last === undefined || !isFinalStatus(last.status)) await sleep(FIRST_WAIT_MS);
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!isPassing(error) || ++failures >= MOST_FAILURES) throw error;
+      const retryAfterMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+      const backoffMs = Math.min(FIRST_WAIT_MS * 2 ** (failures - 1), LONGEST_WAIT_MS);
+      await sleep(Math.max(backoffMs, Math.min(retryAfterMs, LONGEST_WAIT_MS)));
+    }
+  }
+}
+
+/** @throws ApiError when the stream broke off inside the event */
+function callOf(data: string): Call {
+  try {
+    return JSON.parse(data) as Call;
+  } catch {
+    throw new ApiError(0, 'UNREACHABLE', 'The stream of events broke off.');
+  }
+}
+
+/** Why the service does not let us watch any longer. */
+function endOf(data: string): ApiError {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(data);
+  } catch {
+    answer = undefined;
+  }
+  const code = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'error_code') : undefined;
+  return refusalOf(Object.hasOwn(ERRORS, String(code)) ? ERRORS[code as ErrorCode].status : 0, answer);
+}
+
+/** Whether asking again a little later may help. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
+}

@@ -1,0 +1,67 @@
+import type { AnsweredBy } from '../kernel/call-state.js';
+import { isCarrierCallId } from '../kernel/carrier-identifiers.js';
+import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import type { CarrierBindingDocument } from './carrier-binding-model.js';
+
+export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
+
+/** Which of the carrier's calls a call is. Insert-if-absent is the whole protocol: the first row stands for ever. */
+export function createCarrierBindings(database: Database) {
+  const bindings = database.carrierBindings;
+
+  const find = (callId: string) => bindings.findById(callId).lean<CarrierBindingDocument>().exec();
+
+  async function insertIfAbsent(row: CarrierBindingDocument): Promise<CarrierBindingDocument> {
+    const standing = await find(row._id);
+    if (standing) return standing;
+    try {
+      await bindings.create(row);
+      return row;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      // Either someone was faster for this call, or the carrier's call belongs to another call of ours: then this one
+      // has no binding, and a closed row is the truth to give back without writing it.
+      return (await find(row._id)) ?? { ...row, carrierSid: closedSid(row._id), closed: true };
+    }
+  }
+
+  return {
+    find,
+
+    findBySid(carrierSid: string): Promise<CarrierBindingDocument | null> {
+      return bindings.findOne({ carrierSid }).lean<CarrierBindingDocument>().exec();
+    },
+
+    /**
+     * Binds a call to the carrier's call unless it is bound or closed already; returns the row that stands.
+     * @throws RangeError when no carrier has identifiers of that form
+     */
+    async bind(callId: string, carrierSid: string): Promise<CarrierBindingDocument> {
+      if (!isCarrierCallId(carrierSid)) throw new RangeError('not an identifier of a carrier’s call');
+      return insertIfAbsent({ _id: callId, carrierSid, boundAt: new Date() });
+    },
+
+    /** Notes who answered the bound call; the first word stands, and another call's is not taken. */
+    async noteAnsweredBy(callId: string, carrierSid: string, answeredBy: AnsweredBy): Promise<void> {
+      await bindings.updateOne({ _id: callId, carrierSid, answeredBy: null }, { $set: { answeredBy } });
+    },
+
+    /** Who answered, of those calls of which it is known. */
+    async answeredBy(callIds: readonly string[]): Promise<Map<string, AnsweredBy>> {
+      const found = await bindings
+        .find({ _id: { $in: [...callIds] }, answeredBy: { $ne: null } }, { answeredBy: 1 })
+        .lean<Pick<CarrierBindingDocument, '_id' | 'answeredBy'>[]>()
+        .exec();
+      return new Map(found.flatMap(({ _id, answeredBy }) => (answeredBy ? [[_id, answeredBy] as const] : [])));
+    },
+
+    /** Rules out that the call is ever bound, unless it is; returns the row that stands. */
+    close(callId: string): Promise<CarrierBindingDocument> {
+      return insertIfAbsent({ _id: callId, carrierSid: closedSid(callId), closed: true, boundAt: new Date() });
+    },
+  };
+}
+
+function closedSid(callId: string): string {
+  return `closed:${callId}`;
+}

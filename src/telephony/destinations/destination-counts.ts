@@ -1,0 +1,55 @@
+import type { CountedCap } from '../../kernel/destinations/destinations.js';
+import type { Mode } from '../../kernel/ids.js';
+import type { Database } from '../../platform/mongo/database.js';
+import { memberOf, type Leg } from './dial-legs.js';
+import type { PeriodCountDocument } from './model.js';
+import { createPeriodCounts } from './period-counts.js';
+
+export type DestinationCounts = ReturnType<typeof createDestinationCounts>;
+
+/** A dial to count, and the caps it counts against. */
+export interface CountedCall {
+  accountId: string;
+  mode: Mode;
+  callId: string;
+  /** The call itself unless said otherwise. */
+  leg?: Leg;
+  caps: readonly CountedCap[];
+}
+
+/** Dials per prefix and hour or day (UTC). */
+export function createDestinationCounts(database: Database, options: { now?: () => Date } = {}) {
+  // The driver's own collection: mongoose would cast away fields whose names are call ids.
+  const db = database.connection.getClient().db(database.connection.name);
+  const counts = createPeriodCounts(
+    db.collection<PeriodCountDocument>(database.destinationCounts.collection.collectionName),
+    options.now ?? (() => new Date()),
+  );
+
+  /** Takes the dial out of the counts, once: it was not placed. */
+  async function release(call: CountedCall): Promise<void> {
+    for (const cap of call.caps) await counts.remove(idOf(call, cap), memberOf(call));
+  }
+
+  return {
+    /**
+     * Counts a dial against every cap, or none.
+     * @returns the cap that is reached; undefined when the dial is counted
+     */
+    async count(call: CountedCall): Promise<CountedCap | undefined> {
+      for (const cap of call.caps) {
+        const { period, limit } = cap;
+        if (await counts.add({ _id: idOf(call, cap), period, limit, member: memberOf(call) })) continue;
+        await release(call);
+        return cap;
+      }
+      return undefined;
+    },
+
+    release,
+  };
+}
+
+function idOf({ accountId, mode }: CountedCall, { prefix, period }: CountedCap): string {
+  return `${accountId}~${mode}~${prefix}~${period}`;
+}

@@ -1,0 +1,148 @@
+import type { Config } from '../../platform/config/config.js';
+import {
+  countedCaps,
+  destinationFault,
+  isFictionalNumber,
+  isNeverDialed,
+} from '../../kernel/destinations/destinations.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Mode } from '../../kernel/ids.js';
+import { createPlansLoader } from '../../platform/numbering/national-plans.js';
+import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
+import { createCallRequests } from '../../calls/call-requests.js';
+import type { Database } from '../../platform/mongo/database.js';
+import { createDestinationCounts } from './destination-counts.js';
+import type { Leg } from './dial-legs.js';
+import type { AccountDocument } from '../../identity/accounts/model.js';
+import { createUnansweredAttempts, type Attempt } from './unanswered-attempts.js';
+
+export type DialGate = ReturnType<typeof createDialGate>;
+
+/** A number that is about to be dialed for an account. */
+export interface PlannedDial {
+  account: AccountDocument;
+  mode: Mode;
+  callId: string;
+  leg: Leg;
+  to: string;
+}
+
+/** What everything that dials asks before: calls when they are requested, transfers, and both once more at the dial. */
+export function createDialGate(deps: { config: Config; database: Database }) {
+  const { config, database } = deps;
+  const { liveLimits } = config.calls;
+  const loadPlans = createPlansLoader();
+  const destinationCounts = createDestinationCounts(database);
+  const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper });
+  const requests = createCallRequests(database);
+  const accounts = createAccounts(database);
+
+  function counted({ account, mode, callId, leg, to }: PlannedDial) {
+    const caps = mode === 'test' && isFictionalNumber(to) ? [] : countedCaps(to, account.destinationCaps ?? []);
+    return { accountId: account._id, mode, callId, leg, caps };
+  }
+
+  /** The attempt that an outbound live call is; undefined where attempts are not counted. */
+  async function attemptOf(callId: string): Promise<Attempt | undefined> {
+    if (liveLimits === undefined) return undefined;
+    const request = await requests.find(callId);
+    if (request?.mode !== 'live' || request.direction !== 'outbound') return undefined;
+    return { callId, leg: 'call', to: request.toPhoneNumber };
+  }
+
+  /** Whether a number may get this attempt, which counts from now on; an attempt that is counted already may go on. */
+  async function countAttempt(dial: PlannedDial): Promise<boolean> {
+    const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
+    return limit === undefined || attempts.count(dial, limit);
+  }
+
+  return {
+    /** Loads what the checks need, so that the first of them is as quick as the others. */
+    async warm(): Promise<void> {
+      await loadPlans();
+    },
+
+    /** Why this account may not call a number, in a sentence for the client; undefined when it may. */
+    async fault(to: string, account: AccountDocument): Promise<string | undefined> {
+      return destinationFault(to, {
+        caps: account.destinationCaps ?? [],
+        prefixLists: [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes],
+        plans: await loadPlans(),
+      });
+    },
+
+    /** Whether no account may call a number: an emergency or short number, or one with a trunk prefix written in. */
+    async isNeverDialed(to: string): Promise<boolean> {
+      return isNeverDialed(to, await loadPlans());
+    },
+
+    /** Whether a number that a call would come from belongs to another account by now. */
+    async isNumberOfAnother(from: string, { accountId, mode }: { accountId: string; mode: Mode }): Promise<boolean> {
+      if (mode === 'test' || from === config.carriers.live.fromNumber) return false;
+      return (await database.phoneNumbers.exists({ _id: from, accountId: { $ne: accountId } })) !== null;
+    },
+
+    /**
+     * Counts a dial against every limit, or none; the same dial again is the same count.
+     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
+     */
+    async count(dial: PlannedDial): Promise<ServiceError | undefined> {
+      const reached = await destinationCounts.count(counted(dial));
+      if (reached) {
+        const { prefix, period, limit } = reached;
+        const message = `The account has placed its ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
+        return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+      }
+      if (await countAttempt(dial)) return undefined;
+      await destinationCounts.release(counted(dial));
+      // Says nothing of whose attempts they were: an account is not told about the calls of others.
+      const message = 'This number gets no more attempts without an answer in this hour. Try again in the next hour.';
+      return new ServiceError('SPEND_LIMIT_EXCEEDED', message);
+    },
+
+    /**
+     * Counts the attempt that a call is about to be, unless it is counted: the request that asked for the call may have been
+     * given up and taken out of the count.
+     * @returns false when the number has had as many
+     */
+    async countAgain({
+      callId,
+      leg,
+      to,
+      accountId,
+      mode,
+    }: Attempt & { accountId: string; mode: Mode }): Promise<boolean> {
+      if (liveLimits === undefined || mode !== 'live') return true;
+      const account = await accounts.find(accountId);
+      return account !== null && countAttempt({ account, mode, callId, leg, to });
+    },
+
+    /** Takes a dial out of the attempts, for it may never be placed; {@link countAgain} counts it should it be after all. */
+    async releaseAttempt(dial: PlannedDial): Promise<void> {
+      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
+    },
+
+    /** Takes a dial out of every count, once: it was not placed. */
+    async release(dial: PlannedDial): Promise<void> {
+      await destinationCounts.release(counted(dial));
+      await this.releaseAttempt(dial);
+    },
+
+    /** A call was answered: it is no unanswered attempt any more. */
+    async answered(callId: string): Promise<void> {
+      const attempt = await attemptOf(callId);
+      if (attempt !== undefined) await attempts.answered(attempt);
+    },
+
+    /** A call is over and was provably never dialed. */
+    async notDialed(callId: string): Promise<void> {
+      const attempt = await attemptOf(callId);
+      if (attempt !== undefined) await attempts.notDialed(attempt);
+    },
+
+    /** Somebody answered the number that a live call was transferred to. */
+    async transferAnswered(callId: string, to: string): Promise<void> {
+      if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { createHmac } from 'node:crypto';
+import type { Database } from '../../platform/mongo/database.js';
+import { memberOf, type Leg } from './dial-legs.js';
+import type { PeriodCountDocument } from './model.js';
+import { createPeriodCounts } from './period-counts.js';
+
+/** One dial of a number. */
+export interface Attempt {
+  callId: string;
+  leg: Leg;
+  to: string;
+}
+
+export type UnansweredAttempts = ReturnType<typeof createUnansweredAttempts>;
+
+/** The hour is over by then on every clock that is not wrong by more than an hour. */
+const KEPT_MS = 2 * 60 * 60 * 1_000;
+
+/**
+ * Dials per number and UTC hour that nobody has answered, of all accounts together: it is one person's phone that rings. A
+ * dial counts from when it is asked for. One whose end is never told, because a process died, counts until the hour ends.
+ * Numbers are kept as hashes under the pepper, for two hours.
+ */
+export function createUnansweredAttempts(deps: { database: Database; pepper: string; now?: () => Date }) {
+  const { database, pepper, now = () => new Date() } = deps;
+  const db = database.connection.getClient().db(database.connection.name);
+  const documents = db.collection<PeriodCountDocument>(database.unansweredAttempts.collection.collectionName);
+  const counts = createPeriodCounts(documents, now);
+  const idOf = (to: string) => createHmac('sha256', pepper).update(`unanswered attempts\n${to}`).digest('hex');
+
+  return {
+    /** @returns false when the number has had as many */
+    async count(attempt: Attempt, limit: number): Promise<boolean> {
+      const at = now().getTime();
+      await documents.deleteMany({ expiresAt: { $lt: new Date(at) } });
+      return counts.add({
+        _id: idOf(attempt.to),
+        period: 'hour',
+        limit,
+        member: memberOf(attempt),
+        fields: { expiresAt: new Date(at + KEPT_MS) },
+      });
+    },
+
+    /** The number was not dialed. */
+    notDialed: (attempt: Attempt) => counts.remove(idOf(attempt.to), memberOf(attempt)),
+
+    /** Somebody answered. A repeat of the request that asked for the call does not count it again. */
+    answered: (attempt: Attempt) => counts.remove(idOf(attempt.to), memberOf(attempt), { forGood: true }),
+  };
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { askForSlot, isMissed, newDialQueue, takeNextSlot, type DialAnswer, type DialQueue } from './dial-queue.js';
+import { CALL_ID_PATTERN } from '../../kernel/ids.js';
+import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import type { DialPacingDocument } from './model.js';
+import { createServerClock, type ServerClock } from '../../platform/mongo/server-clock.js';
+
+export type DialPacing = ReturnType<typeof createDialPacing>;
+
+/** A carrier account and what it takes; the same figure in every process. */
+export interface PacedAccount {
+  accountSid: string;
+  callsPerSecond: number;
+}
+
+const MAX_ATTEMPTS = 60;
+/** Who lost a try pauses up to this long, and so many times its own length more. */
+const SHORTEST_SPREAD_MS = 20;
+const MAX_SPREAD = 10;
+
+/**
+ * The dial queue of each carrier account, kept by all workers together: one document, each change one guarded update.
+ * Times are the database server's.
+ */
+export function createDialPacing(database: Database, options: { clock?: ServerClock } = {}) {
+  const clock = options.clock ?? createServerClock(database);
+  // The driver's own collection: mongoose would cast away fields whose names are call ids.
+  const db = database.connection.getClient().db(database.connection.name);
+  const documents = db.collection<DialPacingDocument>(database.dialPacing.collection.collectionName);
+
+  async function read(accountSid: string): Promise<DialPacingDocument> {
+    const found = await documents.findOne({ _id: accountSid });
+    if (found) return found;
+    const first = { _id: accountSid, version: 0, ...newDialQueue() };
+    await documents.insertOne(first).catch((error: unknown) => {
+      if (!isDuplicateKey(error)) throw error;
+    });
+    return first;
+  }
+
+  /** Repeats a change until nobody else's came between its reading and its writing. */
+  async function change<T>(
+    accountSid: string,
+    plan: (queue: DialQueue, now: number) => { queue: DialQueue; answer: T },
+  ): Promise<T> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const beganAt = performance.now();
+      const [document, now] = await Promise.all([read(accountSid), clock()]);
+      const { _id, version, ...before } = document;
+      const { queue, answer } = plan(before, now);
+      if (queue === before) return answer;
+      const { matchedCount } = await documents.updateOne(
+        { _id, version },
+        { $set: { ...queue, version: version + 1 } },
+      );
+      if (matchedCount === 1) return answer;
+      // The slower the database and the greater the crowd, the further apart its members must try.
+      const tookMs = performance.now() - beganAt;
+      await sleep(Math.random() * (SHORTEST_SPREAD_MS + tookMs * Math.min(attempt, MAX_SPREAD)));
+    }
+    throw new Error('the dial queue found no quiet moment');
+  }
+
+  return {
+    /** Asks whether a call may dial; one that may not keeps its place in the queue by asking again when it is told to. */
+    ask(carrier: PacedAccount, call: { callId: string; accountId: string }): Promise<DialAnswer & { now: number }> {
+      // The call id becomes a field name, so it must be one.
+      if (!CALL_ID_PATTERN.test(call.callId)) throw new RangeError('not a call id');
+      const { accountSid, callsPerSecond } = carrier;
+      return change(accountSid, (before, now) => {
+        const { queue, answer } = askForSlot(before, { ...call, now, callsPerSecond });
+        return { queue, answer: { ...answer, now } };
+      });
+    },
+
+    /**
+     * Waits until the moment of a slot, or of the next free one when that is past: also when this process woke too late.
+     * @returns false when there is none within `withinMs`: nothing may be dialed now
+     */
+    async awaitSlot(carrier: PacedAccount, slotAt: number, withinMs: number): Promise<boolean> {
+      const { accountSid, callsPerSecond } = carrier;
+      let now = await clock();
+      let dialAt = slotAt;
+      for (const giveUpAt = now + withinMs; ; now = await clock()) {
+        if (isMissed(dialAt, now)) {
+          [dialAt, now] = await change(accountSid, (before, at) => {
+            const taken = takeNextSlot(before, { now: at, callsPerSecond });
+            return { queue: taken.queue, answer: [taken.slotAt, at] as const };
+          });
+        }
+        if (dialAt > giveUpAt) return false;
+        if (dialAt > now) await sleep(dialAt - now);
+        else if (!isMissed(dialAt, now)) return true;
+      }
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { Schema } from 'mongoose';
+import type { DialQueue } from './dial-queue.js';
+
+/** The dial queue of one carrier account; every change of it is one update guarded by the version. */
+export interface DialPacingDocument extends DialQueue {
+  /** The carrier's AccountSid. */
+  _id: string;
+  version: number;
+}
+
+export const dialPacingSchema = new Schema<DialPacingDocument>(
+  {
+    _id: String,
+    version: { type: Number, required: true },
+    nextSlotAt: { type: Number, required: true },
+    turn: { type: Number, required: true },
+    waiting: { type: Schema.Types.Mixed, required: true, default: {} },
+  },
+  { collection: 'dial_pacing', versionKey: false, minimize: false },
+);

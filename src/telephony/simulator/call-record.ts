@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import type { CarrierAccount } from '../../platform/config/config.js';
+import type { ScriptStep } from './far-ends/far-end.js';
+
+export type CallStatus =
+  | 'queued'
+  | 'ringing'
+  | 'in-progress'
+  | 'completed'
+  | 'busy'
+  | 'failed'
+  | 'no-answer'
+  | 'canceled';
+
+export type CallEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
+export const CALL_EVENTS: readonly CallEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
+
+/** Where the carrier is to ask or tell something. */
+export interface WebhookTarget {
+  url: string;
+  method: 'GET' | 'POST';
+}
+
+/** One request the carrier made to the customer's server, and what came of it. */
+export interface RequestLog {
+  at: string;
+  purpose: 'twiml' | 'fallback' | 'callback';
+  method: string;
+  url: string;
+  params: Record<string, string>;
+  attempt: number;
+  /** HTTP status of the answer; absent when none came. */
+  status?: number;
+  error?: string;
+  ms: number;
+  body?: string;
+}
+
+/** One media stream, as seen from the carrier. */
+export interface StreamLog {
+  streamSid: string;
+  url: string;
+  at: string;
+  /** Frames sent to the customer's server, and media messages received from it. */
+  framesSent: number;
+  mediaReceived: number;
+  bytesReceived: number;
+  framesDiscarded: number;
+  /** Frames from the far end that the way lost. */
+  framesLost: number;
+  clears: number;
+  marks: { name: string; at: string }[];
+  end?: string;
+}
+
+/** Another number that the call was connected to for a while. */
+export interface DialLog {
+  to: string;
+  at: string;
+  status: 'completed' | 'busy' | 'no-answer' | 'failed' | 'canceled';
+  /** Whole seconds that the two were connected. */
+  seconds: number;
+}
+
+/** What the detection of answering machines says. */
+export type AnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
+
+/** A call in the carrier's books, with all that happened on the wire. */
+export interface CallRecord {
+  readonly sid: string;
+  readonly account: CarrierAccount;
+  readonly to: string;
+  readonly from: string;
+  readonly direction: 'outbound-api' | 'inbound';
+  readonly forwardedFrom?: string;
+  readonly scenario: string;
+  readonly createdAt: number;
+  status: CallStatus;
+  updatedAt: number;
+  /** When it began to ring. */
+  startedAt?: number;
+  answeredAt?: number;
+  endedAt?: number;
+  sipCode?: number;
+  timeLimitSeconds?: number;
+  answeredBy?: AnsweredBy;
+  requests: RequestLog[];
+  streams: StreamLog[];
+  dials: DialLog[];
+  /** What the person at the far end did of its script. */
+  script: ScriptStep[];
+  errors: { at: string; code: number; message: string }[];
+  twiml: string[];
+}
+
+/** The wire's log of one call stays readable and bounded. */
+const MAX_LOG_ENTRIES = 500;
+
+export function newSid(prefix: 'CA' | 'MZ' | 'PN'): string {
+  return prefix + randomBytes(16).toString('hex');
+}
+
+export function newCallRecord(
+  facts: Pick<CallRecord, 'account' | 'to' | 'from' | 'direction' | 'scenario'> &
+    Partial<Pick<CallRecord, 'forwardedFrom' | 'timeLimitSeconds'>>,
+): CallRecord {
+  const now = Date.now();
+  return {
+    sid: newSid('CA'),
+    ...facts,
+    createdAt: now,
+    updatedAt: now,
+    status: 'queued',
+    requests: [],
+    streams: [],
+    dials: [],
+    script: [],
+    errors: [],
+    twiml: [],
+  };
+}
+
+export function isOver(call: CallRecord): boolean {
+  return call.endedAt !== undefined;
+}
+
+/** Whole seconds from the answer to the end, rounded up; an answered call has at least one. */
+export function durationSeconds(call: CallRecord): number {
+  if (call.answeredAt === undefined || call.endedAt === undefined) return 0;
+  return Math.max(1, Math.ceil((call.endedAt - call.answeredAt) / 1_000));
+}
+
+export function addLog<T>(log: T[], entry: T): void {
+  if (log.length < MAX_LOG_ENTRIES) log.push(entry);
+}
+
+export function noteError(call: CallRecord, code: number, message: string): void {
+  addLog(call.errors, { at: new Date().toISOString(), code, message });
+}
+
+/** `Sat, 21 Nov 2026 07:51:08 +0000`, the carrier's way to write a time. */
+export function rfc2822(ms: number): string {
+  return new Date(ms).toUTCString().replace('GMT', '+0000');
+}
+
+const SUBRESOURCES = {
+  notifications: 'Notifications',
+  recordings: 'Recordings',
+  payments: 'Payments',
+  events: 'Events',
+  siprec: 'Siprec',
+  streams: 'Streams',
+  transcriptions: 'Transcriptions',
+  user_defined_messages: 'UserDefinedMessages',
+  user_defined_message_subscriptions: 'UserDefinedMessageSubscriptions',
+};
+
+/** The 26 keys of the REST resource; every value but the sub-resources is a string or null. */
+export function toResource(call: CallRecord): Record<string, unknown> {
+  const base = `/2010-04-01/Accounts/${call.account.accountSid}/Calls/${call.sid}`;
+  const time = (ms: number | undefined) => (ms === undefined ? null : rfc2822(ms));
+  return {
+    sid: call.sid,
+    account_sid: call.account.accountSid,
+    to: call.to,
+    to_formatted: formatted(call.to),
+    from: call.from,
+    from_formatted: formatted(call.from),
+    phone_number_sid: `PN${'0'.repeat(32)}`,
+    parent_call_sid: null,
+    status: call.status,
+    direction: call.direction,
+    answered_by: call.answeredBy ?? null,
+    start_time: time(call.startedAt),
+    end_time: time(call.endedAt),
+    duration: call.endedAt === undefined ? null : String(durationSeconds(call)),
+    price: null,
+    price_unit: 'USD',
+    queue_time: '0',
+    api_version: '2010-04-01',
+    forwarded_from: call.forwardedFrom ?? null,
+    caller_name: null,
+    group_sid: null,
+    trunk_sid: null,
+    date_created: rfc2822(call.createdAt),
+    date_updated: rfc2822(call.updatedAt),
+    uri: `${base}.json`,
+    subresource_uris: Object.fromEntries(
+      Object.entries(SUBRESOURCES).map(([key, name]) => [key, `${base}/${name}.json`]),
+    ),
+  };
+}
+
+function formatted(number: string): string {
+  const northAmerican = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(number);
+  return northAmerican ? `(${northAmerican[1]}) ${northAmerican[2]}-${northAmerican[3]}` : number;
+}

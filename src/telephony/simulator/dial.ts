@@ -1,0 +1,76 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { isE164 } from '../../kernel/phone-number.js';
+import { addLog, type CallRecord, type DialLog, type WebhookTarget } from './call-record.js';
+import type { CallbackSender } from './callbacks.js';
+import { createFarEnd } from './far-ends/far-end.js';
+import type { Line } from './media/line.js';
+import type { Plant } from './live-call.js';
+
+/** What `<Dial>` asks for. */
+export interface DialRequest {
+  number: string;
+  ringSeconds: number;
+  /** The two are parted after so long. */
+  limitSeconds: number;
+  /** Told when the number answers. */
+  onAnswer?: WebhookTarget;
+}
+
+/**
+ * Connects a call with another scripted number until that one hangs up, the limit is reached, or the call ends. The other
+ * leg is no call of its own in the books, and its seconds are those of the call.
+ * @param signal aborts it: the call is over or has got other instructions. Rejects with its reason then.
+ */
+export async function dialNumber(
+  deps: {
+    call: CallRecord;
+    line: Line;
+    plant: Plant;
+    signal: AbortSignal;
+    tellDialAnswered: CallbackSender['tellDialAnswered'];
+  },
+  request: DialRequest,
+): Promise<DialLog> {
+  const { call, line, plant, signal } = deps;
+  const log: DialLog = { to: request.number, at: new Date().toISOString(), status: 'canceled', seconds: 0 };
+  addLog(call.dials, log);
+  log.status = await ring();
+  if (log.status === 'completed') {
+    if (request.onAnswer !== undefined) deps.tellDialAnswered(request.onAnswer, request.number);
+    await connect();
+  }
+  return log;
+
+  async function ring(): Promise<DialLog['status']> {
+    if (!isE164(request.number)) return 'failed';
+    const { outcome, seconds } = plant.scenarioOf(request.number).ring;
+    const ringMs = request.ringSeconds * 1_000;
+    const answerMs = outcome === 'nothing' ? Infinity : seconds * 1_000 * plant.timeScale;
+    await wait(Math.min(ringMs, answerMs), undefined, { signal });
+    if (outcome === 'nothing' || answerMs > ringMs) return 'no-answer';
+    return outcome === 'answer' ? 'completed' : outcome;
+  }
+
+  async function connect(): Promise<void> {
+    const connectedAt = performance.now();
+    const parting = new AbortController();
+    const other = createFarEnd(plant.scenarioOf(request.number).farEnd, {
+      ...plant,
+      hangUp: () => parting.abort(),
+      press: () => undefined,
+      note: () => undefined,
+      beeped: () => undefined,
+    });
+    const part = line.bridge(other);
+    try {
+      await wait(request.limitSeconds * 1_000, undefined, { signal: AbortSignal.any([signal, parting.signal]) });
+    } catch (error) {
+      // The other number hung up: that is how most of them end.
+      if (!parting.signal.aborted || signal.aborted) throw error;
+    } finally {
+      part();
+      // The end is the limit, not the moment the timer fires.
+      log.seconds = Math.min(request.limitSeconds, Math.ceil((performance.now() - connectedAt) / 1_000));
+    }
+  }
+}

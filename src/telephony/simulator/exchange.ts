@@ -1,0 +1,77 @@
+import type { CarrierAccount } from '../../platform/config/config.js';
+import { isOver, newCallRecord, type CallRecord } from './call-record.js';
+import { createLiveCall, type CallPlan, type LiveCall, type Plant } from './live-call.js';
+import type { Scenario } from './scenario.js';
+
+/** All calls of the carrier, newest last. */
+export interface Exchange {
+  /** Dials. The scenario is the number's own, with the create fault taken out. */
+  place(facts: OutboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
+  /** Lets a call arrive at the customer. */
+  arrive(facts: InboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
+  find(sid: string): LiveCall | undefined;
+  /** Calls of one account, newest first. */
+  ofAccount(accountSid: string): CallRecord[];
+  all(): CallRecord[];
+  remove(sid: string): void;
+  close(): void;
+}
+
+type OutboundFacts = Pick<CallRecord, 'account' | 'to' | 'from'> & Partial<Pick<CallRecord, 'timeLimitSeconds'>>;
+type InboundFacts = { account: CarrierAccount; to: string; from: string; forwardedFrom?: string };
+
+/** The books keep so many calls; the oldest ended ones go first. */
+const MAX_CALLS = 5_000;
+/** What was heard is kept of so many calls. */
+const MAX_RECORDINGS = 50;
+
+export function createExchange(plant: Plant): Exchange {
+  const calls = new Map<string, LiveCall>();
+  const recorded: LiveCall[] = [];
+  let closed = false;
+
+  function enter(live: LiveCall): void {
+    calls.set(live.call.sid, live);
+    recorded.push(live);
+    if (recorded.length > MAX_RECORDINGS) {
+      const oldest = recorded.findIndex(({ call }) => isOver(call));
+      if (oldest >= 0) recorded.splice(oldest, 1)[0]?.line.forget();
+    }
+    if (calls.size <= MAX_CALLS) return;
+    for (const [sid, { call }] of calls) {
+      if (!isOver(call)) continue;
+      calls.delete(sid);
+      return;
+    }
+  }
+
+  return {
+    place(facts, plan, scenario) {
+      const call = newCallRecord({ ...facts, direction: 'outbound-api', scenario: scenario.name });
+      const live = createLiveCall(call, plan, scenario, plant);
+      enter(live);
+      // A create that hangs may come after the carrier was stopped.
+      if (!closed) live.place();
+      return call;
+    },
+    arrive(facts, plan, scenario) {
+      const call = newCallRecord({ ...facts, direction: 'inbound', scenario: scenario.name });
+      const live = createLiveCall(call, plan, scenario, plant);
+      enter(live);
+      live.arrive();
+      return call;
+    },
+    find: (sid) => calls.get(sid),
+    ofAccount: (accountSid) =>
+      [...calls.values()]
+        .map(({ call }) => call)
+        .filter((call) => call.account.accountSid === accountSid)
+        .toReversed(),
+    all: () => [...calls.values()].map(({ call }) => call),
+    remove: (sid) => void calls.delete(sid),
+    close() {
+      closed = true;
+      for (const live of calls.values()) live.abandon();
+    },
+  };
+}

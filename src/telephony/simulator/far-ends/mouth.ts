@@ -1,0 +1,48 @@
+import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
+import type { Voices } from '../voices.js';
+
+/** Bytes of 20 ms at 8 kHz. */
+export const FRAME_BYTES = 160;
+
+const FRAMES_PER_SECOND = 50;
+
+/** Whole frames of 20 ms in so many seconds. */
+export const framesIn = (seconds: number) => Math.round(seconds * FRAMES_PER_SECOND);
+
+/** Cuts what is to be said into frames of 20 ms. */
+export interface Mouth {
+  say(text: string): void;
+  play(mulaw: Uint8Array): void;
+  /** Whether something is still to be said, or being prepared. */
+  busy(): boolean;
+  next(): Uint8Array | undefined;
+}
+
+export function createMouth(voices: Voices): Mouth {
+  let audio: Uint8Array = new Uint8Array(0);
+  let at = 0;
+  let preparing = false;
+
+  return {
+    say(text) {
+      preparing = true;
+      void voices.line(text).then((mulaw) => {
+        preparing = false;
+        audio = mulaw ?? new Uint8Array(0);
+        at = 0;
+      });
+    },
+    play(mulaw) {
+      audio = mulaw;
+      at = 0;
+    },
+    busy: () => preparing || at < audio.length,
+    next() {
+      if (at >= audio.length) return undefined;
+      const frame = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
+      frame.set(audio.subarray(at, at + FRAME_BYTES));
+      at += FRAME_BYTES;
+      return frame;
+    },
+  };
+}

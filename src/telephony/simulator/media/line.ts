@@ -1,0 +1,146 @@
+import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
+import type { FarEnd } from '../far-ends/far-end.js';
+import { FRAME_BYTES } from '../far-ends/mouth.js';
+import type { Ticker } from './ticker.js';
+
+/** What a media stream gets of the line. */
+export interface LineListener {
+  /** 20 ms of what the far end says. */
+  frame(frame: Uint8Array): void;
+  /** The far end pressed a key. */
+  digit(digit: string): void;
+  /** The audio queued before the mark has been played, or was cleared. */
+  mark(name: string): void;
+}
+
+/** The line to the far end, from the answer to the end of the call: it plays and records in real time. */
+export interface Line {
+  open(): void;
+  close(): void;
+  /** @returns a function that takes the listener off; what was still to be played is dropped then */
+  attach(listener: LineListener): () => void;
+  /** Queues mu-law behind what is queued; false when the buffer is full. */
+  play(mulaw: Uint8Array): boolean;
+  mark(name: string): void;
+  clear(): void;
+  press(digit: string): void;
+  /** Connects the far end with another one instead of what is queued. @returns a function that parts them */
+  bridge(other: FarEnd): () => void;
+  /** What the far end heard, mu-law, at most the first ten minutes. */
+  heard(): Buffer;
+  forget(): void;
+}
+
+type Item = { mark: string } | { audio: Uint8Array; at: number };
+
+const MAX_QUEUED_BYTES = 600 * 8_000;
+const MAX_HEARD_BYTES = 600 * 8_000;
+
+export function createLine(deps: {
+  farEnd: FarEnd;
+  ticker: Ticker;
+  /** Whether the next frame to the far end is lost on the way. */
+  losesFrame(): boolean;
+}): Line {
+  const queue: Item[] = [];
+  const heard: Uint8Array[] = [];
+  const silence = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
+  let queuedBytes = 0;
+  let heardBytes = 0;
+  let listener: LineListener | undefined;
+  let other: FarEnd | undefined;
+  let stop: (() => void) | undefined;
+
+  /** Marks at the head have nothing left to wait for. */
+  function echoMarks(): void {
+    for (let head = queue[0]; head !== undefined && 'mark' in head; head = queue[0]) {
+      queue.shift();
+      listener?.mark(head.mark);
+    }
+  }
+
+  /** The next 20 ms to play. It ends at a mark, so that no mark is echoed before its audio was heard. */
+  function nextFrame(): Uint8Array | undefined {
+    echoMarks();
+    if (queue.length === 0) return undefined;
+    const frame = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
+    let filled = 0;
+    for (let head = queue[0]; head !== undefined && 'audio' in head && filled < FRAME_BYTES; head = queue[0]) {
+      const part = head.audio.subarray(head.at, head.at + FRAME_BYTES - filled);
+      frame.set(part, filled);
+      filled += part.length;
+      head.at += part.length;
+      if (head.at >= head.audio.length) queue.shift();
+    }
+    queuedBytes -= filled;
+    return frame;
+  }
+
+  function tick(): void {
+    const playing = other === undefined ? received(nextFrame()) : other.speak();
+    if (heardBytes < MAX_HEARD_BYTES) {
+      heard.push(playing ?? silence);
+      heardBytes += FRAME_BYTES;
+    }
+    deps.farEnd.hear(playing);
+    const said = deps.farEnd.speak();
+    other?.hear(said);
+    listener?.frame(said ?? silence);
+  }
+
+  function received(frame: Uint8Array | undefined): Uint8Array | undefined {
+    return frame !== undefined && deps.losesFrame() ? silence : frame;
+  }
+
+  function clear(): void {
+    const marks = queue.filter((item) => 'mark' in item);
+    queue.length = 0;
+    queuedBytes = 0;
+    deps.farEnd.cleared();
+    for (const item of marks) listener?.mark(item.mark);
+  }
+
+  return {
+    open() {
+      stop ??= deps.ticker.add(tick);
+    },
+    close() {
+      stop?.();
+      stop = undefined;
+      listener = undefined;
+      deps.farEnd.close();
+    },
+    attach(next) {
+      listener = next;
+      return () => {
+        if (listener !== next) return;
+        listener = undefined;
+        queue.length = 0;
+        queuedBytes = 0;
+      };
+    },
+    play(mulaw) {
+      if (queuedBytes + mulaw.length > MAX_QUEUED_BYTES) return false;
+      queue.push({ audio: mulaw, at: 0 });
+      queuedBytes += mulaw.length;
+      return true;
+    },
+    mark(name) {
+      queue.push({ mark: name });
+      echoMarks();
+    },
+    clear,
+    press: (digit) => listener?.digit(digit),
+    bridge(party) {
+      other = party;
+      return () => {
+        if (other === party) other = undefined;
+        party.close();
+      };
+    },
+    heard: () => Buffer.concat(heard),
+    forget() {
+      heard.length = 0;
+    },
+  };
+}

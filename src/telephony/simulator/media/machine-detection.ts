@@ -1,0 +1,55 @@
+import type { AnsweredBy, WebhookTarget } from '../call-record.js';
+import type { Scenario } from '../scenario.js';
+
+/** What a create request asks of the detection of answering machines. */
+export interface DetectionPlan {
+  /** `answer`: tells who answered; `messageEnd`: of a machine, only when its greeting is over. */
+  until: 'answer' | 'messageEnd';
+  timeoutSeconds: number;
+  /** Who is told while the call goes on; without it the call waits for the detection. */
+  target?: WebhookTarget;
+}
+
+/** Seconds from the answer until the carrier is sure. */
+const DETECTED_AFTER: Record<Scenario['answeredBy'], number> = { human: 2, machine: 4, unknown: 5 };
+const RESULT: Record<Scenario['answeredBy'], AnsweredBy> = {
+  human: 'human',
+  machine: 'machine_start',
+  unknown: 'unknown',
+};
+
+export interface MachineDetection {
+  /** The far end is a machine, and its greeting is over. */
+  beeped(): void;
+}
+
+/**
+ * Watches an answered call. Tells its result once.
+ * @param deps.after runs something so many milliseconds later, unless the call is over then
+ */
+export function detectMachine(deps: {
+  plan: DetectionPlan;
+  answeredBy: Scenario['answeredBy'];
+  after(ms: number, action: () => void): void;
+  timeScale: number;
+  onResult(result: AnsweredBy, ms: number): void;
+}): MachineDetection {
+  const { plan, answeredBy } = deps;
+  const startedAt = performance.now();
+  const waitsForBeep = plan.until === 'messageEnd' && answeredBy === 'machine';
+  let told = false;
+
+  function tell(result: AnsweredBy): void {
+    if (told) return;
+    told = true;
+    deps.onResult(result, Math.round(performance.now() - startedAt));
+  }
+
+  if (!waitsForBeep) deps.after(DETECTED_AFTER[answeredBy] * 1_000 * deps.timeScale, () => tell(RESULT[answeredBy]));
+  deps.after(plan.timeoutSeconds * 1_000, () => tell('unknown'));
+  return {
+    beeped() {
+      if (waitsForBeep) tell('machine_end_beep');
+    },
+  };
+}

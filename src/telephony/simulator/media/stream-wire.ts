@@ -1,0 +1,151 @@
+import { WebSocket } from 'ws';
+import { addLog, noteError, type CallRecord, type StreamLog } from '../call-record.js';
+import type { Impairment } from './impairment.js';
+import type { Line, LineListener } from './line.js';
+import { FRAME_MS } from './ticker.js';
+
+/** More than this unsent means that the customer's server does not keep up: audio is discarded, as the carrier does. */
+const MAX_UNSENT_BYTES = 65_536;
+
+/** The carrier's side of one stream. */
+export interface StreamWire extends LineListener {
+  start(): void;
+  /** Says that the stream is over, behind everything that is still on its way. */
+  stop(): void;
+}
+
+/** The carrier's messages, with their running numbers. All numbers are strings on the wire, but the audio format's. */
+export function createStreamWire(deps: {
+  socket: WebSocket;
+  call: CallRecord;
+  log: StreamLog;
+  customParameters: Record<string, string>;
+  impairment: Impairment;
+}): StreamWire {
+  const { socket, call, log, customParameters, impairment } = deps;
+  const { streamSid } = log;
+  const late = createDelayLine(impairment, (text) => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(text);
+  });
+  let sequence = 0;
+  let chunk = 0;
+  const send = (message: Record<string, unknown>) => late.send(JSON.stringify(message));
+  const next = () => String(++sequence);
+  return {
+    start() {
+      send({ event: 'connected', protocol: 'Call', version: '1.0.0' });
+      send({
+        event: 'start',
+        sequenceNumber: next(),
+        start: {
+          accountSid: call.account.accountSid,
+          streamSid,
+          callSid: call.sid,
+          tracks: ['inbound'],
+          mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8_000, channels: 1 },
+          customParameters,
+        },
+        streamSid,
+      });
+    },
+    frame(frame) {
+      // Time goes on whether or not the customer gets the audio.
+      const number = ++chunk;
+      if (impairment.losesFrame()) {
+        log.framesLost++;
+        return;
+      }
+      if (socket.bufferedAmount > MAX_UNSENT_BYTES) {
+        if (log.framesDiscarded++ === 0) noteError(call, 31930, 'The customer does not keep up; audio is discarded.');
+        return;
+      }
+      log.framesSent++;
+      send({
+        event: 'media',
+        sequenceNumber: next(),
+        media: {
+          track: 'inbound',
+          chunk: String(number),
+          timestamp: String((number - 1) * FRAME_MS),
+          payload: Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64'),
+        },
+        streamSid,
+      });
+    },
+    digit(digit) {
+      send({ event: 'dtmf', streamSid, sequenceNumber: next(), dtmf: { track: 'inbound_track', digit } });
+    },
+    mark(name) {
+      addLog(log.marks, { name, at: new Date().toISOString() });
+      send({ event: 'mark', sequenceNumber: next(), streamSid, mark: { name } });
+    },
+    stop() {
+      late.flush();
+      send({
+        event: 'stop',
+        sequenceNumber: next(),
+        stop: { accountSid: call.account.accountSid, callSid: call.sid },
+        streamSid,
+      });
+      late.flush();
+    },
+  };
+}
+
+/** Sends texts late, each by its own delay and never before the one ahead of it. */
+function createDelayLine(impairment: Impairment, send: (text: string) => void) {
+  const waiting: string[] = [];
+  let lastDueAt = 0;
+
+  function sendNext(): void {
+    const text = waiting.shift();
+    if (text !== undefined) send(text);
+  }
+
+  return {
+    send(text: string): void {
+      const now = performance.now();
+      lastDueAt = Math.max(lastDueAt, now + impairment.delayMs());
+      waiting.push(text);
+      if (lastDueAt <= now && waiting.length === 1) sendNext();
+      else setTimeout(sendNext, lastDueAt - now);
+    },
+    flush(): void {
+      while (waiting.length > 0) sendNext();
+    },
+  };
+}
+
+/** Takes one message of the customer. @returns false when it is none of the protocol's */
+export function receiveMessage(line: Line, log: StreamLog, data: Buffer): boolean {
+  let message: {
+    event?: unknown;
+    streamSid?: unknown;
+    media?: { payload?: unknown };
+    mark?: { name?: unknown };
+  } | null;
+  try {
+    message = JSON.parse(data.toString('utf8')) as typeof message;
+  } catch {
+    return false;
+  }
+  if (message === null || message.streamSid !== log.streamSid) return false;
+  const { event, media, mark } = message;
+  if (event === 'media' && typeof media?.payload === 'string') {
+    const audio = Buffer.from(media.payload, 'base64');
+    log.mediaReceived++;
+    log.bytesReceived += audio.length;
+    if (audio.length > 0 && !line.play(audio)) log.framesDiscarded++;
+    return true;
+  }
+  if (event === 'mark' && typeof mark?.name === 'string') {
+    line.mark(mark.name);
+    return true;
+  }
+  if (event === 'clear') {
+    log.clears++;
+    line.clear();
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+import { decodeMulaw } from '../../../voice/audio/mulaw.js';
+import { pcmBytes, wavHeader } from '../../../voice/audio/wav.js';
+import type { CarrierAccount } from '../../../platform/config/config.js';
+import { durationSeconds, isOver, type CallRecord } from '../call-record.js';
+import type { Exchange } from '../exchange.js';
+import type { Faults } from '../faults.js';
+import type { Scenarios } from '../scenario.js';
+
+/** An answer of the control interface. */
+export interface ControlAnswer {
+  status: number;
+  contentType: string;
+  body: string | Buffer;
+}
+
+/** What demos and tests do with the simulated carrier; served to loopback only. */
+export interface ControlApi {
+  handle(request: { method: string; url: URL; contentType: string; body: string }): ControlAnswer;
+}
+
+const httpUrl = z.url({ protocol: /^https?$/ });
+
+const inboundRequest = z.strictObject({
+  to: z.string().min(1),
+  from: z.string().min(1),
+  forwarded_from: z.string().min(1).optional(),
+  agent_id: z.string().optional(),
+  /** Where the number's voice webhook points; the service's own route by default. */
+  url: httpUrl.optional(),
+  fallback_url: httpUrl.optional(),
+  /** Two digits or a name of a scenario: what the caller does. */
+  script: z.string().default('00'),
+  mode: z.enum(['live', 'test']).default('live'),
+});
+
+const faultRequest = z.strictObject({ fault: z.string(), count: z.number().int().min(1).max(1_000).default(1) });
+
+export function createControlApi(deps: {
+  accounts: { live: CarrierAccount; test: CarrierAccount };
+  publicBaseUrl: string;
+  exchange: Exchange;
+  faults: Faults;
+  scenarios: Scenarios;
+}): ControlApi {
+  function inbound(body: unknown): ControlAnswer {
+    const parsed = inboundRequest.safeParse(body);
+    if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
+    const { to, from, forwarded_from: forwardedFrom, mode, agent_id: agentId } = parsed.data;
+    const account = deps.accounts[mode];
+    if (account.kind !== 'simulator') return json(400, { error: `The ${mode} carrier is not the simulated one.` });
+    const scenario = deps.scenarios.find(parsed.data.script);
+    if (scenario === undefined) return json(400, { error: `There is no scenario ${parsed.data.script}.` });
+    const call = deps.exchange.arrive(
+      { account, to, from, ...(forwardedFrom === undefined ? {} : { forwardedFrom }) },
+      {
+        source: {
+          kind: 'url',
+          target: { url: parsed.data.url ?? `${deps.publicBaseUrl}/inbound_call`, method: 'POST' },
+          ...(agentId === undefined ? {} : { extra: { agent_id: agentId } }),
+          ...(parsed.data.fallback_url === undefined
+            ? {}
+            : { fallback: { url: parsed.data.fallback_url, method: 'POST' as const } }),
+        },
+        // A number's own status callback knows one event only.
+        callbacks: { url: `${deps.publicBaseUrl}/carrier/status`, method: 'POST', events: ['completed'] },
+        ringSeconds: 60,
+      },
+      deps.faults.onArrive(scenario),
+    );
+    return json(201, summary(call));
+  }
+
+  function inject(body: unknown): ControlAnswer {
+    const parsed = faultRequest.safeParse(body);
+    if (!parsed.success) return json(400, { error: z.prettifyError(parsed.error) });
+    const { fault, count } = parsed.data;
+    if (deps.faults.inject(fault, count)) return json(200, { pending: deps.faults.pending() });
+    const names = deps.scenarios.all().map(({ name }) => name);
+    return json(400, { error: `There is no fault ${fault}. A fault is a scenario: ${names.join(', ')}.` });
+  }
+
+  function read(pathname: string): ControlAnswer {
+    if (pathname === '/simulator/calls') return json(200, { calls: deps.exchange.all().map(summary) });
+    const [, sid, heard] = /^\/simulator\/calls\/(CA[0-9a-f]{32})(\/heard\.wav)?$/.exec(pathname) ?? [];
+    const live = sid === undefined ? undefined : deps.exchange.find(sid);
+    if (live === undefined) return json(404, { error: 'There is no such call or page.' });
+    if (heard !== undefined) return { status: 200, contentType: 'audio/wav', body: wav(live.line.heard()) };
+    return json(200, detail(live.call));
+  }
+
+  return {
+    handle({ method, url, contentType, body }) {
+      if (method === 'GET') return read(url.pathname);
+      if (method !== 'POST') return json(405, { error: 'Only GET and POST are understood.' });
+      // A page in a browser cannot send this type to another origin without asking first.
+      if (!/^application\/json\b/.test(contentType)) return json(415, { error: 'Send application/json.' });
+      const parsed = parseJson(body);
+      if (url.pathname === '/simulator/inbound') return inbound(parsed);
+      if (url.pathname === '/simulator/faults') return inject(parsed);
+      return json(404, { error: 'There is no such page.' });
+    },
+  };
+}
+
+function json(status: number, body: unknown): ControlAnswer {
+  return { status, contentType: 'application/json', body: JSON.stringify(body) };
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function iso(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+function summary(call: CallRecord) {
+  return {
+    sid: call.sid,
+    account_sid: call.account.accountSid,
+    direction: call.direction,
+    to: call.to,
+    from: call.from,
+    forwarded_from: call.forwardedFrom ?? null,
+    scenario: call.scenario,
+    status: call.status,
+    created_at: iso(call.createdAt),
+    ringing_at: iso(call.startedAt),
+    answered_at: iso(call.answeredAt),
+    ended_at: iso(call.endedAt),
+    duration_seconds: isOver(call) ? durationSeconds(call) : null,
+    sip_code: call.sipCode ?? null,
+    time_limit_seconds: call.timeLimitSeconds ?? null,
+    answered_by: call.answeredBy ?? null,
+    errors: call.errors,
+  };
+}
+
+/** The whole story of a call on the wire. */
+function detail(call: CallRecord) {
+  return {
+    ...summary(call),
+    requests: call.requests.filter(({ purpose }) => purpose !== 'callback'),
+    callbacks: call.requests.filter(({ purpose }) => purpose === 'callback'),
+    twiml: call.twiml,
+    streams: call.streams,
+    dials: call.dials,
+    script: call.script,
+  };
+}
+
+function wav(mulaw: Buffer): Buffer {
+  const data = pcmBytes(decodeMulaw(mulaw));
+  return Buffer.concat([wavHeader({ sampleRate: 8_000, channels: 1, dataBytes: data.length }), data]);
+}

@@ -1,0 +1,121 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { timingSafeEqual } from 'node:crypto';
+import type { CarrierAccount } from '../../../platform/config/config.js';
+import { listCalls } from './call-list.js';
+import { isOver, toResource } from '../call-record.js';
+import { readCreateRequest, readSource, readTimeLimit } from './create-request.js';
+import type { Exchange } from '../exchange.js';
+import type { Faults } from '../faults.js';
+import type { LiveCall } from '../live-call.js';
+import { REST_ERRORS, RestError } from './rest-errors.js';
+
+export interface RestRequest {
+  method: string;
+  /** Path and query as they came. */
+  url: URL;
+  authorization: string | undefined;
+  body: string;
+}
+
+/** `drop`: the connection is broken without an answer. */
+export type RestAnswer = { status: number; body: string } | 'drop';
+
+/** The carrier's REST interface for calls: create, fetch, update, list, delete. */
+export interface RestApi {
+  handle(request: RestRequest): Promise<RestAnswer>;
+}
+
+const CALLS_PATH = /^\/2010-04-01\/Accounts\/([^/]+)\/Calls(?:\/([^/]+))?\.json$/;
+
+export function createRestApi(deps: {
+  accounts: CarrierAccount[];
+  exchange: Exchange;
+  faults: Faults;
+  timeScale: number;
+}): RestApi {
+  const json = (status: number, body: unknown): RestAnswer => ({ status, body: JSON.stringify(body) });
+
+  async function create(account: CarrierAccount, form: URLSearchParams): Promise<RestAnswer> {
+    const { facts, plan } = readCreateRequest(account, form);
+    const { scenario, fault } = deps.faults.onCreate(facts.to, form.get('Url') ?? form.get('Twiml') ?? '');
+    switch (fault?.fault) {
+      case 'error':
+        throw REST_ERRORS.internal();
+      case 'throttle':
+        throw REST_ERRORS.tooManyRequests();
+      case 'hang':
+        await wait(fault.seconds * 1_000 * deps.timeScale, undefined, { ref: false });
+        break;
+      default:
+        break;
+    }
+    const resource = toResource(deps.exchange.place(facts, plan, scenario));
+    return fault?.fault === 'dropAnswer' ? 'drop' : json(201, resource);
+  }
+
+  function update(live: LiveCall, form: URLSearchParams): RestAnswer {
+    const { call } = live;
+    const status = form.get('Status');
+    const source = readSource(form);
+    const timeLimit = readTimeLimit(form);
+    if (status !== null && status !== 'completed' && status !== 'canceled') throw REST_ERRORS.invalidStatus();
+    if (form.get('Url') && form.get('Twiml')) throw REST_ERRORS.invalidParameter('Twiml');
+    if (isOver(call) || (source !== undefined && call.answeredAt === undefined)) throw REST_ERRORS.notInProgress();
+    if (timeLimit !== undefined) live.limitTo(timeLimit);
+    if (source !== undefined) live.redirect(source);
+    // `canceled` touches no call that is talking already.
+    if (status === 'completed' || (status === 'canceled' && call.answeredAt === undefined)) live.hangUp();
+    return json(200, toResource(call));
+  }
+
+  async function route(request: RestRequest): Promise<RestAnswer> {
+    const account = authenticate(deps.accounts, request.authorization);
+    const { pathname, searchParams } = request.url;
+    const [, accountSid, sid] = CALLS_PATH.exec(pathname) ?? [];
+    if (accountSid !== account.accountSid) throw REST_ERRORS.notFound(pathname);
+    if (sid === undefined) {
+      if (request.method === 'POST') return create(account, new URLSearchParams(request.body));
+      if (request.method !== 'GET') throw REST_ERRORS.methodNotAllowed();
+      return json(200, listCalls(deps.exchange.ofAccount(account.accountSid), pathname, searchParams));
+    }
+    const live = deps.exchange.find(sid);
+    if (live === undefined || live.call.account.accountSid !== account.accountSid) throw REST_ERRORS.notFound(pathname);
+    switch (request.method) {
+      case 'GET':
+        return json(200, toResource(live.call));
+      case 'POST':
+        return update(live, new URLSearchParams(request.body));
+      case 'DELETE':
+        if (!isOver(live.call)) throw REST_ERRORS.notOver();
+        deps.exchange.remove(sid);
+        return { status: 204, body: '' };
+      default:
+        throw REST_ERRORS.methodNotAllowed();
+    }
+  }
+
+  return {
+    async handle(request) {
+      try {
+        return await route(request);
+      } catch (error) {
+        if (error instanceof RestError) return { status: error.status, body: error.toBody() };
+        throw error;
+      }
+    },
+  };
+}
+
+function authenticate(accounts: CarrierAccount[], authorization: string | undefined): CarrierAccount {
+  const [scheme, encoded] = (authorization ?? '').split(' ');
+  if (scheme?.toLowerCase() !== 'basic') throw REST_ERRORS.authenticate();
+  const credentials = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+  const account = accounts.find(({ accountSid, authToken }) => isSame(credentials, `${accountSid}:${authToken}`));
+  if (account === undefined) throw REST_ERRORS.authenticate();
+  return account;
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

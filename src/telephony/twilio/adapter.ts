@@ -1,0 +1,153 @@
+import type { Twilio } from 'twilio';
+import type { CarrierAccount } from '../../platform/config/config.js';
+import type { AnsweredBy } from '../../kernel/call-state.js';
+import { CALLBACK_DELIVERY } from './callback-delivery.js';
+import { carrierIdentifiers } from '../../kernel/carrier-identifiers.js';
+import type { MachineDetection } from '../../kernel/voicemail.js';
+import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../port.js';
+import { createClient, REQUEST_TIMEOUT_MS } from './client.js';
+import {
+  CarrierError,
+  CarrierRequestRefused,
+  dialOutcomeOf,
+  isCallOver,
+  isUnknownCall,
+  toCarrierError,
+} from './errors.js';
+
+/** Calls between two numbers within a minute or so: far more than there can be. */
+const PAGE_SIZE = 100;
+
+type Call = Awaited<ReturnType<ReturnType<Twilio['calls']>['fetch']>>;
+
+/** A carrier account that speaks Twilio's REST interface: Twilio itself, or the simulated carrier. */
+export function createTwilioCarrier(deps: {
+  account: CarrierAccount;
+  publicBaseUrl: string;
+  timeoutMs?: number;
+}): Carrier {
+  let client: Promise<Twilio> | undefined;
+  const { call: callSid } = carrierIdentifiers(deps.account.kind);
+  const isCallId = (text: string) => callSid.test(text);
+  const clientNow = () => (client ??= createClient(deps.account, deps.timeoutMs ?? REQUEST_TIMEOUT_MS));
+
+  async function ask<T>(request: (client: Twilio) => Promise<T>): Promise<T> {
+    try {
+      return await request(await clientNow());
+    } catch (error) {
+      throw error instanceof CarrierRequestRefused ? error : toCarrierError(error);
+    }
+  }
+
+  /** One call of the account. @throws CarrierRequestRefused */
+  function callOf(twilio: Twilio, carrierSid: string) {
+    if (!isCallId(carrierSid)) throw new CarrierRequestRefused();
+    return twilio.calls(carrierSid);
+  }
+
+  /** Changes a live call; one that has ended already is as the caller wants it. */
+  async function change(carrierSid: string, params: { status?: 'completed'; timeLimit?: number }): Promise<void> {
+    try {
+      await ask((twilio) => callOf(twilio, carrierSid).update(params));
+    } catch (error) {
+      if (!isCallOver(toCarrierError(error))) throw error;
+    }
+  }
+
+  return {
+    isCallId,
+
+    async dial(request: DialRequest): Promise<DialOutcome> {
+      const callUrl = `${deps.publicBaseUrl}/carrier/calls/${encodeURIComponent(request.callId)}`;
+      try {
+        const call = await ask((twilio) =>
+          twilio.calls.create({
+            to: request.to,
+            from: request.from,
+            url: `${callUrl}/twiml`,
+            statusCallback: `${callUrl}/status${CALLBACK_DELIVERY}`,
+            statusCallbackEvent: ['initiated', 'answered', 'completed'],
+            timeout: request.ringTimeoutSeconds,
+            timeLimit: request.timeLimitSeconds,
+            ...detection(request.machineDetection, `${callUrl}/amd${CALLBACK_DELIVERY}`),
+          }),
+        );
+        // An answer without a call's id says that something was done, not what.
+        return isCallId(call.sid) ? { outcome: 'accepted', carrierSid: call.sid } : { outcome: 'ambiguous' };
+      } catch (error) {
+        return dialOutcomeOf(error);
+      }
+    },
+
+    hangUp: (carrierSid) => change(carrierSid, { status: 'completed' }),
+
+    limitTo: (carrierSid, seconds) => change(carrierSid, { timeLimit: seconds }),
+
+    async fetch(carrierSid) {
+      try {
+        return toCarrierCall(await ask((twilio) => callOf(twilio, carrierSid).fetch()));
+      } catch (error) {
+        if (isUnknownCall(toCarrierError(error))) return undefined;
+        throw error;
+      }
+    },
+
+    async findPlaced({ to, from, since }) {
+      // A queued call has no start time yet, so it is not in a listing by start time.
+      const startTimeAfter = new Date(since);
+      // Pages, not `list`: a fault inside the client's paging would never reach us.
+      const pages = await Promise.all([
+        ask((twilio) => twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE })),
+        ask((twilio) => twilio.calls.page({ to, from, status: 'queued', pageSize: PAGE_SIZE })),
+      ]);
+      const calls = pages.flatMap((page) => page.instances);
+      // What cannot be told apart cannot be found either; the carrier is asked again.
+      if (!calls.every(({ sid }) => isCallId(sid))) throw new CarrierError('malformed list', undefined);
+      const found = new Map<string, CarrierCall>();
+      for (const call of calls) found.set(call.sid, toCarrierCall(call));
+      const sinceSecond = Math.floor(since / 1_000) * 1_000;
+      return [...found.values()]
+        .filter((call) => (call.createdAt ?? since) >= sinceSecond)
+        .toSorted((a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0));
+    },
+  };
+}
+
+/** Asynchronous: the callee hears the agent while the carrier listens. Detection is charged per call. */
+function detection(wanted: MachineDetection | undefined, callback: string) {
+  if (wanted === undefined) return {};
+  return {
+    machineDetection: wanted === 'answer' ? 'Enable' : 'DetectMessageEnd',
+    asyncAmd: 'true',
+    asyncAmdStatusCallback: callback,
+  };
+}
+
+function toCarrierCall(call: Call): CarrierCall {
+  const answeredBy = answeredByOf(call.answeredBy);
+  const durationSeconds = call.duration ? Number(call.duration) : undefined;
+  return {
+    carrierSid: call.sid,
+    status: call.status,
+    ...optional('createdAt', millis(call.dateCreated)),
+    ...optional('startedAt', millis(call.startTime)),
+    ...optional('endedAt', millis(call.endTime)),
+    ...optional('durationSeconds', Number.isSafeInteger(durationSeconds) ? durationSeconds : undefined),
+    ...optional('answeredBy', answeredBy),
+  };
+}
+
+function answeredByOf(value: string | null): AnsweredBy | undefined {
+  if (!value) return undefined;
+  if (value === 'human') return 'human';
+  return value.startsWith('machine') ? 'voicemail' : 'unknown';
+}
+
+/** The client hands out null, and unparsable text as it came. */
+function millis(value: unknown): number | undefined {
+  return value instanceof Date && !Number.isNaN(value.getTime()) ? value.getTime() : undefined;
+}
+
+function optional<K extends keyof CarrierCall>(key: K, value: CarrierCall[K] | undefined): Partial<CarrierCall> {
+  return value === undefined ? {} : { [key]: value };
+}

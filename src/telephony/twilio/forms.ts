@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { anyCarriers } from '../../kernel/carrier-identifiers.js';
+import { agentId, externalCallId, text } from '../../platform/http/contract/fields.js';
+
+/** A field of the carrier's form that must hold something. */
+function carrierText(field: string, description: string, example: string) {
+  return text(field, 255)
+    .min(1, `${field} must not be empty.`)
+    .meta({ description, examples: [example] });
+}
+
+const SID_FORM = 'followed by 32 digits 0 to 9 or a to f, in lower case';
+const ACCOUNT_SID = new RegExp(anyCarriers('account'));
+const CALL_SID = new RegExp(anyCarriers('call'));
+
+/** A field that holds an identifier of the carrier's, in the form that its adapter accepts. */
+function carrierIdentifier(field: string, pattern: RegExp, fault: string) {
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : fault) })
+    .regex(pattern, fault);
+}
+
+const callSid = carrierIdentifier('CallSid', CALL_SID, `CallSid must be CA ${SID_FORM}.`).meta({
+  description: 'The carrier’s identifier of the call.',
+  examples: ['CA0123456789abcdef0123456789abcdef'],
+});
+const accountSid = carrierIdentifier('AccountSid', ACCOUNT_SID, `AccountSid must be AC ${SID_FORM}.`);
+
+export const InboundCallQuery = z.object({ agent_id: agentId.optional() });
+
+/** The form a carrier posts when a call arrives. Its many further fields are kept out of our way. */
+export const InboundCallForm = z
+  .object({
+    CallSid: callSid,
+    From: carrierText('From', 'Caller number; may be anonymous or a SIP address.', '+12025550143'),
+    To: carrierText('To', 'Called number.', '+12025550199'),
+    ForwardedFrom: text('ForwardedFrom', 255)
+      .optional()
+      .meta({ description: 'Present when the call was forwarded.', examples: ['+12025550188'] }),
+    agent_id: agentId.optional(),
+    external_call_id: externalCallId.optional(),
+    AccountSid: accountSid
+      .optional()
+      .meta({ description: 'Names the carrier account whose signature the request carries.' }),
+  })
+  .meta({ id: 'InboundCallForm' });
+export type InboundCallForm = z.infer<typeof InboundCallForm>;
+
+/**
+ * Of all that a carrier sends, only what its signature needs is demanded, and that the call's identifier is one. A callback
+ * is not refused for anything else.
+ */
+const callbackFields = {
+  AccountSid: accountSid.describe('Names the carrier account, and by it the mode.'),
+  CallSid: callSid.optional().describe('The carrier’s identifier of the call; without it, nothing is noted.'),
+};
+
+/** What every request of the carrier is checked for. */
+export const CallbackIdentifiers = z.object({ CallSid: callbackFields.CallSid });
+
+/** A status callback, as far as we read it. */
+export const StatusCallbackForm = z
+  .looseObject({
+    ...callbackFields,
+    CallStatus: z
+      .string()
+      .optional()
+      .describe('queued, initiated, ringing, in-progress, completed, busy, failed, no-answer or canceled.'),
+    SequenceNumber: z.string().optional().describe('Order of firing, from 0.'),
+    Timestamp: z.string().optional().describe('RFC 2822 time of the event.'),
+    CallDuration: z.string().optional().describe('Seconds talked, in the last callback.'),
+    SipResponseCode: z
+      .string()
+      .optional()
+      .describe('SIP status code of the end of the call. Absent when the carrier has none.'),
+    AnsweredBy: z
+      .string()
+      .optional()
+      .describe('What answering machine detection found. Absent when it found nothing or is off.'),
+  })
+  .meta({ id: 'StatusCallbackForm' });
+
+/** What the carrier's detection of answering machines found. */
+export const MachineDetectionForm = z
+  .looseObject({
+    ...callbackFields,
+    AnsweredBy: z
+      .string()
+      .optional()
+      .describe('human, machine_start, machine_end_beep, machine_end_silence, machine_end_other, fax or unknown.'),
+    MachineDetectionDuration: z.string().optional().describe('Milliseconds it took.'),
+  })
+  .meta({ id: 'MachineDetectionForm' });
+
+/** What the carrier tells of the other leg of a transferred call. */
+export const TransferStatusForm = z
+  .looseObject({
+    ...callbackFields,
+    CallSid: callSid.optional().describe('The carrier’s identifier of the leg to the number that was dialed.'),
+    ParentCallSid: z
+      .string()
+      .optional()
+      .describe('The carrier’s identifier of the call; unless it is that of this call, nothing is noted.'),
+    CallStatus: z
+      .string()
+      .optional()
+      .describe('in-progress or completed: the number has answered. Others change nothing.'),
+  })
+  .meta({ id: 'TransferStatusForm' });
+
+/** What the carrier sends with a request for TwiML. */
+export const CarrierRequestForm = z
+  .looseObject({
+    ...callbackFields,
+    DialCallStatus: z.string().optional().describe('What came of a transfer, once its other side is gone.'),
+  })
+  .meta({ id: 'CarrierRequestForm' });

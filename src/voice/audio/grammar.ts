@@ -1,0 +1,197 @@
+import { withoutTrailing } from '../../kernel/text.js';
+
+/** What a caller may answer; the recogniser understands nothing else. */
+export type Grammar =
+  | { kind: 'yes-no' }
+  | { kind: 'digits' }
+  | { kind: 'choices'; choices: readonly string[] }
+  /** Nothing but the words that may be said at any time. */
+  | { kind: 'commands' };
+
+export type Command = 'repeat' | 'operator' | 'hello' | 'goodbye';
+
+/** What was understood. */
+export type Meaning =
+  | { kind: 'yes-no'; value: boolean }
+  /** `digits` holds 0 to 9, one character each. */
+  | { kind: 'digits'; digits: string }
+  /** `index` into the grammar's choices. */
+  | { kind: 'choice'; index: number }
+  | { kind: 'command'; command: Command };
+
+export interface GrammarSource {
+  /** JSGF, one public rule. */
+  jsgf: string;
+  /** All words of it, which the dictionary must hold. */
+  words: readonly string[];
+}
+
+const YES = [
+  '[oh] (yes | yeah | yep | yup | sure | correct | right | okay | absolutely | definitely | exactly) [please | thanks | thank you]',
+  'of course',
+  "[yes | yeah] (that is | that's | it is | it's) (right | correct | fine | true | okay | good)",
+  'yes (it is | i do | i am | i can | i will | it does | i would | we are | we can)',
+];
+const NO = [
+  '(no | nope | nah | wrong | incorrect | negative) [thank you | thanks | sorry]',
+  '[no] not (really | at all)',
+  "[no] (that is | that's | it is | it's) (wrong | not right | not correct | incorrect | not true)",
+  "no (it is not | it isn't | i do not | i am not | it does not)",
+];
+const REPEAT = [
+  'pardon [me]',
+  'sorry [what]',
+  'what [was that]',
+  'excuse me',
+  '(could | can) you (repeat | say) that [again] [please]',
+  'say (that | it) again [please]',
+  '[please] repeat [that] [again] [please]',
+  'i did not (hear | understand) [that | you]',
+];
+const OPERATOR = ['operator', 'representative', '(speak | talk) to (a human | a person | someone)'];
+const HELLO = ['hello', 'hi', 'yes hello', 'hello there', 'good (morning | afternoon | evening)'];
+const GOODBYE = ['[thank you | thanks] (goodbye | bye | bye bye)', 'thank you that is all [goodbye]'];
+
+const DIGIT_WORDS: readonly (readonly [word: string, digit: string])[] = [
+  ['zero', '0'],
+  ['oh', '0'],
+  ['one', '1'],
+  ['two', '2'],
+  ['three', '3'],
+  ['four', '4'],
+  ['five', '5'],
+  ['six', '6'],
+  ['seven', '7'],
+  ['eight', '8'],
+  ['nine', '9'],
+];
+
+const RULES: readonly (readonly [rule: string, alternatives: readonly string[]])[] = [
+  ['repeat', REPEAT],
+  ['operator', OPERATOR],
+  ['hello', HELLO],
+  ['goodbye', GOODBYE],
+];
+
+/**
+ * Anything else that is said, as single sounds: without it, every noise would be taken for the nearest word. The weights
+ * were chosen by measuring: heavier garbage refuses good answers, lighter garbage lets "my dog ate the newspaper" be a no.
+ * Written as JSGF wants it, without an exponent.
+ */
+const WEIGHT = { known: '0.999999999999', garbage: '0.000000000001' };
+
+/** The sounds of the dictionary; each is a word of the garbage rule. */
+export const PHONES: readonly string[] =
+  'AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH'.split(' ');
+/** Holds an underscore, as no word of a grammar does. */
+export const garbageWord = (phone: string) => `_${phone.toLowerCase()}`;
+const GARBAGE = /(?:^| )_/;
+
+/**
+ * The recogniser's rules for what may be answered.
+ * @throws UnspeakableChoice when a choice holds nothing that can be said
+ */
+export function sourceOf(grammar: Grammar): GrammarSource {
+  const alternatives = answersOf(grammar);
+  const garbage = PHONES.map(garbageWord).join(' | ');
+  const jsgf = [
+    '#JSGF V1.0;',
+    'grammar answer;',
+    `public <said> = /${WEIGHT.known}/ <known> | /${WEIGHT.garbage}/ <garbage>;`,
+    `<known> = ${[...alternatives, ...RULES.map(([rule]) => `<${rule}>`)].join(' | ')};`,
+    ...RULES.map(([rule, phrases]) => `<${rule}> = ${phrases.join(' | ')};`),
+    `<garbage> = (${garbage})+;`,
+  ].join('\n');
+  return { jsgf, words: [...new Set([...alternatives, ...RULES.flatMap(([, phrases]) => phrases)].flatMap(wordsIn))] };
+}
+
+function answersOf(grammar: Grammar): string[] {
+  switch (grammar.kind) {
+    case 'yes-no':
+      return [...YES, ...NO];
+    case 'digits':
+      return [`(${DIGIT_WORDS.map(([word]) => word).join(' | ')})+`];
+    case 'choices':
+      return grammar.choices.map((choice) => `[the | a | an] ${spoken(choice)} [one] [please | thanks | thank you]`);
+    case 'commands':
+      return [];
+  }
+}
+
+export class UnspeakableChoice extends Error {
+  constructor(readonly choice: string) {
+    super(`the choice ${JSON.stringify(choice)} holds no words of letters or digits`);
+  }
+}
+
+/**
+ * A choice as it is said: letters of English and digits, in lower case.
+ * @throws UnspeakableChoice when nothing of it can be said
+ */
+export function spoken(choice: string): string {
+  const words = choice
+    .normalize('NFD')
+    .replace(/\p{M}+/gu, '')
+    .replace(/[’‘]/g, "'")
+    .replace(/&/g, ' and ')
+    .replace(/\d/g, (digit) => ` ${DIGIT_WORDS.find(([, value]) => value === digit)?.[0] ?? ''} `)
+    .toLowerCase()
+    .split(/[^a-z']+/)
+    .map((word) => withoutTrailing(word.replace(/^'+/, ''), "'"))
+    .filter((word) => word !== '');
+  if (words.length === 0) throw new UnspeakableChoice(choice);
+  return words.join(' ');
+}
+
+/**
+ * What the recognised words mean.
+ * @param text words as the recogniser gives them
+ * @returns undefined when they are not of the grammar: something else was said
+ */
+export function meaningOf(grammar: Grammar, text: string): Meaning | undefined {
+  if (text === '' || GARBAGE.test(text)) return undefined;
+  const words = text.split(' ');
+  // "Sorry", "wrong" and the like mean the same wherever they may be said; an answer is looked for first.
+  return answerIn(grammar, words) ?? commandIn(text);
+}
+
+function answerIn(grammar: Grammar, words: readonly string[]): Meaning | undefined {
+  switch (grammar.kind) {
+    case 'yes-no':
+      if (commandIn(words.join(' ')) !== undefined) return undefined;
+      return { kind: 'yes-no', value: !words.some((word) => NEGATIVE.has(word)) };
+    case 'digits': {
+      const digits = words.map((word) => DIGIT_WORDS.find(([known]) => known === word)?.[1]);
+      return digits.includes(undefined) ? undefined : { kind: 'digits', digits: digits.join('') };
+    }
+    case 'choices': {
+      const said = ` ${words.join(' ')} `;
+      // "extra large" holds "large": the longest choice that was said is meant.
+      const [best] = grammar.choices
+        .map((choice, index) => ({ index, phrase: spoken(choice) }))
+        .filter(({ phrase }) => said.includes(` ${phrase} `))
+        .toSorted((a, b) => b.phrase.length - a.phrase.length);
+      return best && { kind: 'choice', index: best.index };
+    }
+    case 'commands':
+      return undefined;
+  }
+}
+
+const NEGATIVE = new Set("no nope nah wrong incorrect negative not isn't don't can't doesn't".split(' '));
+
+const COMMANDS: readonly (readonly [command: Command, pattern: RegExp])[] = [
+  ['goodbye', /\bbye\b|\bgoodbye\b|\bthat is all\b/],
+  ['operator', /\boperator\b|\brepresentative\b|\b(?:speak|talk) to\b/],
+  ['repeat', /\bpardon\b|^sorry\b|\bwhat\b|\bexcuse\b|\brepeat\b|\bagain\b|\bsay that\b|\bdid not\b/],
+  ['hello', /\bhello\b|\bhi\b|^good (?:morning|afternoon|evening)\b/],
+];
+
+function commandIn(text: string): Meaning | undefined {
+  const found = COMMANDS.find(([, pattern]) => pattern.test(text));
+  return found && { kind: 'command', command: found[0] };
+}
+
+function wordsIn(alternative: string): string[] {
+  return alternative.match(/[a-z']+/g) ?? [];
+}

@@ -1,0 +1,20 @@
+import type { Config } from '../../platform/config/config.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import { createEngines, type Engines } from './engines.js';
+import type { EngineFactory } from './port.js';
+import { createOfflineEngine } from './offline/index.js';
+import { createOpenAiRealtimeEngine } from './realtime/index.js';
+import { createPipelineEngine } from './pipeline/index.js';
+
+/** The engines that the configuration names; test calls always have the offline one. */
+export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
+  const { byDefault, prices, openaiRealtime, pipeline } = config.engines;
+  const report = (error: Error) => logger.warn({ err: error }, 'the offline engine had a fault and went on');
+  const offline = createOfflineEngine({ report });
+  const more: EngineFactory[] = [];
+  if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, prices, logger }));
+  if (pipeline !== undefined) more.push(createPipelineEngine({ settings: pipeline, prices, logger }));
+  const chosen = [offline, ...more].find(({ name }) => name === byDefault);
+  if (chosen === undefined) throw new Error(`The engine ${byDefault} is not configured.`);
+  return createEngines({ byDefault: chosen, forTests: offline, more });
+}

@@ -1,0 +1,35 @@
+import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { EngineFactory } from './port.js';
+
+/** The engines of a media process. */
+export interface Engines {
+  /** The engine that conducts a call: the agent's own choice, else the configured one; in test mode always the offline one. */
+  of(request: Pick<CallRequestDocument, 'mode' | 'agent'>): EngineFactory;
+  warm(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * @param p.byDefault for live calls whose agent names no engine, or one that this process does not have
+ * @param p.forTests needs no account and costs nothing
+ */
+export function createEngines(p: {
+  byDefault: EngineFactory;
+  forTests: EngineFactory;
+  more?: readonly EngineFactory[];
+}): Engines {
+  const all = new Map([p.byDefault, p.forTests, ...(p.more ?? [])].map((factory) => [factory.name, factory]));
+
+  return {
+    of({ mode, agent }) {
+      if (mode === 'test') return p.forTests;
+      return all.get(agent.engine ?? p.byDefault.name) ?? p.byDefault;
+    },
+    async warm() {
+      await Promise.all(Array.from(all.values(), (factory) => factory.warm()));
+    },
+    async close() {
+      await Promise.all(Array.from(all.values(), (factory) => factory.close()));
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { spoken, UnspeakableChoice } from '../../audio/grammar.js';
+import type { Grammar, Meaning } from '../../audio/grammar.js';
+import type { ParameterValues } from '../port.js';
+import { KEY_DIGITS, SAY_DIGIT_BY_DIGIT, SAY_DIGITS, YES_OR_NO, YES_OR_NO_BY_KEY } from './lines.js';
+
+type Value = ParameterValues[string];
+
+/** One key of the output template, as a question. */
+export interface Question {
+  key: string;
+  /** The key in words. */
+  name: string;
+  kind: 'yes-no' | 'digits' | 'choice';
+  ask: readonly string[];
+  /** Said after an answer that was not understood. */
+  hint: string;
+  /** The hint for one who cannot be listened to. */
+  keyHint: string;
+  grammar: Grammar;
+  /** The value of a spoken answer; undefined when it is none. */
+  valueOf(meaning: Meaning): Value | undefined;
+  /** The value of pressed keys; undefined when they are no answer. */
+  valueOfKeys(keys: string): Value | undefined;
+  /** The value in words, to tell what was taken down. */
+  inWords(value: Value): string;
+}
+
+const MAX_NAME_CHARACTERS = 80;
+const MAX_CHOICES = 9;
+const MAX_DIGITS = 32;
+/** Longer numbers are not exact in JSON. */
+const MAX_DIGITS_OF_NUMBER = 15;
+
+/**
+ * The questions that fill a template: a boolean asks yes or no, a text like `small|medium|large` lets choose, anything
+ * else takes digits, as a number where the default is a number. The values of the template are never answers.
+ */
+export function questionsOf(template: ParameterValues): Question[] {
+  return Object.entries(template).map(([key, value]) => {
+    if (typeof value === 'boolean') return yesNoQuestion(key);
+    const choices = typeof value === 'string' ? choicesIn(value) : [];
+    return choices.length > 1 ? choiceQuestion(key, choices) : digitsQuestion(key, typeof value === 'number');
+  });
+}
+
+/** `party_size` and `partySize` as `party size`. */
+export function nameOf(key: string): string {
+  const words = key
+    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .toLowerCase();
+  return words.slice(0, MAX_NAME_CHARACTERS).trim() || 'next answer';
+}
+
+function yesNoQuestion(key: string): Question {
+  const name = nameOf(key);
+  return {
+    key,
+    name,
+    kind: 'yes-no',
+    ask: [`${capital(name)}?`, YES_OR_NO],
+    hint: YES_OR_NO_BY_KEY,
+    keyHint: 'Press 1 for yes or 2 for no.',
+    grammar: { kind: 'yes-no' },
+    valueOf: (meaning) => (meaning.kind === 'yes-no' ? meaning.value : undefined),
+    valueOfKeys: yesNoOfKey,
+    inWords: (value) => (value === true ? 'yes' : 'no'),
+  };
+}
+
+/** 1 is yes, 2 is no. */
+export function yesNoOfKey(key: string): boolean | undefined {
+  return key === '1' ? true : key === '2' ? false : undefined;
+}
+
+function digitsQuestion(key: string, asNumber: boolean): Question {
+  const name = nameOf(key);
+  const valueOfKeys = (keys: string) => {
+    if (!/^\d+$/.test(keys) || keys.length > (asNumber ? MAX_DIGITS_OF_NUMBER : MAX_DIGITS)) return undefined;
+    return asNumber ? Number(keys) : keys;
+  };
+  return {
+    key,
+    name,
+    kind: 'digits',
+    ask: [`What is your ${name}?`, SAY_DIGITS],
+    hint: SAY_DIGIT_BY_DIGIT,
+    keyHint: KEY_DIGITS,
+    grammar: { kind: 'digits' },
+    valueOf: (meaning) => (meaning.kind === 'digits' ? valueOfKeys(meaning.digits) : undefined),
+    valueOfKeys,
+    inWords: String,
+  };
+}
+
+function choiceQuestion(key: string, choices: readonly string[]): Question {
+  const name = nameOf(key);
+  const sayable = choices.filter(isSpeakable);
+  const keys = choices.map((choice, index) => `${index + 1} for ${choice}`).join(', ');
+  return {
+    key,
+    name,
+    kind: 'choice',
+    ask: [`Which ${name}: ${listed(choices)}?`],
+    hint: `Please say one of them, or press ${keys}.`,
+    keyHint: `Press ${keys}.`,
+    grammar: sayable.length === 0 ? { kind: 'commands' } : { kind: 'choices', choices: sayable },
+    valueOf: (meaning) => (meaning.kind === 'choice' ? sayable[meaning.index] : undefined),
+    valueOfKeys: (pressed) => (/^[1-9]$/.test(pressed) ? choices[Number(pressed) - 1] : undefined),
+    inWords: String,
+  };
+}
+
+/** Only as many as there are keys for. */
+function choicesIn(text: string): string[] {
+  const choices = text
+    .split('|')
+    .map((choice) => choice.trim())
+    .filter((choice) => choice !== '');
+  return [...new Set(choices)].slice(0, MAX_CHOICES);
+}
+
+function isSpeakable(choice: string): boolean {
+  try {
+    return spoken(choice) !== '';
+  } catch (error) {
+    if (error instanceof UnspeakableChoice) return false;
+    throw error;
+  }
+}
+
+function listed(choices: readonly string[]): string {
+  return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1) ?? ''}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

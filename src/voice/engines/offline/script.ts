@@ -1,0 +1,35 @@
+import type { Grammar } from '../../audio/grammar.js';
+import type { Recognition } from '../../audio/recogniser.js';
+import type { ParameterValues } from '../port.js';
+
+/** What is said next. */
+export interface Reply {
+  /** Spoken as one item, the first part while the next is made. */
+  parts: readonly string[];
+  /** The talk is over with it, and whose goodbye it was: a far end that said it hangs up itself. */
+  over?: 'agent' | 'caller';
+}
+
+/** What came of one turn of the caller; nothing is listened to where no words are understood. */
+export type Heard = Recognition | { outcome: 'not listened' };
+
+/** What the talk is made of, from its greeting to its goodbye. Pure: it neither hears, speaks nor waits. */
+export interface Script {
+  /** What is understood at this point; undefined: no words at all. */
+  grammar(): Grammar | undefined;
+  /** What is said at the beginning, after the greeting. */
+  opening(): readonly string[];
+  /** What is said again to someone who is silent. */
+  again(): readonly string[];
+  /** What is said when the line broke and is back. */
+  bridge(): readonly string[];
+  onHeard(heard: Heard): Reply;
+  /** @returns undefined when more keys are to come */
+  onKey(key: string): Reply | undefined;
+  /** No key was pressed for some time. */
+  onKeysPaused(): Reply | undefined;
+  /** Values that are settled so far; a null was asked for in vain. */
+  values(): ParameterValues;
+  /** What will probably be said next, to be made ready. */
+  upcoming(): readonly string[];
+}

@@ -1,0 +1,92 @@
+import { Agent } from 'undici';
+import { loadVoiceActivity } from '../../audio/voice-activity.js';
+import type { PipelineSettings } from '../../../platform/config/engines.js';
+import type { Logger } from '../../../platform/telemetry/logger.js';
+import type { EnginePrices } from '../engine-usage.js';
+import { concludeCall } from '../../models/conclusion.js';
+import type { EngineFactory } from '../port.js';
+import type { SilencePatience } from '../../session/silence-watch.js';
+import { createTurnTaking } from '../../session/turn-taking.js';
+import { createCallEngine } from './call-engine.js';
+import { createChatModel } from './llm/chat-completions.js';
+import type { Voice } from './ports.js';
+import { createPreparedLines } from './prepared-lines.js';
+import { createDeepgramRecogniser } from './stt/deepgram.js';
+import { createElevenLabsVoice } from './tts/elevenlabs.js';
+import { createOpenAiSpeech } from './tts/openai-speech.js';
+
+export const PIPELINE_ENGINE = 'pipeline';
+
+/** A result is waited for up to 4 s. */
+const CONCLUDE_WITHIN_MS = 3_500;
+const CONNECT_WITHIN_MS = 5_000;
+
+/** How long a provider may be silent before it counts as gone, ms. */
+export interface PipelinePatience {
+  modelMs?: number;
+  voiceMs?: number;
+  recogniserMs?: number;
+}
+
+/** The engine that joins a streaming recogniser, a chat model and a streaming voice, each from a provider of its own. */
+export function createPipelineEngine(p: {
+  settings: PipelineSettings;
+  prices: EnginePrices;
+  logger: Logger;
+  silence?: Partial<SilencePatience>;
+  patience?: PipelinePatience;
+}): EngineFactory {
+  const { settings, logger, patience = {} } = p;
+  const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
+  const recogniser = createDeepgramRecogniser(settings.recogniser);
+  const model = createChatModel(settings.model, { dispatcher, ...silent(patience.modelMs) });
+  const voice = createVoice();
+  const prepared = createPreparedLines(voice);
+  let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
+
+  function createVoice(): Voice {
+    const { provider, voices, defaultVoice, ...account } = settings.voice;
+    const voiceIdOf = (name: string) => voices[name] ?? defaultVoice;
+    return provider === 'elevenlabs'
+      ? createElevenLabsVoice({ ...account, voiceIdOf }, silent(patience.voiceMs))
+      : createOpenAiSpeech({ ...account, voiceIdOf }, { dispatcher, ...silent(patience.voiceMs) });
+  }
+
+  return {
+    name: PIPELINE_ENGINE,
+
+    async warm() {
+      newDetector ??= await loadVoiceActivity();
+      await prepared.warm();
+    },
+
+    create() {
+      if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
+      return createCallEngine({
+        name: PIPELINE_ENGINE,
+        recogniser,
+        model,
+        voice,
+        turnTaking: createTurnTaking(newDetector()),
+        prepared,
+        prices: p.prices,
+        ...(p.silence === undefined ? {} : { patience: p.silence }),
+        ...(patience.recogniserMs === undefined ? {} : { recogniserSilentMs: patience.recogniserMs }),
+        conclude: (call, turns, usage) =>
+          concludeCall({ chat: settings.model, call, turns, withinMs: CONCLUDE_WITHIN_MS, usage, logger }),
+        log(callId, message, error) {
+          logger.warn({ callId, engine: PIPELINE_ENGINE, ...(error === undefined ? {} : { err: error }) }, message);
+        },
+      });
+    },
+
+    async close() {
+      await prepared.close();
+      await dispatcher.destroy();
+    },
+  };
+}
+
+function silent(ms: number | undefined): { silentMs?: number } {
+  return ms === undefined ? {} : { silentMs: ms };
+}

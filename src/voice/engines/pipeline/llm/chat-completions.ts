@@ -1,0 +1,199 @@
+import { fetch, type Dispatcher, type Response } from 'undici';
+import { z } from 'zod';
+import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
+import { withoutTrailing } from '../../../../kernel/text.js';
+import type { ChatSettings } from '../../../models/chat-client.js';
+import { ProviderError } from '../ports.js';
+import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
+
+/** A model that sends nothing for so long is taken for dead. */
+export const MODEL_SILENT_MS = 6_000;
+const MAX_RETRY_AFTER_MS = 2_000;
+const MAX_TEXT_CHARACTERS = 20_000;
+
+const usage = z
+  .object({
+    prompt_tokens: z.number(),
+    completion_tokens: z.number(),
+    prompt_tokens_details: z.object({ cached_tokens: z.number().nullish() }).nullish(),
+  })
+  .transform((counts): ModelUsage => {
+    const cached = Math.min(counts.prompt_tokens, counts.prompt_tokens_details?.cached_tokens ?? 0);
+    return {
+      inputTokens: counts.prompt_tokens - cached,
+      cachedInputTokens: cached,
+      outputTokens: counts.completion_tokens,
+    };
+  });
+
+const chunk = z.object({
+  choices: z.array(
+    z.object({
+      delta: z
+        .object({
+          content: z.string().nullish(),
+          tool_calls: z
+            .array(
+              z.object({
+                index: z.number().int().min(0).max(63).default(0),
+                id: z.string().nullish(),
+                function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }).optional(),
+              }),
+            )
+            .nullish(),
+        })
+        .default({}),
+      finish_reason: z.string().nullish(),
+    }),
+  ),
+  usage: usage.nullish().catch(undefined),
+});
+
+/** A chat model behind an OpenAI-compatible `/chat/completions`. */
+export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispatcher; silentMs?: number }): ChatModel {
+  const silentMs = deps.silentMs ?? MODEL_SILENT_MS;
+
+  async function post(body: object, signal: AbortSignal): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: account.model, ...body }),
+        signal,
+        redirect: 'error',
+        dispatcher: deps.dispatcher,
+      });
+    } catch (error) {
+      throw asProviderError(error, signal);
+    }
+    if (response.ok && response.body !== null) return response;
+    await response.body?.cancel();
+    const seconds = Number(response.headers.get('retry-after') ?? NaN);
+    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
+    throw new ProviderError('model', `answered ${response.status}`, retryAfterMs);
+  }
+
+  return {
+    async *stream({ messages, tools, mayCallTools, signal }) {
+      const watch = watchSilence(signal, silentMs);
+      const requests: ToolRequest[] = [];
+      let finished = false;
+      let characters = 0;
+      try {
+        const body = {
+          messages: messages.map(wireMessage),
+          stream: true,
+          stream_options: { include_usage: true },
+          ...(tools.length === 0 ? {} : { tools: tools.map(wireTool) }),
+          ...(tools.length === 0 || mayCallTools ? {} : { tool_choice: 'none' }),
+        };
+        const response = await post(body, watch.signal);
+        for await (const { data } of serverSentEvents(response.body as AsyncIterable<Uint8Array>)) {
+          watch.alive();
+          if (data === '[DONE]') {
+            finished = true;
+            break;
+          }
+          const { choices, usage: counts } = readJson(chunk, data);
+          const [choice] = choices;
+          if (counts) yield { kind: 'usage', usage: counts };
+          if (choice === undefined) continue;
+          if (choice.finish_reason) finished = true;
+          for (const part of choice.delta.tool_calls ?? []) addTo(requests, part);
+          const text = choice.delta.content ?? '';
+          characters += text.length;
+          if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'does not come to an end');
+          if (text !== '') yield { kind: 'text', text };
+        }
+      } catch (error) {
+        throw asProviderError(error, watch.signal);
+      } finally {
+        watch.stop();
+      }
+      if (!finished) throw new ProviderError('model', 'broke off');
+      for (const request of requests) if (request.name !== '') yield { kind: 'tool', request };
+    },
+  };
+}
+
+/** Aborts with an error of our own when nothing was heard for `ms`, or with the outer signal. */
+function watchSilence(outer: AbortSignal, ms: number) {
+  const controller = new AbortController();
+  const give = () => controller.abort(new ProviderError('model', `sent nothing for ${ms} ms`));
+  const pass = () => controller.abort(outer.reason);
+  let timer = setTimeout(give, ms);
+  if (outer.aborted) pass();
+  outer.addEventListener('abort', pass, { once: true });
+  return {
+    signal: controller.signal,
+    alive() {
+      clearTimeout(timer);
+      timer = setTimeout(give, ms);
+    },
+    stop() {
+      clearTimeout(timer);
+      outer.removeEventListener('abort', pass);
+      // Ends the response that was left before its end.
+      controller.abort();
+    },
+  };
+}
+
+/** An abort keeps its reason; everything else is the provider's. */
+function asProviderError(error: unknown, signal: AbortSignal): unknown {
+  if (error instanceof ProviderError) return error;
+  if (signal.aborted) return signal.reason;
+  if (error instanceof SyntaxError || error instanceof z.ZodError) return new ProviderError('model', 'sent garbage');
+  const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
+  return new ProviderError('model', `connection failed: ${cause?.code ?? 'broken off'}`);
+}
+
+function readJson<T>(schema: z.ZodType<T>, text: string): T {
+  return schema.parse(JSON.parse(text));
+}
+
+/** Tool requests come in pieces: first id and name, then the arguments bit by bit. */
+function addTo(
+  requests: ToolRequest[],
+  part: {
+    index: number;
+    id?: string | null | undefined;
+    function?: { name?: string | null | undefined; arguments?: string | null | undefined } | undefined;
+  },
+): void {
+  for (let index = requests.length; index <= part.index; index++)
+    requests.push({ id: `call_${index}`, name: '', arguments: '' });
+  const request = requests[part.index];
+  if (request === undefined) return;
+  if (part.id) request.id = part.id;
+  if (part.function?.name) request.name = part.function.name;
+  request.arguments += part.function?.arguments ?? '';
+}
+
+function wireMessage(message: ChatMessage): object {
+  switch (message.role) {
+    case 'assistant':
+      return {
+        role: 'assistant',
+        content: message.content === '' ? null : message.content,
+        ...(message.toolRequests === undefined || message.toolRequests.length === 0
+          ? {}
+          : {
+              tool_calls: message.toolRequests.map(({ id, name, arguments: text }) => ({
+                id,
+                type: 'function',
+                function: { name, arguments: text },
+              })),
+            }),
+      };
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.toolRequestId, content: message.content };
+    default:
+      return message;
+  }
+}
+
+function wireTool({ name, description, parameters }: ChatTool): object {
+  return { type: 'function', function: { name, description, parameters } };
+}

@@ -1,0 +1,74 @@
+import { createLocalLines, ONE_MOMENT, SILENT_GOODBYE, SORRY } from '../local-lines.js';
+import { phrasesOf, speaksEnglish } from './phrases.js';
+import type { Voice } from './ports.js';
+
+const LOCAL = { oneMoment: ONE_MOMENT, sorry: SORRY, silentGoodbye: SILENT_GOODBYE } as const;
+export type PreparedLine = keyof typeof LOCAL;
+const LINES: readonly PreparedLine[] = ['oneMoment', 'sorry', 'silentGoodbye'];
+/** More voices and languages than a service has. */
+const MAX_KEPT = 300;
+
+export interface PreparedLines {
+  warm(): Promise<void>;
+  /** Has a voice speak the lines once, for all calls to come; a failure is of no consequence. */
+  prepare(voice: string, language: string): void;
+  /**
+   * @returns 8 kHz mu-law: of the call's own voice when that was prepared, else of an offline voice, in English; nothing
+   *   when a filler would have to be in another language than the call
+   */
+  audioOf(line: PreparedLine, voice: string, language: string): Promise<Uint8Array | undefined>;
+  close(): Promise<void>;
+}
+
+/** Lines that must be there at once, or when every provider is gone. */
+export function createPreparedLines(voice: Voice): PreparedLines {
+  const local = createLocalLines();
+  const spoken = new Map<string, Uint8Array>();
+  const asked = new Set<string>();
+  const cancels = new Set<() => void>();
+
+  function speak(line: PreparedLine, voiceName: string, language: string): void {
+    const key = `${line} ${voiceName} ${language}`;
+    if (asked.has(key) || asked.size >= MAX_KEPT) return;
+    asked.add(key);
+    const parts: Uint8Array[] = [];
+    const stream = voice.open(voiceName, language, {
+      onAudio: (mulaw) => void parts.push(mulaw),
+      onSpoken: () => undefined,
+      onDone() {
+        cancels.delete(cancel);
+        if (parts.length > 0) spoken.set(key, Buffer.concat(parts));
+      },
+      onLost() {
+        cancels.delete(cancel);
+        asked.delete(key);
+      },
+    });
+    const cancel = () => stream.cancel();
+    cancels.add(cancel);
+    stream.say(phrasesOf(language)[line]);
+    stream.finish();
+  }
+
+  return {
+    warm: () => local.warm(),
+    prepare(voiceName, language) {
+      for (const line of LINES) speak(line, voiceName, language);
+    },
+    async audioOf(line, voiceName, language) {
+      const own = spoken.get(`${line} ${voiceName} ${language}`);
+      if (own !== undefined) return own;
+      if (line === 'oneMoment' && !speaksEnglish(language)) return undefined;
+      try {
+        return await local.audioOf(LOCAL[line], voiceName);
+      } catch {
+        // Offline speech cannot speak either: the call ends without the line.
+        return undefined;
+      }
+    },
+    async close() {
+      for (const cancel of cancels) cancel();
+      await local.close();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { withoutTrailing } from '../../../../kernel/text.js';
+import { openProviderSocket } from '../provider-socket.js';
+import { ProviderError, type Voice } from '../ports.js';
+
+export interface ElevenLabsAccount {
+  /** `wss://…` of the provider or of a server that speaks its protocol. */
+  baseUrl: string;
+  apiKey: string;
+  model: string;
+  /** The provider's id of a voice of ours. */
+  voiceIdOf(voice: string): string;
+}
+
+/** Sentences without a byte of audio for so long are not going to be spoken. */
+export const VOICE_SILENT_MS = 5_000;
+
+const answer = z.object({
+  audio: z.string().nullish(),
+  isFinal: z.boolean().nullish(),
+  alignment: z.object({ chars: z.array(z.string()) }).nullish(),
+});
+
+/** ElevenLabs' `stream-input`: one socket for an utterance, sentence by sentence, audio as mu-law. */
+export function createElevenLabsVoice(account: ElevenLabsAccount, options: { silentMs?: number } = {}): Voice {
+  const silentMs = options.silentMs ?? VOICE_SILENT_MS;
+
+  return {
+    open(voice, language, events) {
+      let over = false;
+      let waiting: NodeJS.Timeout | undefined;
+      const socket = openProviderSocket({
+        part: 'voice',
+        url: urlOf(account, voice, language),
+        headers: { 'xi-api-key': account.apiKey },
+        onMessage: read,
+        onClosed: done,
+        onLost: lost,
+      });
+      socket.send({ text: ' ' });
+
+      function read(message: Record<string, unknown>): void {
+        if (over) return;
+        if (message['error'] !== undefined || message['code'] !== undefined) {
+          return lose(`reported ${String(message['error'] ?? message['code']).slice(0, 40)}`);
+        }
+        const parsed = answer.safeParse(message);
+        if (!parsed.success) return lose('sent an answer of an unknown shape');
+        const { audio, isFinal, alignment } = parsed.data;
+        if (audio) {
+          expectAudio();
+          events.onAudio(Buffer.from(audio, 'base64'));
+          if (alignment) events.onSpoken(alignment.chars.join(''));
+        }
+        if (isFinal === true) done();
+      }
+
+      function expectAudio(): void {
+        clearTimeout(waiting);
+        waiting = setTimeout(() => lose(`sent nothing for ${silentMs} ms`), silentMs);
+      }
+
+      function done(): void {
+        if (over) return;
+        leave();
+        events.onDone();
+      }
+
+      function lose(why: string): void {
+        lost(new ProviderError('voice', why));
+      }
+
+      function lost(error: ProviderError): void {
+        if (over) return;
+        leave();
+        events.onLost(error);
+      }
+
+      function leave(): void {
+        over = true;
+        clearTimeout(waiting);
+        socket.close();
+      }
+
+      return {
+        say(text) {
+          if (over) return;
+          expectAudio();
+          socket.send({ text: `${text} `, flush: true });
+        },
+        finish() {
+          if (over) return;
+          expectAudio();
+          socket.send({ text: '' });
+        },
+        cancel: leave,
+      };
+    },
+  };
+}
+
+function urlOf(account: ElevenLabsAccount, voice: string, language: string): string {
+  const path = `/v1/text-to-speech/${encodeURIComponent(account.voiceIdOf(voice))}/stream-input`;
+  const url = new URL(withoutTrailing(account.baseUrl, '/') + path);
+  url.searchParams.set('model_id', account.model);
+  url.searchParams.set('output_format', 'ulaw_8000');
+  url.searchParams.set('auto_mode', 'true');
+  url.searchParams.set('inactivity_timeout', '60');
+  // Only the 2.5 models take a language; the others tell it from the text.
+  if (account.model.includes('v2_5')) url.searchParams.set('language_code', language.split('-')[0] ?? language);
+  return url.href;
+}

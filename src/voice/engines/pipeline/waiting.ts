@@ -1,0 +1,31 @@
+import type { TurnLatency } from '../port.js';
+import type { ReplyTimes } from './reply.js';
+
+/** The caller waits for an answer; ms from the start of the stream. */
+export interface Waiting {
+  /** The end of the words that wait for it. */
+  sinceMs: number;
+  /** When they were known to be the whole turn. */
+  knownMs: number;
+}
+
+/**
+ * Where the time went between the caller's last word and the first audio. What model and voice did while the turn might
+ * still have gone on cost the caller nothing, and counts nothing.
+ */
+export function latencyOf({ sinceMs, knownMs }: Waiting, times: ReplyTimes, nowMs: number): TurnLatency {
+  const audioMs = Math.max(times.firstAudioMs ?? nowMs, knownMs);
+  const sentenceMs = Math.min(audioMs, Math.max(times.firstSentenceMs ?? audioMs, knownMs));
+  const startedMs = Math.min(sentenceMs, Math.max(times.startedMs, knownMs));
+  const totalMs = Math.max(0, nowMs - sinceMs);
+  const recogniser = Math.min(totalMs, Math.max(0, knownMs - sinceMs));
+  const model = sentenceMs - startedMs;
+  const voice = audioMs - sentenceMs;
+  const own = Math.max(0, totalMs - recogniser - model - voice);
+  const parts = { recogniser, model, voice, own };
+  return {
+    atMs: Math.round(nowMs),
+    totalMs: Math.round(totalMs),
+    parts: Object.fromEntries(Object.entries(parts).map(([name, ms]) => [name, Math.round(ms)])),
+  };
+}

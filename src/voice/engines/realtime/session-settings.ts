@@ -1,0 +1,69 @@
+import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
+import type { EngineCall, TranscriptTurn } from '../port.js';
+import { nothingSaid } from '../../results/extraction.js';
+import { promptFor } from '../../session/prompt.js';
+import { voiceNamed } from '../voices.js';
+
+/** The tool by which the model tells that it hears a machine; the engine's own, never handed on. */
+export const ANSWERING_MACHINE = 'answering_machine';
+
+/** What the provider keeps of a caller's audio before their speech, ms. */
+export const PREFIX_MS = 300;
+
+const TELEPHONE = { type: 'audio/pcmu' };
+
+/** The address of the provider's socket, from that of its HTTP interface. */
+export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
+  return `${baseUrl.replace(/^http/, 'ws')}/realtime?model=${encodeURIComponent(model)}`;
+}
+
+/**
+ * A session's settings for a call.
+ * @param soFar what was said already when the session takes over a call that goes on
+ */
+export function sessionFor(
+  settings: OpenAiRealtimeSettings,
+  call: EngineCall,
+  soFar: readonly TranscriptTurn[] | undefined,
+): Record<string, unknown> {
+  const values = call.resume?.values ?? nothingSaid(call.outputTemplate);
+  const tools = watchesForMachines(call) ? [...call.tools, MACHINE_TOOL] : call.tools;
+  return {
+    type: 'realtime',
+    output_modalities: ['audio'],
+    instructions: promptFor(soFar === undefined ? call : { ...call, resume: { turns: soFar, values } }),
+    tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, parameters })),
+    audio: {
+      input: {
+        format: TELEPHONE,
+        transcription: { model: settings.transcriptionModel, language: call.language.split('-')[0] },
+        turn_detection: turnDetection(settings, true),
+      },
+      output: { format: TELEPHONE, voice: voiceNamed(call.voice).openai },
+    },
+  };
+}
+
+/** The change of a running session by which the caller is answered by itself after each turn, or only heard. */
+export function answering(settings: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
+  return { type: 'realtime', audio: { input: { turn_detection: turnDetection(settings, answers) } } };
+}
+
+export function watchesForMachines({ direction, voicemail }: EngineCall): boolean {
+  return direction === 'outbound' && voicemail.action !== 'continue';
+}
+
+/** Interrupting is ours: only we know what was heard. */
+function turnDetection({ turnDetection: chosen }: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
+  const common = { create_response: answers, interrupt_response: false };
+  return chosen.type === 'server_vad'
+    ? { type: 'server_vad', prefix_padding_ms: PREFIX_MS, silence_duration_ms: chosen.silenceMs, ...common }
+    : { type: 'semantic_vad', eagerness: chosen.eagerness, ...common };
+}
+
+const MACHINE_TOOL = {
+  name: ANSWERING_MACHINE,
+  description:
+    'Call this at once, and say nothing, when you hear that an answering machine or a mailbox has answered instead of a person.',
+  parameters: { type: 'object', properties: {}, additionalProperties: false },
+};

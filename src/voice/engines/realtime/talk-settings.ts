@@ -1,0 +1,42 @@
+import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
+import type { Logger } from '../../../platform/telemetry/logger.js';
+import type { EnginePrices } from '../engine-usage.js';
+import type { LocalLines } from '../local-lines.js';
+import type { SilencePatience } from '../../session/silence-watch.js';
+import { CONNECTION_TIMINGS } from './connection.js';
+import type { LinkTimings } from './provider-link.js';
+
+export interface TalkTimings extends LinkTimings {
+  /** An introduction of which less than this was heard is made again, ms. */
+  greetingHeardMs: number;
+  /** A caller who waits longer than this for an answer is told so, ms. */
+  fillerAfterMs: number;
+  /** A provider that keeps us waiting longer than this counts as gone, ms. */
+  lostAfterMs: number;
+  /** The provider ends a session after an hour; at the first quiet moment from this age on we take a new one, ms. */
+  renewAfterMs: number;
+  /** For the words of the caller's last turn when the call is over, ms. */
+  lastWordsMs: number;
+  /** For those and the model's conclusion, ms: the stream session waits 4 s. */
+  stopWithinMs: number;
+}
+
+export interface TalkDeps {
+  settings: OpenAiRealtimeSettings;
+  prices: EnginePrices;
+  lines: LocalLines;
+  logger: Logger;
+  timings: TalkTimings;
+  patience: Partial<SilencePatience>;
+}
+
+export const TALK_TIMINGS: TalkTimings = {
+  ...CONNECTION_TIMINGS,
+  retryAfterMs: 300,
+  greetingHeardMs: 2_000,
+  fillerAfterMs: 2_000,
+  lostAfterMs: 8_000,
+  renewAfterMs: 50 * 60_000,
+  lastWordsMs: 800,
+  stopWithinMs: 3_500,
+};

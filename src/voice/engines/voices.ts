@@ -1,0 +1,27 @@
+import type { FliteVoice } from '../audio/flite.js';
+
+/** What a voice of `src/kernel/voices.ts` is called by those who speak it. */
+export interface SpokenVoice {
+  name: string;
+  flite: FliteVoice;
+  /** OpenAI's realtime voice. Those of the pipeline engine come from its settings. */
+  openai: string;
+}
+
+export const VOICES: readonly SpokenVoice[] = [
+  { name: 'amber', flite: 'slt', openai: 'marin' },
+  { name: 'cobalt', flite: 'rms', openai: 'cedar' },
+  { name: 'slate', flite: 'awb', openai: 'ballad' },
+  { name: 'copper', flite: 'kal', openai: 'echo' },
+];
+
+const DEFAULT_VOICE: SpokenVoice = VOICES[0] ?? fail('no voices');
+
+/** The voice of that name, or the default one: a call must not fail because a voice was renamed. */
+export function voiceNamed(name: string): SpokenVoice {
+  return VOICES.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
+}
+
+function fail(reason: string): never {
+  throw new Error(reason);
+}

@@ -1,0 +1,72 @@
+import { isValidSignature } from '../../telephony/twilio/signature.js';
+import type { Config } from '../../platform/config/config.js';
+import { CALL_ID_PATTERN } from '../../kernel/ids.js';
+import { createCallQueries } from '../../calls/call-queries.js';
+import { createCallRequests } from '../../calls/call-requests.js';
+import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
+import { createConversationResults } from '../results/conversation-results.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { ConversationResultDocument } from '../results/model.js';
+
+export type Admission =
+  /** `earlier`: what the call's streams before this one left; the stream's `start` must say that it follows them. */
+  | {
+      admitted: true;
+      request: CallRequestDocument;
+      carrierSid: string;
+      earlier: ConversationResultDocument | null;
+    }
+  | { admitted: false; status: 403 | 404 | 409 | 503; why: string };
+
+/** The id of the call whose stream a request path names, under the path of the configured stream URL; else undefined. */
+export function callIdOfPath(streamUrl: string, path: string): string | undefined {
+  const prefix = `${new URL(streamUrl).pathname.replace(/\/$/, '')}/`;
+  const callId = path.startsWith(prefix) ? path.slice(prefix.length) : '';
+  return CALL_ID_PATTERN.test(callId) ? callId : undefined;
+}
+
+/**
+ * Decides whether a stream may be opened for a call. Reads the call once; afterwards its audio needs no database.
+ * The signature is checked before the database is asked, so that strangers cost no reads and learn nothing.
+ */
+export function createAdmission(deps: { config: Config; database: Database }) {
+  const { config, database } = deps;
+  const requests = createCallRequests(database);
+  const bindings = createCarrierBindings(database);
+  const calls = createCallQueries(database);
+  const results = createConversationResults(database);
+
+  /**
+   * @param isRoom called once the signature is known to be valid; false: no more streams are taken
+   * @throws the database's error when it is away
+   */
+  return async function admit(
+    callId: string,
+    signature: string | undefined,
+    isRoom: () => boolean = () => true,
+  ): Promise<Admission> {
+    const url = `${config.streamUrl}/${callId}`;
+    const isSignedBy = (authToken: string) => isValidSignature({ authToken, signature, url, params: {} });
+    const { live, test } = config.carriers;
+    if (!isSignedBy(live.authToken) && !isSignedBy(test.authToken)) return refusal(403, 'no valid carrier signature');
+    if (!isRoom()) return refusal(503, 'no more streams are taken');
+
+    const [request, binding, isFinal, result] = await Promise.all([
+      requests.find(callId),
+      bindings.find(callId),
+      calls.isFinal(callId),
+      results.find(callId),
+    ]);
+    if (request === null) return refusal(404, 'no such call');
+    if (!isSignedBy(config.carriers[request.mode].authToken)) return refusal(403, 'no valid carrier signature');
+    if (isFinal) return refusal(404, 'the call is over');
+    if (binding === null || binding.closed === true) return refusal(404, 'the call has no call of the carrier');
+    if (result?.endedAt !== undefined) return refusal(409, 'the conversation is over');
+    return { admitted: true, request, carrierSid: binding.carrierSid, earlier: result };
+  };
+}
+
+function refusal(status: 403 | 404 | 409 | 503, why: string): Admission {
+  return { admitted: false, status, why };
+}

@@ -1,0 +1,191 @@
+import type { WebSocket, RawData } from 'ws';
+import type { PlaybackLine } from '../session/playback.js';
+import type { CarrierMessage } from './stream-protocol.js';
+import { clearMessage, markMessage, mediaMessage, parseCarrierMessage, ProtocolViolation } from './stream-protocol.js';
+
+export interface StreamTimings {
+  /** The carrier must send `start` this soon. */
+  startWithinMs: number;
+  pingEveryMs: number;
+}
+
+/** A line on which nothing comes any more is noticed within two pings. */
+export const STREAM_TIMINGS: StreamTimings = { startWithinMs: 5_000, pingEveryMs: 4_000 };
+
+/** How the carrier's end went away: it said so, it closed in order, the line broke, or it broke the protocol. */
+export type StreamEnd = 'stopped' | 'closed' | 'dropped' | 'misused';
+
+export interface CarrierStreamHandlers {
+  /** The first `start`. Return why it is refused, or nothing. */
+  onStart(start: Extract<CarrierMessage, { event: 'start' }>): string | undefined;
+  onAudio(mulaw: Uint8Array, timestampMs: number): void;
+  onDtmf(digit: string): void;
+  onMark(name: string): void;
+  /** Called once, whatever happens to the socket, unless we closed it ourselves. */
+  onEnd(end: StreamEnd, detail: string): void;
+}
+
+export interface CarrierStream extends PlaybackLine {
+  /** Closes in order; the socket is destroyed when the far end does not answer. */
+  close(code: number, reason: string): void;
+}
+
+/** A carrier that takes nothing off the line any more: over a minute of audio is stuck. */
+const MAX_BUFFERED_BYTES = 1_048_576;
+/** Messages a second that an honest carrier stays far below (50 of audio, some marks), and the burst it may catch up with. */
+const MESSAGES_PER_SECOND = 300;
+const MESSAGE_BURST = 3_000;
+/** Messages that may have been on their way when we closed; a far end that sends more goes on regardless. */
+const MAX_IGNORED = 200;
+/** Close codes of a carrier that is done; any other, 1006 for a socket that broke among them, is a line that was lost. */
+const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1005]);
+
+/** One media socket: order of events, limits and liveness; the conversation on it is the session's. */
+export function openCarrierStream(
+  socket: WebSocket,
+  handlers: CarrierStreamHandlers,
+  timings: StreamTimings = STREAM_TIMINGS,
+): CarrierStream {
+  let state: 'connecting' | 'live' | 'ended' = 'connecting';
+  let streamSid = '';
+  let alive = true;
+  let ignored = 0;
+  let tokens = MESSAGE_BURST;
+  let tokensAt = performance.now();
+
+  function end(how: StreamEnd, detail = ''): void {
+    if (state === 'ended') return;
+    state = 'ended';
+    clearTimeout(startTimer);
+    handlers.onEnd(how, detail);
+  }
+
+  function refuse(code: number, reason: string): void {
+    end('misused', reason);
+    socket.close(code, reason);
+  }
+
+  function takeToken(): boolean {
+    const now = performance.now();
+    tokens = Math.min(MESSAGE_BURST, tokens + ((now - tokensAt) / 1_000) * MESSAGES_PER_SECOND) - 1;
+    tokensAt = now;
+    return tokens >= 0;
+  }
+
+  /** Whether what comes is still read; a closing socket is destroyed when too much comes. */
+  function isRead(): boolean {
+    if (socket.readyState === socket.OPEN) return true;
+    ignored += 1;
+    if (ignored > MAX_IGNORED) socket.terminate();
+    return false;
+  }
+
+  function read(data: RawData, isBinary: boolean): void {
+    if (!isRead()) return;
+    if (isBinary) throw new ProtocolViolation(1003, 'binary frames are not understood');
+    if (!takeToken()) throw new ProtocolViolation(1008, 'too many messages');
+    const message = parseCarrierMessage(textOf(data));
+    if (state === 'ended') {
+      if (message.event === 'media') throw new ProtocolViolation(1008, 'audio after stop');
+      return;
+    }
+    if (state === 'connecting') readBeforeStart(message);
+    else readLive(message);
+  }
+
+  function readBeforeStart(message: CarrierMessage): void {
+    if (message.event === 'connected' || message.event === 'unknown') return;
+    if (message.event !== 'start') throw new ProtocolViolation(1008, `${message.event} before start`);
+    clearTimeout(startTimer);
+    state = 'live';
+    streamSid = message.streamSid;
+    const refusal = handlers.onStart(message);
+    if (refusal !== undefined) throw new ProtocolViolation(1008, refusal);
+  }
+
+  function readLive(message: CarrierMessage): void {
+    switch (message.event) {
+      case 'media':
+        return handlers.onAudio(message.mulaw, message.timestampMs);
+      case 'dtmf':
+        return handlers.onDtmf(message.digit);
+      case 'mark':
+        return handlers.onMark(message.name);
+      case 'stop':
+        return end('stopped');
+      case 'unknown':
+        return undefined;
+      default:
+        throw new ProtocolViolation(1008, `${message.event} in a running stream`);
+    }
+  }
+
+  function send(text: string): void {
+    if (socket.readyState !== socket.OPEN) return;
+    if (socket.bufferedAmount > MAX_BUFFERED_BYTES) {
+      end('dropped', 'the carrier takes no audio');
+      socket.terminate();
+      return;
+    }
+    socket.send(text);
+  }
+
+  function loseSilent(): void {
+    if (alive) return;
+    end('dropped', 'nothing comes from the carrier any more');
+    socket.terminate();
+  }
+
+  const startTimer = setTimeout(() => refuse(1008, 'no start in time'), timings.startWithinMs);
+  const pingTimer = setInterval(() => {
+    if (!alive) {
+      // A process that stood still meets its timers before it reads what has come meanwhile.
+      setImmediate(loseSilent);
+      return;
+    }
+    alive = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+  }, timings.pingEveryMs);
+
+  socket.on('pong', () => {
+    alive = true;
+  });
+  // The library answers each; nobody who reads the answers needs many.
+  socket.on('ping', () => {
+    if (isRead() && !takeToken()) refuse(1008, 'too many messages');
+  });
+  socket.on('message', (data, isBinary) => {
+    alive = true;
+    try {
+      read(data, isBinary);
+    } catch (error) {
+      if (error instanceof ProtocolViolation) refuse(error.closeCode, error.message);
+      else {
+        end('misused', error instanceof Error ? error.message : String(error));
+        socket.close(1011, 'internal error');
+      }
+    }
+  });
+  // ws closes by itself with the code that fits (1002, 1007, 1009); the close event follows.
+  socket.on('error', (error) => end('misused', error.message));
+  socket.on('close', (code) => {
+    clearInterval(pingTimer);
+    end(CLOSED_IN_ORDER.has(code) ? 'closed' : 'dropped', `close code ${code}`);
+  });
+
+  return {
+    media: (frame) => send(mediaMessage(streamSid, frame)),
+    mark: (name) => send(markMessage(streamSid, name)),
+    clear: () => send(clearMessage(streamSid)),
+    close(code, reason) {
+      state = 'ended';
+      clearTimeout(startTimer);
+      if (socket.readyState === socket.OPEN) socket.close(code, reason);
+    },
+  };
+}
+
+/** Text messages come whole, in one buffer: the websocket's binary type is left at its default. */
+function textOf(data: RawData): string {
+  return (data as Buffer).toString('utf8');
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CallGateway } from '../../calls/gateway.js';
+import type { MediaEnd } from '../../kernel/call-state.js';
+import type { MediaSignal } from '../../kernel/call-signals.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+
+/** Temporal may be away this long before a signal is given up; the workflow then reads the stored result. */
+const GIVE_UP_AFTER_MS = 60_000;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** `known`: the call took the signal; `over`: there is no such call any more; `lost`: nobody could be told. */
+export type ReportOutcome = 'known' | 'over' | 'lost';
+
+export interface MediaReports {
+  started(at: number): Promise<ReportOutcome>;
+  /** Goes out after `started`, never before it. */
+  ended(end: MediaEnd & { resultStored: boolean }): Promise<ReportOutcome>;
+  /** After an `ended` that said that something is on its way: it can be read. */
+  stored(at: number): Promise<ReportOutcome>;
+}
+
+/** Tells a call's workflow of its stream, in order, again and again while Temporal is away. Never throws. */
+export function createMediaReports(deps: {
+  gateway: CallGateway;
+  callId: string;
+  streamSid: string;
+  carrierSid: string;
+  logger: Logger;
+}): MediaReports {
+  const { gateway, callId, streamSid, carrierSid, logger } = deps;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function deliver(signal: MediaSignal): Promise<ReportOutcome> {
+    const giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
+    for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      try {
+        const taken = await gateway.signalMedia(callId, signal, `${callId}:${streamSid}:${signal.kind}`);
+        return taken ? 'known' : 'over';
+      } catch (error) {
+        if (performance.now() + pauseMs > giveUpAt) {
+          logger.error({ callId, kind: signal.kind, err: error }, 'the call could not be told of its stream');
+          return 'lost';
+        }
+      }
+      await sleep(pauseMs);
+    }
+  }
+
+  function inOrder(signal: MediaSignal): Promise<ReportOutcome> {
+    const outcome = last.then(() => deliver(signal));
+    last = outcome;
+    return outcome;
+  }
+
+  return {
+    started: (at) => inOrder({ kind: 'started', at, carrierSid }),
+    ended({ at, reason, agentAudioPlayed, resultStored }) {
+      const signal: MediaSignal = { kind: 'ended', at, carrierSid, reason, agentAudioPlayed };
+      return inOrder(resultStored ? signal : { ...signal, resultStored: false });
+    },
+    stored: (at) => inOrder({ kind: 'stored', at, carrierSid }),
+  };
+}

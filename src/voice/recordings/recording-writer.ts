@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import mongoose from 'mongoose';
+import type { Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/database.js';
+import type { RecordingChunkDocument } from './model.js';
+
+/** Two seconds of a recording: what a process that dies takes with it. */
+const CHUNK_BYTES = 32_000;
+const LONGEST_PAUSE_MS = 5_000;
+/** Two minutes of audio that wait to be written; behind a slow database they would become ever more. */
+const MAX_WAITING_CHUNKS = 60;
+/** As many as a process with some hundred calls fills at one time. */
+const MAX_FREE_CHUNKS = 512;
+
+export interface RecordingWriter {
+  /** Takes a copy of mu-law bytes of both tracks by turns, left the caller, right the agent. Never waits. */
+  write(mulaw: Uint8Array): void;
+  /** Writes the rest. @throws the database's error when it stayed away too long, and the recording is then not whole */
+  close(): Promise<void>;
+}
+
+/** Chunks that are used again, since new ones all the time would have a media process collect garbage all the time. */
+export type ChunkPool = ReturnType<typeof createChunkPool>;
+
+export function createChunkPool() {
+  const free: Uint8Array[] = [];
+  return {
+    take: (): Uint8Array => free.pop() ?? new Uint8Array(CHUNK_BYTES),
+    giveBack(chunk: Uint8Array): void {
+      if (free.length < MAX_FREE_CHUNKS) free.push(chunk);
+    },
+  };
+}
+
+/** Writes one file of a recording: its document, then its chunks as they fill, then its length. */
+export function writeRecording(deps: {
+  files: Database['recordingFiles'];
+  chunks: mongoose.mongo.Collection<RecordingChunkDocument>;
+  pool: ChunkPool;
+  giveUpAfterMs: number;
+  after: Promise<boolean>;
+  id: string;
+  chunkId: (n: number) => string;
+  offsetMs: number;
+}): RecordingWriter {
+  const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs } = deps;
+  /** The chunk that is being filled. */
+  let chunk: Uint8Array | undefined;
+  let filled = 0;
+  let count = 0;
+  /** Chunks that are full and not written yet. */
+  let waiting = 0;
+  let length = 0;
+  /** The file was removed while its stream goes on: its call was erased, and nothing more is kept. */
+  let removed = false;
+  let written: Promise<void> = after.then((isOurs) => {
+    if (!isOurs) throw new Error('The recording belongs to another stream.');
+  });
+  // Reported by close; until then a failure must not be an unhandled one.
+  written.catch(() => undefined);
+
+  function next(write: () => Promise<unknown>): void {
+    written = written.then(() => repeat(write, giveUpAfterMs));
+    written.catch(() => undefined);
+  }
+
+  function flush(): void {
+    const full = chunk;
+    if (full === undefined) return;
+    if (waiting >= MAX_WAITING_CHUNKS) {
+      written = Promise.reject(new Error('The database is too far behind the recording.'));
+      written.catch(() => undefined);
+    }
+    if (count === 0) {
+      next(() =>
+        files.create({
+          _id: id,
+          chunkSize: CHUNK_BYTES,
+          uploadDate: new Date(),
+          filename: `${id}.wav`,
+          metadata: { contentType: 'audio/wav', offsetMs },
+          open: true,
+        }),
+      );
+    }
+    const data = new mongoose.mongo.Binary(full.subarray(0, filled));
+    const document = { _id: chunkId(count), files_id: id, n: count, data };
+    chunk = undefined;
+    filled = 0;
+    count += 1;
+    waiting += 1;
+    next(async () => {
+      removed ||= (await files.exists({ _id: id })) === null;
+      if (!removed) await chunks.insertOne(document);
+    });
+    written.then(
+      () => {
+        waiting -= 1;
+        pool.giveBack(full);
+      },
+      () => (waiting -= 1),
+    );
+  }
+
+  return {
+    write(mulaw) {
+      length += mulaw.length;
+      for (let at = 0; at < mulaw.length;) {
+        chunk ??= pool.take();
+        const part = mulaw.subarray(at, at + CHUNK_BYTES - filled);
+        chunk.set(part, filled);
+        filled += part.length;
+        at += part.length;
+        if (filled === CHUNK_BYTES) flush();
+      }
+    },
+    async close() {
+      flush();
+      if (count > 0) next(() => files.updateOne({ _id: id }, { $set: { length }, $unset: { open: '' } }));
+      await written;
+      if (removed) throw new Error('The recording was deleted while it was written.');
+    },
+  };
+}
+
+/** A write that was made already counts as made. */
+async function repeat(write: () => Promise<unknown>, giveUpAfterMs: number): Promise<void> {
+  const giveUpAt = performance.now() + giveUpAfterMs;
+  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      await write();
+      return;
+    } catch (error) {
+      if (isDuplicateKey(error)) return;
+      if (performance.now() + pauseMs > giveUpAt) throw error;
+    }
+    await sleep(pauseMs);
+  }
+}

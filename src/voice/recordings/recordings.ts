@@ -1,0 +1,171 @@
+import { Readable } from 'node:stream';
+import type mongoose from 'mongoose';
+import { decodeMulaw } from '../audio/mulaw.js';
+import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
+import { MAX_RESUMPTIONS } from '../../kernel/resumption.js';
+import type { Database } from '../../platform/mongo/database.js';
+import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
+import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
+import { layOut, silence, type Segment } from './recording-segments.js';
+
+const FORMAT = { sampleRate: 8_000, channels: 2 };
+/** A WAV file holds 16-bit samples, which every player knows; what is stored is the line's mu-law. */
+const BYTES_PER_STORED_BYTE = 2;
+/** How long writes are repeated while the database is away, from the first failure of a chunk. */
+const GIVE_UP_AFTER_MS = 120_000;
+
+/** One stream of a call, by its number: 0 for the first. */
+export interface RecordingKey {
+  callId: string;
+  stream: number;
+  /** When the stream began, in ms from the start of the call's first one. */
+  offsetMs: number;
+}
+
+export type Recordings = ReturnType<typeof createRecordings>;
+
+/**
+ * Recordings in the layout of GridFS, bucket `recordings`: a file for each stream of a call, read as one. What
+ * the line carried is kept, mu-law without a header: half the bytes to write beside the audio, and the length is known
+ * only at the end. The WAV file is made of it when it is read. A recording can be read when all its files have their length: given by the process that wrote it, or by `seal` when that one died.
+ */
+export function createRecordings(database: Database, options: { giveUpAfterMs?: number } = {}) {
+  const files = database.recordingFiles;
+  const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
+  const pool = createChunkPool();
+  const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
+
+  /** The call's files in the order of its streams. */
+  async function filesOf(callId: string): Promise<RecordingFileDocument[]> {
+    const ids = possibleFiles(callId);
+    const found = await files.find({ _id: { $in: ids } }).lean<RecordingFileDocument[]>();
+    return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
+  }
+
+  async function* mulawOf({ file, bytes }: Segment): AsyncGenerator<Uint8Array> {
+    let left = bytes;
+    for (let n = 0; left > 0; n++) {
+      const chunk = await chunks.findOne({ _id: chunkId(file._id, n) });
+      if (chunk === null) throw new Error(`The recording ${file._id} has lost chunk ${n}.`);
+      const data = chunk.data.value().subarray(0, left);
+      left -= data.length;
+      yield data;
+    }
+  }
+
+  async function* wavOf(segments: readonly Segment[], dataBytes: number): AsyncGenerator<Buffer> {
+    yield wavHeader({ ...FORMAT, dataBytes });
+    for (const segment of segments) {
+      for (const mulaw of silence(segment.silenceBefore)) yield pcmBytes(decodeMulaw(mulaw));
+      for await (const mulaw of mulawOf(segment)) yield pcmBytes(decodeMulaw(mulaw));
+    }
+  }
+
+  /** Gives a file that nobody finished the length of what is stored of it. */
+  async function sealFile(file: RecordingFileDocument): Promise<void> {
+    const stored = await chunks.countDocuments(chunksOf(file._id));
+    // Only the last one may be short.
+    const last = await chunks.findOne({ _id: chunkId(file._id, stored - 1) });
+    const length = last === null ? 0 : (stored - 1) * file.chunkSize + last.data.length();
+    const sealed = { $set: { length }, $unset: { open: '' } };
+    // Its own process may close it in this moment, with the whole length.
+    await files.updateOne({ _id: file._id, open: true }, sealed);
+  }
+
+  async function deleteFile(id: string): Promise<void> {
+    // The document goes last: while there is one, a sweep that was cut off finds the chunks again.
+    await chunks.deleteMany(chunksOf(id));
+    await files.deleteOne({ _id: id });
+  }
+
+  async function seal(callId: string): Promise<boolean> {
+    for (const file of await filesOf(callId)) if (file.length === undefined) await sealFile(file);
+    return (await filesOf(callId)).some(({ length = 0 }) => length > 0);
+  }
+
+  return {
+    /**
+     * Begins the recording of a stream; bytes are written behind, in order.
+     * @param after nothing is written before this has come true, and nothing at all when it comes false
+     */
+    open({ callId, stream, offsetMs }: RecordingKey, after: Promise<boolean>): RecordingWriter {
+      const id = fileId(callId, stream);
+      return writeRecording({
+        files,
+        chunks,
+        pool,
+        giveUpAfterMs,
+        after,
+        id,
+        chunkId: (n) => chunkId(id, n),
+        offsetMs,
+      });
+    },
+
+    /** The recording as a WAV file and its size in bytes; null when there is none, or not all of it yet. */
+    async read(callId: string): Promise<{ stream: Readable; bytes: number } | null> {
+      const found = await filesOf(callId);
+      if (found.some(({ length }) => length === undefined)) return null;
+      const segments = layOut(found.filter(({ length = 0 }) => length > 0));
+      if (segments.length === 0) return null;
+      const stored = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
+      const bytes = stored * BYTES_PER_STORED_BYTE;
+      return {
+        stream: Readable.from(wavOf(segments, bytes), { objectMode: false }),
+        bytes: bytes + WAV_HEADER_BYTES,
+      };
+    },
+
+    /**
+     * Makes what is stored of a call's recording readable, where the process that wrote it did not. Harmless when that
+     * process lives: it writes the right length when it is done.
+     * @returns whether there is anything
+     */
+    seal,
+
+    /** Removes a recording, also chunks that came after their file was removed; none is a success. */
+    async delete(callId: string): Promise<void> {
+      for (const id of possibleFiles(callId)) await deleteFile(id);
+    },
+
+    /** Ids of calls with files from before a time, at most `limit`, the oldest first. */
+    async callsBefore(time: Date, limit: number): Promise<string[]> {
+      const old = await files
+        .find({ uploadDate: { $lt: time } }, { _id: 1 })
+        .sort({ uploadDate: 1 })
+        .limit(limit)
+        .lean<{ _id: string }[]>();
+      return [...new Set(old.map(({ _id }) => callIdOf(_id)))];
+    },
+
+    /** Ids of calls with files from before a time that nobody finished, at most `limit`. */
+    async unfinishedBefore(time: Date, limit: number): Promise<string[]> {
+      const open = await files
+        .find({ open: true, uploadDate: { $lt: time } }, { _id: 1 })
+        .limit(limit)
+        .lean<{ _id: string }[]>();
+      return [...new Set(open.map(({ _id }) => callIdOf(_id)))];
+    },
+  };
+
+  /** By their range of ids, so that also one that came after the file was sealed is met. */
+  function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
+    return { _id: { $gte: `${id}:`, $lt: `${id};` } };
+  }
+}
+
+function possibleFiles(callId: string): string[] {
+  return Array.from({ length: MAX_RESUMPTIONS + 1 }, (_, stream) => fileId(callId, stream));
+}
+
+function fileId(callId: string, stream: number): string {
+  return stream === 0 ? callId : `${callId}.${stream}`;
+}
+
+function callIdOf(id: string): string {
+  return id.replace(/\.\d+$/, '');
+}
+
+function chunkId(id: string, n: number): string {
+  return `${id}:${n}`;
+}

@@ -1,0 +1,80 @@
+import { MULAW_SILENCE } from '../audio/mulaw.js';
+import type { RecordingWriter } from './recording-writer.js';
+
+const SAMPLES_PER_MS = 8;
+const BYTES_PER_SAMPLE_PAIR = 2;
+const BLOCK_MS = 1_000;
+const BLOCK_SAMPLES = BLOCK_MS * SAMPLES_PER_MS;
+const BLOCK_BYTES = BLOCK_SAMPLES * BYTES_PER_SAMPLE_PAIR;
+/** A frame further ahead than this, in blocks, is not believed. */
+const MAX_BLOCKS_AHEAD = 60;
+/** A block is kept back this long for frames that come late: the carrier's jitter, the way of a mark. */
+const HOLD_BACK_MS = 2_000;
+
+type Track = 'caller' | 'agent';
+const OFFSET: Record<Track, number> = { caller: 0, agent: 1 };
+
+export type TwoTrackRecorder = ReturnType<typeof createTwoTrackRecorder>;
+
+/** Lays both sides of a call on one time line: left the caller, right the agent, silence where nothing came. */
+export function createTwoTrackRecorder(writer: RecordingWriter) {
+  const blocks = new Map<number, Uint8Array>();
+  /** Used again: a new one each second for each call would have the process collect garbage all the time. */
+  const spare: Uint8Array[] = [];
+  let written = 0;
+
+  function blockAt(index: number): Uint8Array {
+    const known = blocks.get(index);
+    if (known !== undefined) return known;
+    const block = (spare.pop() ?? new Uint8Array(BLOCK_BYTES)).fill(MULAW_SILENCE);
+    blocks.set(index, block);
+    return block;
+  }
+
+  function writeNext(bytes = BLOCK_BYTES): void {
+    const block = blockAt(written);
+    writer.write(block.subarray(0, bytes));
+    blocks.delete(written);
+    spare.push(block);
+    written += 1;
+  }
+
+  return {
+    /** Lays a frame at its time, in ms from the start of the stream; one that is too late or absurdly early is dropped. */
+    put(track: Track, mulaw: Uint8Array, atMs: number): void {
+      const first = Math.round(atMs * SAMPLES_PER_MS);
+      for (let done = 0; done < mulaw.length;) {
+        const index = Math.floor((first + done) / BLOCK_SAMPLES);
+        const start = first + done - index * BLOCK_SAMPLES;
+        const count = Math.min(mulaw.length - done, BLOCK_SAMPLES - start);
+        if (index >= written && index <= written + MAX_BLOCKS_AHEAD) {
+          lay(mulaw, done, count, blockAt(index), start * BYTES_PER_SAMPLE_PAIR + OFFSET[track]);
+        }
+        done += count;
+      }
+    },
+
+    /**
+     * Hands on what no frame can change any more, a second of it at a time: after the process stood still, the frames that
+     * came meanwhile are read only after this. To be called many times a second.
+     */
+    advance(nowMs: number): void {
+      if ((written + 1) * BLOCK_MS + HOLD_BACK_MS <= nowMs) writeNext();
+    },
+
+    /** Writes the rest up to the length of the call. @throws as the writer does */
+    async close(lengthMs: number): Promise<void> {
+      while ((written + 1) * BLOCK_MS <= lengthMs) writeNext();
+      const rest = Math.round((lengthMs - written * BLOCK_MS) * SAMPLES_PER_MS) * BYTES_PER_SAMPLE_PAIR;
+      if (rest > 0) writeNext(rest);
+      await writer.close();
+    },
+  };
+}
+
+/** Byte by byte: this runs for each of 16,000 samples a second of each call. */
+function lay(mulaw: Uint8Array, from: number, count: number, block: Uint8Array, at: number): void {
+  for (let i = from, offset = at; i < from + count; i++, offset += BYTES_PER_SAMPLE_PAIR) {
+    block[offset] = mulaw[i] ?? MULAW_SILENCE;
+  }
+}

@@ -1,0 +1,97 @@
+import type { ParameterValues } from '../engines/port.js';
+
+type Value = ParameterValues[string];
+type JsonSchema = Record<string, unknown>;
+
+const MAX_VALUE_CHARACTERS = 1_000;
+
+/**
+ * The kind of a value that a template asks for, by its default: a boolean or a number stays one, a text with bars is one
+ * of its choices (`small|medium|large`), any other text is text, null is whatever was said.
+ */
+function choicesOf(byDefault: Value): string[] | undefined {
+  if (typeof byDefault !== 'string' || !byDefault.includes('|')) return undefined;
+  const choices = byDefault.split('|').map((choice) => choice.trim());
+  return choices.every((choice) => choice !== '') ? choices : undefined;
+}
+
+/**
+ * The strict JSON Schema of a conversation's conclusion: a summary, and for each key of the template its value or null.
+ * Keys are numbered in it, since a customer's keys may be of any form; `validatedValues` gives them back their names.
+ */
+export function conclusionSchema(template: ParameterValues): JsonSchema {
+  const values = Object.entries(template).map(([key, byDefault], index) => {
+    return [fieldName(index), { ...kindOf(byDefault), description: key }] as const;
+  });
+  return objectOf([
+    [
+      'summary',
+      { type: 'string', description: 'What happened in the call and what came of it, in one to three sentences.' },
+    ],
+    ...(values.length === 0 ? [] : [['values', objectOf(values)] as const]),
+  ]);
+}
+
+function objectOf(properties: readonly (readonly [string, JsonSchema])[]): JsonSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: properties.map(([name]) => name),
+    additionalProperties: false,
+  };
+}
+
+function kindOf(byDefault: Value): JsonSchema {
+  const choices = choicesOf(byDefault);
+  if (choices !== undefined) return { type: ['string', 'null'], enum: [...choices, null] };
+  if (typeof byDefault === 'boolean') return { type: ['boolean', 'null'] };
+  if (typeof byDefault === 'number') return { type: ['number', 'null'] };
+  if (typeof byDefault === 'string') return { type: ['string', 'null'] };
+  return { type: ['string', 'number', 'boolean', 'null'] };
+}
+
+/** A key's name in the schema, by its place in the template. */
+function fieldName(index: number): string {
+  return `value_${index + 1}`;
+}
+
+/**
+ * What a model extracted, held against the template: exactly its keys, each with a value of its kind or null. Whatever
+ * does not fit is null, never bent into shape: nobody said it.
+ * @param extracted as it came, by the names of `conclusionSchema`
+ */
+export function validatedValues(template: ParameterValues, extracted: unknown): ParameterValues {
+  const given = isObject(extracted) ? extracted : {};
+  const entries = Object.entries(template).map(([key, byDefault], index) => {
+    const name = fieldName(index);
+    return [key, fitting(byDefault, Object.hasOwn(given, name) ? given[name] : null)] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The value when it is of the kind that the default asks for, else null. */
+function fitting(byDefault: Value, value: unknown): Value {
+  if (typeof value === 'string') return fittingText(byDefault, value.trim());
+  if (typeof value === 'number') {
+    return Number.isFinite(value) && (byDefault === null || typeof byDefault === 'number') ? value : null;
+  }
+  if (typeof value === 'boolean') return byDefault === null || typeof byDefault === 'boolean' ? value : null;
+  return null;
+}
+
+function fittingText(byDefault: Value, text: string): Value {
+  if (text === '' || text.length > MAX_VALUE_CHARACTERS) return null;
+  if (byDefault !== null && typeof byDefault !== 'string') return null;
+  const choices = choicesOf(byDefault);
+  if (choices === undefined) return text;
+  return choices.find((choice) => choice.toLowerCase() === text.toLowerCase()) ?? null;
+}
+
+/** Nothing was said of any key. */
+export function nothingSaid(template: ParameterValues): ParameterValues {
+  return Object.fromEntries(Object.keys(template).map((key) => [key, null]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

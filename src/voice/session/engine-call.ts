@@ -1,0 +1,42 @@
+import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { EngineCall } from '../engines/port.js';
+import { toolDefinitions } from '../tools/definitions.js';
+
+/** What an engine is told of a call. Texts that hold no JSON object count as empty: they were checked when they came in. */
+export function engineCallOf(request: CallRequestDocument): EngineCall {
+  const { agent } = request;
+  return {
+    callId: request._id,
+    instruction: agent.instruction,
+    voice: agent.voice,
+    language: agent.language,
+    inputParameters: objectIn(request.inputParameters),
+    outputTemplate: scalarsOf(objectIn(agent.outputParameters ?? '{}')),
+    direction: request.direction,
+    ...(agent.name === undefined ? {} : { agentName: agent.name }),
+    disclosesAi: agent.aiDisclosure ?? true,
+    voicemail: {
+      action: agent.voicemailAction ?? 'hang_up',
+      ...(agent.voicemailMessage === undefined ? {} : { message: agent.voicemailMessage }),
+    },
+    tools: toolDefinitions(agent),
+  };
+}
+
+function objectIn(json: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+function scalarsOf(template: Record<string, unknown>): EngineCall['outputTemplate'] {
+  const entries = Object.entries(template).map(([key, value]) => [key, isScalar(value) ? value : null] as const);
+  return Object.fromEntries(entries);
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}

@@ -1,0 +1,31 @@
+import { createBeepDetector } from '../audio/beep-detector.js';
+import { decodeMulaw } from '../audio/mulaw.js';
+import type { VoicemailAction } from '../../kernel/voicemail.js';
+
+/** A greeting and its tone are over by then. */
+const LISTEN_MS = 45_000;
+/** Behind the tone, or where somebody else has heard that the machine is done, ms. */
+const QUIET_ONCE_OVER_MS = 1_000;
+/** Machines pause before their tone; what is said into the pause is not recorded. */
+const QUIET_WITHOUT_TONE_MS = 4_000;
+
+/**
+ * Listens for the tone of a mailbox, also before anybody knows that there is one.
+ * @param action only who leaves a message waits for the tone; for others each frame would be listened to in vain
+ */
+export function listenForTone(action: VoicemailAction) {
+  const beeps = createBeepDetector();
+  let heard = false;
+  return {
+    hear(frame: Uint8Array, timestampMs: number): void {
+      if (action === 'leave_message' && !heard && timestampMs <= LISTEN_MS) heard = beeps.push(decodeMulaw(frame));
+    },
+
+    /**
+     * How long it must have been quiet for a message to be said, ms.
+     * @param saysCarrier the carrier's detection has told of the mailbox: it waits for the end of the greeting and the tone
+     */
+    quietBeforeMessageMs: (saysCarrier: boolean): number =>
+      heard || saysCarrier ? QUIET_ONCE_OVER_MS : QUIET_WITHOUT_TONE_MS,
+  };
+}

@@ -1,0 +1,52 @@
+import { DTMF_PATTERN } from '../audio/dtmf.js';
+import type { HttpTool } from '../../agents/model.js';
+import type { AgentSnapshot } from '../../calls/call-request-model.js';
+import type { ToolDefinition } from '../engines/port.js';
+
+const END_CALL: ToolDefinition = {
+  name: 'end_call',
+  description: 'Ends the call once what you have said was heard. Say goodbye before.',
+  parameters: { type: 'object', properties: {}, additionalProperties: false },
+};
+
+const SEND_DTMF: ToolDefinition = {
+  name: 'send_dtmf',
+  description: 'Presses keys of the telephone, for menus that ask for them. A comma waits half a second.',
+  parameters: {
+    type: 'object',
+    properties: {
+      digits: { type: 'string', description: 'Up to 32 of 0-9, *, #, A-D and comma.', pattern: DTMF_PATTERN.source },
+    },
+    required: ['digits'],
+    additionalProperties: false,
+  },
+};
+
+/** What an agent may do in a call: the service's own tools, then those its account defines. */
+export function toolDefinitions(agent: Pick<AgentSnapshot, 'transferNumbers' | 'tools'>): ToolDefinition[] {
+  const { transferNumbers = [], tools = [] } = agent;
+  return [
+    END_CALL,
+    SEND_DTMF,
+    ...(transferNumbers.length === 0 ? [] : [transferCall(transferNumbers)]),
+    ...tools.map(definitionOf),
+  ];
+}
+
+function transferCall(numbers: readonly string[]): ToolDefinition {
+  return {
+    name: 'transfer_call',
+    description:
+      'Puts the far end through to one of these numbers once what you have said was heard; you then leave the call. No other number is possible.',
+    parameters: {
+      type: 'object',
+      properties: { number: { type: 'string', enum: [...numbers], description: 'The number to put through to.' } },
+      required: ['number'],
+      additionalProperties: false,
+    },
+  };
+}
+
+function definitionOf({ name, description, parameters }: HttpTool): ToolDefinition {
+  return { name, description, parameters: JSON.parse(parameters) as Record<string, unknown> };
+}

@@ -1,0 +1,128 @@
+import { withoutTrailing } from '../../kernel/text.js';
+import { createHash } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { EgressAnswer, EgressClient } from '../../platform/egress/client.js';
+import { signatureHeader } from '../../platform/egress/signature.js';
+import { USER_AGENT } from '../../platform/egress/user-agent.js';
+import type { HttpTool } from '../../agents/model.js';
+import type { ToolAnswer } from '../engines/port.js';
+
+const TIMEOUT_MS = 10_000;
+/** What a model gets to read of an answer. */
+const MAX_ANSWER_BYTES = 8_192;
+/** A header's value that is shorter may stand in an answer for itself. */
+const SHORTEST_SECRET = 6;
+const MAX_URL_CHARACTERS = 2_048;
+
+/** Which call asks, and by which keys its account signs (newest first; none: not signed). */
+export interface ToolCaller {
+  callId: string;
+  accountId: string;
+  keys: readonly Buffer[];
+  /** The tool's secret headers, opened for its URL. */
+  headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Asks a customer's server during a call: GET with the arguments in the query, POST with them as a JSON body. Guarded,
+ * bounded and signed as webhooks are; of a refusal the model learns the status and nothing else. Never throws.
+ */
+export async function askServer(
+  client: EgressClient,
+  tool: HttpTool,
+  given: Record<string, unknown>,
+  caller: ToolCaller,
+): Promise<ToolAnswer> {
+  const url = tool.method === 'GET' ? withQuery(tool.url, given) : tool.url;
+  if (url.length > MAX_URL_CHARACTERS) return { ok: false, error: 'the arguments are too long' };
+  const body = tool.method === 'POST' ? JSON.stringify(given) : undefined;
+  const answer = await client.send({
+    accountId: caller.accountId,
+    method: tool.method,
+    url,
+    headers: {
+      ...caller.headers,
+      accept: 'application/json, text/plain',
+      'user-agent': USER_AGENT,
+      'x-callwright-call-id': caller.callId,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...signatureHeaders(caller, url, body),
+    },
+    ...(body === undefined ? {} : { body }),
+    timeoutMs: TIMEOUT_MS,
+    keepBytes: MAX_ANSWER_BYTES + 1,
+  });
+  if (!answer.succeeded) return { ok: false, error: faultOf(answer) };
+  return { ok: true, result: readable(withoutSecrets(answer.body ?? '', Object.values(caller.headers))) };
+}
+
+/**
+ * The headers of Standard Webhooks. The id names the call; that of a GET, which has no body, ends in the SHA-256 of its
+ * URL, so that the signature covers the arguments there too.
+ */
+function signatureHeaders({ callId, keys }: ToolCaller, url: string, body?: string): Record<string, string> {
+  const digest = body === undefined ? [createHash('sha256').update(url).digest('base64url')] : [];
+  const id = ['tool', callId, ulid(), ...digest].join('_');
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signature = signatureHeader({ keys, id, timestamp, body: body ?? '' });
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    ...(signature === '' ? {} : { 'webhook-signature': signature }),
+  };
+}
+
+function withQuery(url: string, given: Record<string, unknown>): string {
+  const parsed = new URL(url);
+  const query = new URLSearchParams(parsed.search);
+  const fixed = new Set(query.keys());
+  for (const [name, value] of Object.entries(given)) {
+    // What the customer wrote into the URL is not the model's, or the far end's, to change.
+    if (fixed.has(name)) continue;
+    query.append(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  // Once: each change of the URL's own parameters writes the whole URL anew.
+  parsed.search = query.toString();
+  // As it is sent, and as the receiver sees it.
+  parsed.hash = '';
+  return parsed.toString();
+}
+
+/** Some servers tell a request back; the model must not read its secrets there. */
+function withoutSecrets(body: string, secrets: readonly string[]): string {
+  const tokens = secrets.flatMap((secret) => [secret, secret.slice(secret.lastIndexOf(' ') + 1)]);
+  const written = tokens.flatMap((token) => [token, JSON.stringify(token).slice(1, -1)]);
+  return written
+    .filter(({ length }) => length >= SHORTEST_SECRET)
+    .reduce((text, secret) => text.replaceAll(secret, () => '[redacted]'), body);
+}
+
+/** JSON as such, where all of it fits; else text without control characters, cut. */
+function readable(body: string): unknown {
+  if (Buffer.byteLength(body) <= MAX_ANSWER_BYTES) {
+    try {
+      return JSON.parse(body) as unknown;
+    } catch {
+      // Text is an answer, too.
+    }
+  }
+  const text = withoutTrailing(body.replace(/[^\P{Cc}\n\t]/gu, ' '), '\uFFFD');
+  return Buffer.byteLength(body) > MAX_ANSWER_BYTES ? `${text} (cut off)` : text;
+}
+
+function faultOf({ error, httpStatus }: EgressAnswer): string {
+  switch (error) {
+    case 'timeout':
+      return 'the server did not answer in time';
+    case 'status':
+      return `the server answered with status ${httpStatus}`;
+    case 'redirect':
+      return 'the server answered with a redirect, which is not followed';
+    case 'blocked':
+      return 'the server is not publicly reachable';
+    case 'response_too_large':
+      return 'the answer of the server is too large';
+    default:
+      return 'the server could not be reached';
+  }
+}

@@ -1,0 +1,146 @@
+import type { CallGateway } from '../calls/gateway.js';
+import {
+  WebhookDeliveriesQuery,
+  type FailingWebhook,
+  type FailingWebhooks,
+  type WebhookDelivery,
+  type WebhookDeliveryDetail,
+} from './schemas.js';
+import { ServiceError } from '../kernel/errors.js';
+import { completionEventId } from '../kernel/ids.js';
+import type { WebhookAttemptDocument, WebhookDeliveryDocument } from './model.js';
+import type { WebhookAttempts } from './attempts.js';
+import type { WebhookDeliveries } from './deliveries.js';
+import type { FailingEndpoint, WebhookFailures } from './failures.js';
+import { nextStepOf } from './schedule.js';
+import type { ApiContext, Principal } from '../platform/http/context.js';
+import { deadlineOf, within } from '../platform/http/deadline.js';
+import { queryOf } from '../platform/http/input.js';
+import type { RateLimiter } from '../platform/http/rate-limit.js';
+import { attemptView } from '../calls/views/call-views.js';
+import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../platform/http/lists.js';
+
+export interface WebhookDeliveryRoutesDeps {
+  gateway: CallGateway;
+  deliveries: WebhookDeliveries;
+  attempts: WebhookAttempts;
+  failures: WebhookFailures;
+  rateLimiter: RateLimiter;
+  cursors: Cursors;
+}
+
+const REDELIVERIES_PER_MINUTE = 30;
+const MOST_REDELIVERIES = 50;
+const ABANDONED_AFTER_MS = 5 * 60_000;
+
+/** What was sent to receivers of the account and mode that ask; another's is not found. */
+export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
+  const { deliveries, attempts, failures, gateway, rateLimiter, cursors } = deps;
+
+  /** @throws ServiceError NOT_FOUND */
+  async function find(ctx: ApiContext, { account, mode }: Principal, callId: string): Promise<WebhookDeliveryDocument> {
+    const found = await within(deadlineOf(ctx), deliveries.find(callId));
+    if (found?.accountId !== account._id || found.mode !== mode) {
+      throw new ServiceError('NOT_FOUND', 'There is no webhook delivery of a call with this call_id.');
+    }
+    return found;
+  }
+
+  return {
+    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const query = queryOf(WebhookDeliveriesQuery, ctx);
+      const { state } = query;
+      const list = `deliveries ${account._id} ${mode} ${state ?? ''}`;
+      const asked = {
+        accountId: account._id,
+        mode,
+        ...(state === undefined ? {} : { state }),
+        ...positionOf(cursors, list, query),
+      };
+      const page = await within(listDeadlineOf(ctx), deliveries.page(asked));
+      const counts = await within(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
+      ctx.body = pageAnswer(cursors, list, page, (delivery) =>
+        deliveryView(delivery, counts.get(delivery.callId) ?? 0),
+      );
+    },
+
+    async read(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const delivery = await find(ctx, principal, callId);
+      const rows = await within(deadlineOf(ctx), attempts.list(callId));
+      ctx.body = {
+        ...deliveryView(delivery, rows.length),
+        body: delivery.body,
+        attempt_log: rows.map(attemptView),
+      } satisfies WebhookDeliveryDetail;
+    },
+
+    async failing(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+      const due = listDeadlineOf(ctx);
+      const found = await within(due, failures.failing({ accountId: account._id, mode }));
+      const rows = await within(due, attempts.lastFailedOf(found.map(({ lastCallId }) => lastCallId)));
+      ctx.body = {
+        data: found.map((each) => failingView(each, rows.get(each.lastCallId))),
+      } satisfies FailingWebhooks;
+    },
+
+    async redeliver(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+      const delivery = await find(ctx, principal, callId);
+      if (delivery.erasedAt) throw new ServiceError('CONFLICT', 'The data of this call was erased.');
+      const { redeliveries: known = 0 } = delivery;
+      const rows = await within(deadlineOf(ctx), attempts.list(callId));
+      const latest = nextStepOf(rows, known, Date.now()).step;
+      const isOver = latest === 'delivered' || latest === 'exhausted' || isAbandoned(delivery, rows);
+      if (!isOver && known === 0) {
+        throw new ServiceError('CONFLICT', 'The webhook is still being delivered for the first time.');
+      }
+      if (isOver && known >= MOST_REDELIVERIES) {
+        throw new ServiceError('CONFLICT', `The webhook was redelivered ${known} times, which is the most.`);
+      }
+      await within(
+        deadlineOf(ctx),
+        rateLimiter.count(ctx, `redeliver:${principal.account._id}:${principal.mode}`, REDELIVERIES_PER_MINUTE, {
+          told: false,
+        }),
+      );
+      // One that is under way is started again under its own number, which does nothing unless its start was lost.
+      const redelivery = isOver ? await within(deadlineOf(ctx), deliveries.beginRedelivery(callId, known)) : known;
+      await gateway.redeliver({ callId, redelivery });
+      ctx.body = { call_id: callId, redelivery };
+    },
+  };
+}
+
+/** Longer than any wait between attempts: whoever made them does so no more. */
+function isAbandoned({ createdAt }: WebhookDeliveryDocument, rows: readonly WebhookAttemptDocument[]): boolean {
+  const last = rows.at(-1);
+  const latest = last?.finishedAt ?? last?.startedAt ?? createdAt;
+  return last !== undefined && Date.now() - latest.getTime() > ABANDONED_AFTER_MS;
+}
+
+function deliveryView(delivery: WebhookDeliveryDocument, attempts: number): WebhookDelivery {
+  return {
+    call_id: delivery.callId,
+    webhook_id: completionEventId(delivery.callId),
+    url: delivery.url,
+    state: delivery.state ?? 'pending',
+    attempts,
+    redeliveries: delivery.redeliveries ?? 0,
+    created_at: delivery.createdAt.toISOString(),
+    ...(delivery.lastAttemptAt ? { last_attempt_at: delivery.lastAttemptAt.toISOString() } : {}),
+  };
+}
+
+function failingView(failing: FailingEndpoint, last: WebhookAttemptDocument | undefined): FailingWebhook {
+  return {
+    url: failing.endpoint,
+    since: failing.since.toISOString(),
+    failed_deliveries: failing.failures,
+    last_failed_at: failing.lastFailedAt.toISOString(),
+    last_call_id: failing.lastCallId,
+    ...present({
+      last_error: last?.error,
+      last_http_status: last?.httpStatus,
+      last_delivered_at: failing.lastDeliveredAt?.toISOString(),
+    }),
+  };
+}

@@ -1,0 +1,79 @@
+import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import type { Mode } from '../kernel/ids.js';
+import type { WebhookDeliveryDocument } from './model.js';
+import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
+
+export type WebhookDeliveries = ReturnType<typeof createWebhookDeliveries>;
+
+/** What is sent to a receiver: fixed once, so that every attempt sends the same bytes. */
+export function createWebhookDeliveries(database: Database) {
+  const deliveries = database.webhookDeliveries;
+
+  function find(callId: string): Promise<WebhookDeliveryDocument | null> {
+    return deliveries.findById(callId).lean<WebhookDeliveryDocument>().exec();
+  }
+
+  return {
+    find,
+
+    /** One page of an account's deliveries of a mode, newest first; pending: neither delivered nor failed yet. */
+    page(p: {
+      accountId: string;
+      mode: Mode;
+      state?: 'pending' | 'delivered' | 'failed';
+      after?: PagePosition;
+      limit: number;
+    }): Promise<Page<WebhookDeliveryDocument>> {
+      const { accountId, mode, state, ...position } = p;
+      const ofState = state === undefined ? {} : { state: state === 'pending' ? null : state };
+      return readPage(deliveries, { filter: { accountId, mode, ...ofState }, fields: { body: 0 }, ...position });
+    },
+
+    /** Notes how the latest delivery stands. */
+    async note(callId: string, state: 'delivered' | 'failed' | undefined, lastAttemptAt: Date): Promise<void> {
+      const update = {
+        delivered: { $set: { lastAttemptAt, state, deliveredAt: lastAttemptAt }, $unset: { failedAt: '' } },
+        failed: { $set: { lastAttemptAt, state, failedAt: lastAttemptAt } },
+        pending: { $set: { lastAttemptAt }, $unset: { state: '' } },
+      }[state ?? 'pending'];
+      await deliveries.updateOne({ _id: callId }, update);
+    },
+
+    /**
+     * Takes the next number of a redelivery, unless somebody else did since `known`.
+     * @returns the number that stands
+     */
+    async beginRedelivery(callId: string, known: number): Promise<number> {
+      const next = known + 1;
+      const before = known === 0 ? { redeliveries: { $exists: false } } : { redeliveries: known };
+      await deliveries.updateOne({ _id: callId, ...before }, { $set: { redeliveries: next }, $unset: { state: '' } });
+      return (await find(callId))?.redeliveries ?? 0;
+    },
+
+    /** Takes URL and body out for good: nothing is sent any more. */
+    async erase(callId: string, now: Date): Promise<void> {
+      // As the driver's own write: a model refuses empty texts.
+      await deliveries.collection.updateOne(
+        { _id: callId as never, erasedAt: { $exists: false } },
+        { $set: { url: '', body: '', erasedAt: now }, $unset: { endpoint: '' } },
+      );
+    },
+
+    /**
+     * Keeps the delivery unless one was kept before.
+     * @returns the delivery that stands
+     */
+    async keep(delivery: WebhookDeliveryDocument): Promise<WebhookDeliveryDocument> {
+      try {
+        await deliveries.create(delivery);
+        return delivery;
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        const standing = await find(delivery._id);
+        if (standing === null)
+          throw new Error('A webhook delivery vanished while it was being kept.', { cause: error });
+        return standing;
+      }
+    },
+  };
+}

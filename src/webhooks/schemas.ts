@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { paging } from '../billing/statements/schemas.js';
+import { WebhookAttempt } from '../calls/views/schemas.js';
+import { listOf, timestamp } from '../platform/http/contract/list.js';
+
+const delivery = {
+  call_id: z.string().describe('Identifier of the call that the event reports.'),
+  webhook_id: z.string().describe('The webhook-id header: the same on every attempt.'),
+  url: z.string().describe('Empty after erasure.'),
+  state: z
+    .enum(['pending', 'delivered', 'failed'])
+    .describe('State of the latest delivery: failed means that every attempt failed, pending that it is under way.'),
+  attempts: z.int().describe('Attempts so far, redeliveries included.'),
+  redeliveries: z.int().describe('Number of redeliveries requested so far.'),
+  created_at: timestamp('When the event was made.'),
+  last_attempt_at: timestamp('When the last attempt ended.').optional(),
+};
+
+export const WebhookDelivery = z.object(delivery).meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
+export const WebhookDeliveryList = listOf(WebhookDelivery, 'WebhookDeliveryList');
+
+export const WebhookDeliveryDetail = z
+  .object({
+    ...delivery,
+    body: z.string().describe('The bytes that are sent. Empty after erasure.'),
+    attempt_log: z.array(WebhookAttempt).describe('First to last.'),
+  })
+  .meta({ id: 'WebhookDeliveryDetail' });
+export type WebhookDeliveryDetail = z.infer<typeof WebhookDeliveryDetail>;
+
+export const FailingWebhooks = z
+  .object({
+    data: z
+      .array(
+        z
+          .object({
+            url: z.string().describe('Where the deliveries go, without a query.'),
+            since: timestamp('When the first event since the last success was given up.'),
+            failed_deliveries: z.int().describe('Events given up since the last success, counted up to 100.'),
+            last_failed_at: timestamp('When the last one was given up.'),
+            last_call_id: z.string().describe('Whose event that was.'),
+            last_error: z.string().optional().describe('Class of its last failure, such as timeout or status.'),
+            last_http_status: z
+              .int()
+              .optional()
+              .describe('HTTP status of its last failed attempt. Absent when the endpoint returned none.'),
+            last_delivered_at: timestamp('The last success; absent when there was none.').optional(),
+          })
+          .meta({ id: 'FailingWebhook' }),
+      )
+      .describe('Those that failed last first, 20 at most.'),
+  })
+  .meta({ id: 'FailingWebhooks' });
+export type FailingWebhooks = z.infer<typeof FailingWebhooks>;
+export type FailingWebhook = FailingWebhooks['data'][number];
+
+export const WebhookDeliveriesQuery = z.object({
+  ...paging(),
+  state: z
+    .enum(['pending', 'delivered', 'failed'], 'state must be pending, delivered or failed.')
+    .optional()
+    .meta({ description: 'Only those in this state.' }),
+});
+
+export const RedeliverAnswer = z
+  .object({
+    call_id: z.string().describe('Identifier of the call whose webhook is redelivered.'),
+    redelivery: z
+      .int()
+      .describe('Which redelivery of this event it is, from 1. Read the delivery for what comes of it.'),
+  })
+  .meta({ id: 'RedeliverAnswer' });
+
+const signing = {
+  enabled: z.boolean().describe('Off unless somebody turned it on.'),
+  secrets: z
+    .array(
+      z.object({
+        secret_id: z.string().describe('Identifier of the signing secret. It is not the secret itself.'),
+        created_at: timestamp('When it was made.'),
+        expires_at: timestamp('Of one that was replaced: until when it signs beside its successor.').optional(),
+      }),
+    )
+    .describe('Newest first.'),
+};
+export const WebhookSigning = z.object(signing).meta({ id: 'WebhookSigning' });
+export type WebhookSigning = z.infer<typeof WebhookSigning>;
+
+export const RotatedSigning = z
+  .object({ ...signing, secret: z.string().describe('whsec_…, the new secret. It is shown here and never again.') })
+  .meta({ id: 'RotatedWebhookSigning' });
+
+export const RotateSigningBody = z
+  .strictObject({
+    overlap_hours: z
+      .number('overlap_hours must be a number of hours.')
+      .min(0, 'overlap_hours must be from 0 to 168.')
+      .max(168, 'overlap_hours must be from 0 to 168.')
+      .optional()
+      .meta({ description: 'How long the secret before signs beside the new one; 24 unless said otherwise.' }),
+  })
+  .meta({ id: 'RotateWebhookSigning' });
+
+export const FAILING_EXAMPLE: FailingWebhook = {
+  url: 'https://example.com/call-completed',
+  since: '2026-11-20T09:12:04.000Z',
+  failed_deliveries: 31,
+  last_failed_at: '2026-11-21T10:01:28.000Z',
+  last_call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  last_error: 'status',
+  last_http_status: 404,
+  last_delivered_at: '2026-11-20T09:02:17.000Z',
+};
+
+export const DELIVERY_EXAMPLE: WebhookDelivery = {
+  call_id: 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+  webhook_id: 'evt_call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN_completed',
+  url: 'https://example.com/call-completed',
+  state: 'failed',
+  attempts: 4,
+  redeliveries: 0,
+  created_at: '2026-11-21T10:00:52.000Z',
+  last_attempt_at: '2026-11-21T10:01:28.000Z',
+};

@@ -1,0 +1,111 @@
+import { createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { Config } from '../platform/config/config.js';
+import type { Database } from '../platform/mongo/database.js';
+import type { AccountDocument, StoredWebhookSecret } from '../identity/accounts/model.js';
+import { createSecretBox } from '../platform/secrets/secret-box.js';
+
+const SECRET_BYTES = 32;
+/** Receivers compare with each signature, so a few of them are no burden; more are not kept. */
+const MOST_SECRETS = 3;
+
+export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
+
+type KeyConfig = Pick<Config, 'apiKeyPepper' | 'encryptionKeys'>;
+
+/**
+ * Encrypts the secrets of webhooks, each for its own account and id. Earlier releases used a key made from the pepper of
+ * API keys; what they stored still opens.
+ */
+export function createWebhookSecretBox(config: KeyConfig) {
+  const box = createSecretBox(config.encryptionKeys);
+  return {
+    /** @returns `StoredWebhookSecret.sealed` */
+    seal: (accountId: string, id: string, secret: Buffer) =>
+      box.seal(contextOf(accountId, id), secret.toString('base64')),
+
+    /** @throws Error when its key is not configured any more, or it belongs elsewhere */
+    open(accountId: string, { id, sealed }: Pick<StoredWebhookSecret, 'id' | 'sealed'>): Buffer {
+      if (isSealedByPepper(sealed)) return openWithPepper(config.apiKeyPepper, accountId, sealed);
+      return Buffer.from(box.open(contextOf(accountId, id), sealed), 'base64');
+    },
+  };
+}
+
+/** Whether an earlier release stored this: the secret box puts a key id and a dot in front. */
+export function isSealedByPepper(sealed: string): boolean {
+  return !sealed.includes('.');
+}
+
+function contextOf(accountId: string, id: string): string {
+  return `webhook-secret ${accountId} ${id}`;
+}
+
+function openWithPepper(pepper: string, accountId: string, sealed: string): Buffer {
+  const key = createHmac('sha256', pepper).update('webhook secrets').digest();
+  const bytes = Buffer.from(sealed, 'base64');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 });
+  decipher.setAAD(Buffer.from(accountId));
+  decipher.setAuthTag(bytes.subarray(12, 28));
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
+}
+
+/** Secrets by which webhooks of an account are signed. Unlike passwords and keys they must be readable: stored encrypted. */
+export function createWebhookSecrets(deps: { database: Database; config: KeyConfig }) {
+  const { accounts } = deps.database;
+  const box = createWebhookSecretBox(deps.config);
+
+  const find = (accountId: string) =>
+    accounts.findOne({ _id: accountId }, { webhookSecrets: 1 }).lean<Pick<AccountDocument, '_id' | 'webhookSecrets'>>();
+
+  return {
+    /** Those in force, newest first; none: deliveries are not signed. */
+    async list(accountId: string): Promise<StoredWebhookSecret[]> {
+      return inForce((await find(accountId))?.webhookSecrets, Date.now());
+    },
+
+    /** The keys to sign with, newest first. */
+    async keys(accountId: string): Promise<Buffer[]> {
+      return (await this.list(accountId)).map((stored) => box.open(accountId, stored));
+    },
+
+    /**
+     * A new secret, in the form of Standard Webhooks; it is in the answer and can be read nowhere else. Those before it
+     * sign beside it until the overlap is over.
+     * @param overlapMs how long the secrets before go on; 0: they end now
+     */
+    async rotate(accountId: string, overlapMs: number): Promise<{ secret: string; stored: StoredWebhookSecret }> {
+      const bytes = randomBytes(SECRET_BYTES);
+      const createdAt = new Date();
+      const id = `whs_${ulid()}`;
+      const stored: StoredWebhookSecret = { id, sealed: box.seal(accountId, id, bytes), createdAt };
+      for (;;) {
+        const before = (await find(accountId))?.webhookSecrets;
+        const endsAt = createdAt.getTime() + overlapMs;
+        const going = overlapMs === 0 ? [] : inForce(before, createdAt.getTime());
+        const ending = going.map((each) => ({
+          ...each,
+          expiresAt: new Date(Math.min(endsAt, each.expiresAt?.getTime() ?? endsAt)),
+        }));
+        const webhookSecrets = [stored, ...ending].slice(0, MOST_SECRETS);
+        // Two who rotate at once must not lose each other's secret.
+        const unchanged =
+          before === undefined ? { webhookSecrets: { $exists: false } } : { 'webhookSecrets.0.id': before[0]?.id };
+        const { matchedCount } = await accounts.updateOne(
+          { _id: accountId, ...unchanged },
+          { $set: { webhookSecrets } },
+        );
+        if (matchedCount === 1) return { secret: `whsec_${bytes.toString('base64')}`, stored };
+      }
+    },
+
+    /** Deliveries are not signed from now on. */
+    async remove(accountId: string): Promise<void> {
+      await accounts.updateOne({ _id: accountId }, { $unset: { webhookSecrets: '' } });
+    },
+  };
+}
+
+function inForce(secrets: readonly StoredWebhookSecret[] | undefined, now: number): StoredWebhookSecret[] {
+  return (secrets ?? []).filter(({ expiresAt }) => expiresAt === undefined || expiresAt.getTime() > now);
+}
