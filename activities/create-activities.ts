@@ -1,11 +1,13 @@
-import { createDialGate, type DialGate } from '../src/telephony/destinations/dial-gate.js';
+import { createCallResults } from '../src/calls/wiring.js';
+import { createCallGate } from '../src/calls/wiring.js';
+import { createCompletionSender } from '../src/calls/wiring.js';
+import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { Carriers } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import { createAccounts } from '../src/identity/accounts/accounts.js';
 import { createCallRequests } from '../src/calls/call-requests.js';
 import { createCarrierBindings } from '../src/telephony/carrier-bindings.js';
-import { createConversationResults } from '../src/voice/results/conversation-results.js';
-import type { Database } from '../src/platform/mongo/database.js';
+import type { Database } from '../src/database.js';
 import { createDialPacing } from '../src/telephony/pacing/dial-pacing.js';
 import { createIdempotencyKeys } from '../src/calls/placing/idempotency-keys.js';
 import { createLeases } from '../src/billing/leases.js';
@@ -19,7 +21,6 @@ import { createReconciliationWalks } from '../src/calls/reconciliation/walks.js'
 import { createWebhookAttempts } from '../src/webhooks/attempts.js';
 import { createWebhookDeliveries } from '../src/webhooks/deliveries.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
-import { createWebhookSender } from '../src/webhooks/sender.js';
 import { createCarrierActivities } from './carrier.js';
 import { createConversationActivities } from './conversation.js';
 import { createErasureActivities } from './erasure.js';
@@ -45,7 +46,7 @@ export function createActivities(deps: {
   /** The clock of dial slots, the database server's by default; another is for tests that move time. */
   clock?: ServerClock;
 }) {
-  const { config, database, logger, clock, dialGate = createDialGate({ config, database }) } = deps;
+  const { config, database, logger, clock, dialGate = createCallGate({ config, database }) } = deps;
   const carriers = { live: withoutVainRetries(deps.carriers.live), test: withoutVainRetries(deps.carriers.test) };
   const stores = {
     accounts: createAccounts(database),
@@ -55,7 +56,7 @@ export function createActivities(deps: {
     pacing: createDialPacing(database, clock === undefined ? {} : { clock }),
     projection: createCallProjection(database),
     requests: createCallRequests(database),
-    results: createConversationResults(database),
+    results: createCallResults(database),
     recordings: createRecordings(database),
   };
   const erasure = createErasureActivities({
@@ -74,7 +75,7 @@ export function createActivities(deps: {
     ...erasure,
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
     ...createRecordingActivities({ ...stores, logger, retentionDays: config.recordings.retentionDays }),
-    ...createWebhookActivities({ sender: createWebhookSender({ config, database, logger }) }),
+    ...createWebhookActivities({ sender: createCompletionSender({ config, database, logger }) }),
     ...createReconciliationActivities({
       ...stores,
       ...config.reconciliation,

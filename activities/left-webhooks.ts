@@ -2,7 +2,7 @@ import type { RunState } from '../src/calls/runs.js';
 import { notifyWorkflowId } from '../src/calls/reconciliation/round.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { ConversationResults } from '../src/voice/results/conversation-results.js';
-import type { Database } from '../src/platform/mongo/database.js';
+import type { Database } from '../src/database.js';
 import type { WebhookAttemptDocument } from '../src/webhooks/model.js';
 import type { CallProjection } from '../src/calls/projection.js';
 import { createWebhookAttempts } from '../src/webhooks/attempts.js';

@@ -2,7 +2,7 @@ import type { RunState } from '../src/calls/runs.js';
 import { priceOfSeconds, rateOf, secondsCovered } from '../src/kernel/money.js';
 import { ownerOfLedgerAccount } from '../src/kernel/ids.js';
 import { isUnfinished, type CallBill } from '../src/calls/reconciliation/call-bills.js';
-import type { Database } from '../src/platform/mongo/database.js';
+import type { Database } from '../src/database.js';
 import { findingId, type Finding, type Findings } from '../src/calls/reconciliation/findings.js';
 import { readCorrections } from '../src/billing/call-corrections.js';
 import type { CallRequestDocument } from '../src/calls/call-request-model.js';

@@ -8,7 +8,7 @@ import type { Finding } from '../src/calls/reconciliation/findings.js';
 import { isFreezing } from '../src/calls/reconciliation/model.js';
 import type { LedgerAudit } from '../src/billing/ledger/ledger.js';
 import type { MetCall, Walk } from '../src/calls/reconciliation/walks.js';
-import type { Places, TakenLease } from '../src/billing/leases.js';
+import type { LeaseCount, TakenLease } from '../src/billing/leases.js';
 import { createLeftWebhooks } from './left-webhooks.js';
 import { whileBeating } from './while-beating.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
@@ -215,7 +215,7 @@ function unbalanced(ledgerAccountId: string, { operations, account, mispriced }:
   };
 }
 
-function miscounted({ accountId, mode, count, taken }: Places): Finding {
+function miscounted({ accountId, mode, count, taken }: LeaseCount): Finding {
   return {
     kind: 'places_miscounted',
     ledgerAccountId: ledgerAccountOf(accountId, mode),

@@ -1,5 +1,5 @@
 import { createSignUpExpiry } from '../src/calls/sign-up-expiry.js';
-import type { Database } from '../src/platform/mongo/database.js';
+import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { whileBeating } from './while-beating.js';
 

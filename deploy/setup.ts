@@ -3,7 +3,8 @@ import { Connection } from '@temporalio/client';
 import { scheduleReconciliation } from '../src/calls/reconciliation/schedule.js';
 import { parseConfig, type Config } from '../src/platform/config/config.js';
 import { SEARCH_ATTRIBUTES } from '../src/platform/temporal/search-attributes.js';
-import { createIndexes, openDatabase, requireReplicaSet } from '../src/platform/mongo/database.js';
+import { createIndexes, requireReplicaSet } from '../src/platform/mongo/connection.js';
+import { openDatabase } from '../src/database.js';
 
 /** Temporal's number for a Keyword, the type of all our search attributes. */
 const KEYWORD = 2;

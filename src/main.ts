@@ -84,10 +84,10 @@ async function startApi(deps: RoleDeps): Promise<RunningRole> {
 }
 
 async function startMedia(deps: RoleDeps): Promise<RunningRole> {
-  const { createMediaServer } = await import('./voice/media/media-server.js');
+  const { createCallMediaServer } = await import('./calls/media.js');
   const { createConfiguredEngines } = await import('./voice/engines/configured.js');
   const { config, database, gateway } = await openServices(deps);
-  const server = createMediaServer({ ...deps, config, database, gateway, engines: createConfiguredEngines(deps) });
+  const server = createCallMediaServer({ ...deps, config, database, gateway, engines: createConfiguredEngines(deps) });
   await server.listen();
   return { close: () => closeAll(server, gateway, database) };
 }
@@ -140,7 +140,8 @@ async function openServices(deps: RoleDeps) {
 
 /** The database, and the configuration with the deployment's own tokens. */
 async function openSettled(deps: RoleDeps) {
-  const { openDatabase, requireReplicaSet } = await import('./platform/mongo/database.js');
+  const { openDatabase } = await import('./database.js');
+  const { requireReplicaSet } = await import('./platform/mongo/connection.js');
   const { withDeploymentTokens } = await import('./platform/secrets/deployment-tokens.js');
   const database = await until('MongoDB', deps, () => openDatabase(deps.config.mongodbUri, { waitMs: 2_000 }));
   requireReplicaSet(deps.config, database);

@@ -1,10 +1,10 @@
+import { createCallGate } from '../src/calls/wiring.js';
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.js';
-import { createDialGate } from '../src/telephony/destinations/dial-gate.js';
 import { createCarriers } from '../src/telephony/carriers.js';
 import type { Config } from '../src/platform/config/config.js';
-import type { Database } from '../src/platform/mongo/database.js';
+import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 
@@ -31,7 +31,7 @@ export interface WorkerDeps {
 export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop } = deps;
   installRuntime(config, logger);
-  const dialGate = createDialGate({ config, database });
+  const dialGate = createCallGate({ config, database });
   await dialGate.warm();
   const { address, namespace, taskQueue, tls, apiKey } = config.temporal;
   const connection = await NativeConnection.connect({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });

@@ -9,7 +9,7 @@ import { receiveEvents } from './events.js';
 import { notify } from './notification.js';
 import { abandon, reserve } from './reservation.js';
 import { ring } from './ring.js';
-import { settle } from './settlement.js';
+import { settleEndedCall } from './settlement.js';
 import { talk } from './talk.js';
 
 /** A phone call, from the reserved money to the delivered webhook. Its workflow id is the call_id. */
@@ -42,6 +42,6 @@ async function conduct(call: CallRun): Promise<void> {
   await ring(call);
   await talk(call);
   await awaitEnd(call);
-  await settle(call);
+  await settleEndedCall(call);
   await notify(call);
 }

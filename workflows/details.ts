@@ -1,4 +1,5 @@
-import type { CallRun } from './call-run.js';
+import type { CallState } from '../src/kernel/call-state.js';
+import type { CallInput, ReservationAnswer } from '../src/kernel/call-signals.js';
 
 /** Both end a call as balance_exhausted; here, and in the ledger's entry of the hold, they are told apart. */
 const SHORT_OF = {
@@ -7,10 +8,19 @@ const SHORT_OF = {
   ACCOUNT_FROZEN: 'the account is frozen',
 };
 
+/** What is told of a call; see its run for the meanings. */
+interface DescribedCall {
+  input: CallInput;
+  state: CallState;
+  reservation: ReservationAnswer | undefined;
+  heldSeconds: number;
+  shortOf: keyof typeof SHORT_OF | undefined;
+  billedSeconds: number | undefined;
+  waitingSince: number | undefined;
+}
+
 /** What an operator reads on the workflow's page of the Temporal UI, as Markdown. No numbers, names or words of the talk. */
-export function describeCall(
-  call: Pick<CallRun, 'input' | 'state' | 'reservation' | 'heldSeconds' | 'shortOf' | 'billedSeconds' | 'waitingSince'>,
-): string {
+export function describeCall(call: DescribedCall): string {
   const { input, state } = call;
   const lines = [
     `**${state.status}**${state.outcome ? ` (${state.outcome.endReason})` : ''}: ${input.direction} call, ${input.mode} mode`,

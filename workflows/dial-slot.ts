@@ -8,13 +8,13 @@ import type { CallRun } from './call-run.js';
 const GIVE_UP_AFTER_MS = 65_000;
 
 /** A turn to dial: at this time of the database's clock, or at any where the carrier's rate is not limited. */
-export type Turn = { slotAt?: number } | undefined;
+export type DialTurn = { slotAt?: number } | undefined;
 
 /**
  * Waits for the call's turn to be dialed, in all its tries not longer than a minute. The first wait is seen as IDLE.
  * @returns undefined when none came in time, or nobody wants the call any more: then nothing may be dialed
  */
-export async function awaitTurn(call: CallRun): Promise<Turn> {
+export async function awaitTurn(call: CallRun): Promise<DialTurn> {
   const { callId, accountId, mode, paced } = call.input;
   if (paced !== true) return {};
   const unwanted = () => isFinal(call.state) || isCancelCause(call.state.hangUpCause);

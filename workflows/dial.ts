@@ -4,7 +4,7 @@ import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
 import type { EndReason } from '../src/kernel/call-state.js';
 import { closeBinding, dialCallee, durable } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
-import { awaitTurn, type Turn } from './dial-slot.js';
+import { awaitTurn, type DialTurn } from './dial-slot.js';
 
 /** Tries that prove to have placed no call may be repeated this often in all. */
 const MAX_TRIES = 3;
@@ -13,8 +13,8 @@ const MAX_TRIES = 3;
 const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
 
 /** Asks the carrier for the call in its turn: once, unless a try is proven not to have dialed. */
-export async function dial(call: CallRun, firstTurn: NonNullable<Turn>): Promise<void> {
-  let turn: Turn = firstTurn;
+export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Promise<void> {
+  let turn: DialTurn = firstTurn;
   for (let tries = 1; ; tries++) {
     // Cancelled while waiting to try again: provably nothing rings.
     if (isCancelCause(call.state.hangUpCause)) return fail(call, 'carrier_unreachable');
@@ -41,7 +41,7 @@ export async function dial(call: CallRun, firstTurn: NonNullable<Turn>): Promise
   }
 }
 
-async function placeCall(call: CallRun, { slotAt }: NonNullable<Turn>) {
+async function placeCall(call: CallRun, { slotAt }: NonNullable<DialTurn>) {
   const { callId, mode, ringTimeoutSeconds } = call.input;
   try {
     const timeLimitSeconds = carrierTimeLimit(call.heldSeconds);

@@ -11,7 +11,7 @@ const RESULT_WAIT_MS = 20_000;
  * Bills the call to the second, frees its place and writes the final status, with what was said if that is stored
  * already (one event less), else in a second write.
  */
-export async function settle(call: CallRun): Promise<void> {
+export async function settleEndedCall(call: CallRun): Promise<void> {
   const { callId, accountId, mode } = call.input;
   const { outcome, answeredAt, answeredBy, carrierSid, carrierEnd } = call.state;
   if (outcome === undefined) return;

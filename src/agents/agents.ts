@@ -6,7 +6,7 @@ import { updateOf } from '../identity/accounts/accounts.js';
 import { checkAgentFields, type AgentFields } from './agent-fields.js';
 import { agentsOf } from './agent-mode.js';
 import { refuseUndialable, refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, ConversationSettings, HttpTool } from './model.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
 import { createSecretBox } from '../platform/secrets/secret-box.js';
@@ -35,7 +35,7 @@ export type Agents = ReturnType<typeof createAgents>;
  * Agents of accounts. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, AGENT_NOT_FOUND.
  * @param policy what this service can do; where agents are created or changed for customers it must be given
  */
-export function createAgents(database: Database, policy?: AgentPolicy) {
+export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   const { agents } = database;
   const loadPlans = createPlansLoader();
   const box = policy && createSecretBox(policy.encryptionKeys);

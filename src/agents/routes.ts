@@ -1,14 +1,21 @@
+import { refuseBadWebhookUrl } from '../platform/egress/webhook-url.js';
 import type { Config } from '../platform/config/config.js';
-import { AGENT_FIELD_NAMES, AgentChangesBody, AgentsQuery, NewAgentBody, type Agent } from './schemas.js';
+import {
+  AGENT_FIELD_NAMES,
+  AgentChangesBody,
+  AgentsQuery,
+  NewAgentBody,
+  type Agent,
+} from './schemas.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { AgentChanges, Agents, NewAgent } from './agents.js';
 import { modeOfAgent } from './agent-mode.js';
 import type { AgentDocument } from './model.js';
 import { toolView } from './tool-headers.js';
-import type { ApiContext, Principal } from '../platform/http/context.js';
+import type { ApiContext } from '../platform/http/context.js';
+import type { Principal } from '../identity/access/principal.js';
 import { deadlineOf, within } from '../platform/http/deadline.js';
 import { bodyOf, queryOf } from '../platform/http/input.js';
-import { refuseBadWebhookUrl } from '../calls/placing/outbound-request.js';
 import { pageAnswer, positionOf, type Cursors } from '../platform/http/lists.js';
 
 export interface AgentRoutesDeps {

@@ -2,16 +2,8 @@ import { z } from 'zod';
 import { ENGINE_NAMES } from '../kernel/engines.js';
 import { E164_PATTERN } from '../kernel/phone-number.js';
 import { VOICEMAIL_ACTIONS } from '../kernel/voicemail.js';
-import {
-  fullText,
-  HTTP_URL,
-  jsonObjectText,
-  MAX_LENGTHS,
-  ofLength,
-  webhookUrl,
-} from '../platform/http/contract/fields.js';
-import { paging } from '../billing/statements/schemas.js';
-import { label, listOf, timestamp } from '../platform/http/contract/list.js';
+import { fullText, HTTP_URL, jsonObjectText, MAX_LENGTHS, ofLength, webhookUrl } from '../platform/http/contract/fields.js';
+import { label, listOf, timestamp, paging } from '../platform/http/contract/list.js';
 
 const wholeNumber = (field: string, min: number, max: number) => {
   const fault = `${field} must be a whole number from ${min} to ${max}.`;

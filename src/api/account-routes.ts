@@ -7,7 +7,7 @@ import {
   ApiKey,
   ApiKeyChangesBody,
   ApiKeyList,
-  AuditLog,
+  AuditLogPage,
   AuditQuery,
   KEY_EXAMPLE,
   NewApiKey,
@@ -274,7 +274,7 @@ export const accountRoutes = {
     auth: 'keyOrSession',
     roles: ['owner', 'developer'],
     query: AuditQuery,
-    success: ok('A page of changes.', AuditLog, {
+    success: ok('A page of changes.', AuditLogPage, {
       page: {
         data: [
           {

@@ -1,3 +1,6 @@
+import { createCallResults } from '../calls/wiring.js';
+import { signingMode } from '../telephony/twilio/signing-mode.js';
+import { createUsageAgents } from '../calls/wiring.js';
 import Koa from 'koa';
 import type { DialGate } from '../telephony/destinations/dial-gate.js';
 import type { CallGateway } from '../calls/gateway.js';
@@ -9,8 +12,7 @@ import { createCallQueries } from '../calls/call-queries.js';
 import { createCallRequests } from '../calls/call-requests.js';
 import { createCarrierBindings } from '../telephony/carrier-bindings.js';
 import { createCarrierEvents } from '../telephony/carrier-events.js';
-import { createConversationResults } from '../voice/results/conversation-results.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { Database } from '../database.js';
 import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
@@ -57,7 +59,14 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const rateLimiter = createRateLimiter(database);
   const failureLimiter = createFailureLimiter(config);
   const signedRequests = createSignedRequests({ failureLimiter });
-  const authenticator = createAuthenticator({ config, database, rateLimiter, failureLimiter, signedRequests });
+  const authenticator = createAuthenticator({
+    config,
+    database,
+    rateLimiter,
+    failureLimiter,
+    signedRequests,
+    verifyCarrier: (ctx, form) => signingMode(ctx, form, config),
+  });
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });
   const handlers = createHandlers({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
@@ -95,11 +104,11 @@ function createHandlers(deps: HandlerDeps): Handlers {
     queries: createCallQueries(database),
     bindings: createCarrierBindings(database),
     carrierEvents: createCarrierEvents(database),
-    results: createConversationResults(database),
+    results: createCallResults(database),
     recordings: createRecordings(database),
     idempotencyKeys: createIdempotencyKeys(database),
     ledger: createLedger(database),
-    statements: createStatements(database),
+    statements: createStatements(database, createUsageAgents(database)),
   };
   const outboundCall = createOutboundCall(shared);
   const status = createCarrierStatus(shared);

@@ -2,9 +2,10 @@ import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../platform/config/config.js';
 import type { Accounts } from '../identity/accounts/accounts.js';
 import type { Agents } from '../agents/agents.js';
+import { createInboundAgents } from '../agents/inbound-agent.js';
 import { createApiKeys } from '../identity/api-keys/api-keys.js';
 import type { AuditLog } from '../identity/access/audit-log.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { Database } from '../database.js';
 import type { Ledger } from '../billing/ledger/ledger.js';
 import type { PhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import type { Recordings } from '../voice/recordings/recordings.js';
@@ -53,6 +54,7 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     ...deps,
     cursors: createCursors(config.apiKeyPepper),
     attempts: createWebhookAttempts(database),
+    inboundAgents: createInboundAgents(database),
     deliveries: createWebhookDeliveries(database),
     failures: createWebhookFailures(database),
     apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),

@@ -1,6 +1,6 @@
 import type { CallGateway } from '../calls/gateway.js';
 import { ServiceError } from '../kernel/errors.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { Database } from '../database.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { within } from '../platform/http/deadline.js';
 

@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from './openapi.js';
+import type { OpenApiDocument } from './openapi-document.js';
 
 type Schema = Record<string, unknown>;
 

@@ -6,9 +6,8 @@ import { ErrorObject, ERRORS, errorObject } from '../platform/http/contract/erro
 import { modeParameter } from '../platform/http/contract/fields.js';
 import { tellNullForAbsent } from './null-for-absent.js';
 import { errorCodesOf, type Route, type RouteAuth } from '../platform/http/contract/route.js';
+import type { OpenApiDocument } from './openapi-document.js';
 import { routes } from './routes.js';
-
-export type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
 
 const securitySchemes = (sessionCookie: string) =>
   ({

@@ -1,7 +1,7 @@
+import { createCallGate } from '../calls/wiring.js';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createDialGate } from '../telephony/destinations/dial-gate.js';
 import { ERRORS, errorObject } from '../platform/http/contract/errors.js';
 import type { ErrorCode } from '../kernel/errors.js';
 import { createApp, type AppDeps } from './app.js';
@@ -40,7 +40,7 @@ export function createApiServer(
   /** Takes no more requests and lets those under way finish, 5 s at most. */
   close(): Promise<void>;
 } {
-  const dialGate = createDialGate(deps);
+  const dialGate = createCallGate(deps);
   const mailer = createMailer(deps);
   const handle = createApp({ ...deps, dialGate, mailer }).callback();
   const server = createServer(LIMITS, answer);

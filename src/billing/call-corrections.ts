@@ -1,6 +1,6 @@
 import { ServiceError } from '../kernel/errors.js';
 import type { Micros } from '../kernel/money.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { BillingDatabase } from './database.js';
 import { correctionKey, isPaymentId } from './ledger/keys.js';
 import { checkedReason } from './ledger/operations.js';
 import type { Ledger } from './ledger/ledger.js';
@@ -14,7 +14,7 @@ const MAX_CORRECTIONS = 20;
  * reason, so that repeating it credits nothing more. Sees swept operations only.
  */
 export async function readCorrections(
-  database: Database,
+  database: BillingDatabase,
   callId: string,
   reason: string,
 ): Promise<{ creditedMicros: Micros; number: number; repeated: boolean }> {
@@ -35,7 +35,7 @@ export async function readCorrections(
  * a bad reference, reason or amount, for a call that is not settled, and for more than the call was billed
  */
 export async function correctOnce(
-  database: Database,
+  database: BillingDatabase,
   ledger: Ledger,
   p: { ledgerAccountId: string; callId: string; reference: string; amountMicros: Micros; reason: string },
 ): Promise<{ entryId: string; repeated: boolean }> {
@@ -69,7 +69,7 @@ export async function correctOnce(
 }
 
 /** A call's corrections in the order of their numbers, which have no gaps. */
-async function entriesOf(database: Database, callId: string): Promise<LedgerEntryDocument[]> {
+async function entriesOf(database: BillingDatabase, callId: string): Promise<LedgerEntryDocument[]> {
   const keys = Array.from({ length: MAX_CORRECTIONS }, (_, index) => correctionKey(callId, index + 1));
   const found = await database.ledgerEntries
     .find({ _id: { $in: keys } })

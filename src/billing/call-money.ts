@@ -1,5 +1,5 @@
 import { rateOf, secondsCovered, type Micros } from '../kernel/money.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { BillingDatabase } from './database.js';
 import { holdKey, settlementKey } from './ledger/keys.js';
 import { heldSecondsOf } from './ledger/rates.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './ledger/model.js';
@@ -29,7 +29,7 @@ const MOST_WINDOWS = 40;
  * their own; the document is read first, so that none is missed in between.
  */
 export async function readCallMoney(
-  database: Database,
+  database: BillingDatabase,
   { ledgerAccountId, callId }: { ledgerAccountId: string; callId: string },
 ): Promise<CallMoney> {
   const keys = [...Array.from({ length: MOST_WINDOWS }, (_, window) => holdKey(callId, window)), settlementKey(callId)];

@@ -1,5 +1,6 @@
 import { CALL_ID_PATTERN, type Mode } from '../kernel/ids.js';
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { BillingDatabase } from './database.js';
 import type { Lease, LeaseDocument } from './ledger/model.js';
 
 export type LeaseAnswer = { granted: true } | { granted: false; limit: number; current: number };
@@ -13,9 +14,9 @@ export interface Leases {
   /** Gives the place back, once, however often it is called; a place that was never taken is blocked from then on. */
   release(p: { accountId: string; mode: Mode; callId: string }): Promise<void>;
   /** The places of every account and mode. */
-  places(): AsyncIterable<Places>;
+  places(): AsyncIterable<LeaseCount>;
   /** The places of one account and mode; null when it never had a call. */
-  placesOf(p: { accountId: string; mode: Mode }): Promise<Places | null>;
+  placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null>;
   /**
    * Makes the count that of the places that are taken. By their difference, which no call changes: so it is right
    * while others take and give back places, and of two who do it at once one does.
@@ -25,7 +26,7 @@ export interface Leases {
 }
 
 /** As one document says at one moment: each change of a place changes the count with it, so they are always equal. */
-export interface Places {
+export interface LeaseCount {
   accountId: string;
   mode: Mode;
   count: number;
@@ -50,7 +51,7 @@ const MAX_ATTEMPTS = 20;
 
 /** Places for concurrent calls: one document per account and mode, each change of it one guarded, atomic update. */
 export function createLeases(
-  database: Database,
+  database: BillingDatabase,
   options: { tombstoneMs?: number; pruneEveryMs?: number } = {},
 ): Leases {
   const tombstoneMs = options.tombstoneMs ?? TOMBSTONE_MS;
@@ -121,11 +122,11 @@ export function createLeases(
     );
   }
 
-  async function* places(): AsyncIterable<Places> {
+  async function* places(): AsyncIterable<LeaseCount> {
     for await (const document of documents.find({})) yield placesIn(document);
   }
 
-  async function placesOf(p: { accountId: string; mode: Mode }): Promise<Places | null> {
+  async function placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null> {
     const document = await documents.findOne({ _id: documentId(p) });
     return document && placesIn(document);
   }
@@ -148,7 +149,7 @@ export function createLeases(
   return { acquire, release, places, placesOf, recount };
 }
 
-function placesIn({ _id, count, leases }: LeaseDocument): Places {
+function placesIn({ _id, count, leases }: LeaseDocument): LeaseCount {
   const [accountId = '', name] = _id.split('~');
   const mode = name === 'live' ? 'live' : 'test';
   const taken = Object.entries(leases ?? {}).flatMap(([callId, { acquiredAt, releasedAt }]) =>

@@ -1,5 +1,5 @@
 import type { Mode } from '../kernel/ids.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { CallsDatabase } from './database.js';
 import type { CallStatus, Direction } from '../kernel/call-state.js';
 import type { CallDocument } from './call-model.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
@@ -17,7 +17,7 @@ export interface CallFilter {
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
 /** Reads of the call read model, always within one account and mode: another's call is not found. */
-export function createCallQueries(database: Database) {
+export function createCallQueries(database: CallsDatabase) {
   return {
     find(query: { callId: string; accountId: string; mode: Mode }): Promise<CallDocument | null> {
       const { callId, accountId, mode } = query;
@@ -50,6 +50,11 @@ export function createCallQueries(database: Database) {
         .lean<Pick<CallDocument, '_id' | 'endsAfterSeconds'>[]>()
         .exec();
       return new Map(found.map(({ _id, endsAfterSeconds = 0 }) => [_id, endsAfterSeconds]));
+    },
+
+    /** Whether everything personal was taken out of a call. */
+    async isErased(callId: string): Promise<boolean> {
+      return (await database.calls.exists({ _id: callId, erasedAt: { $exists: true } })) !== null;
     },
 
     /** Whether a call has ended, for carrier and media routes that know only its id. False when it is unknown. */

@@ -2,19 +2,7 @@ import { Schema } from 'mongoose';
 import type { Direction } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Micros } from '../kernel/money.js';
-import { conversationSettingsFields, type ConversationSettings } from '../agents/model.js';
-
-/** The agent as it was when the call was asked for; later edits do not reach a running call. */
-export interface AgentSnapshot extends ConversationSettings {
-  agentId: string;
-  /** Absent for a temporary agent. */
-  name?: string;
-  instruction: string;
-  voice: string;
-  language: string;
-  /** JSON object in a string: the template of this call. */
-  outputParameters?: string;
-}
+import { agentSnapshotSchema, type AgentSnapshot } from '../agents/agent-snapshot.js';
 
 /**
  * What was asked for, written once by the API before the workflow starts and never changed. Everything personal about a
@@ -40,19 +28,6 @@ export interface CallRequestDocument {
   carrierSid?: string;
   createdAt: Date;
 }
-
-const agentSnapshotSchema = new Schema<AgentSnapshot>(
-  {
-    agentId: { type: String, required: true },
-    name: String,
-    instruction: { type: String, required: true },
-    voice: { type: String, required: true },
-    language: { type: String, required: true },
-    outputParameters: String,
-    ...conversationSettingsFields,
-  },
-  { _id: false },
-);
 
 export const callRequestSchema = new Schema<CallRequestDocument>(
   {

@@ -1,10 +1,11 @@
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { CallsDatabase } from './database.js';
 import type { CallRequestDocument } from './call-request-model.js';
 
 export type CallRequests = ReturnType<typeof createCallRequests>;
 
 /** What clients and carriers asked for: written once, never changed but by erasure. */
-export function createCallRequests(database: Database) {
+export function createCallRequests(database: CallsDatabase) {
   const requests = database.callRequests;
   return {
     /** Inserts the request; `exists` when the call was asked for before, whose document then stands. */

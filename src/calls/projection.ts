@@ -1,5 +1,6 @@
 import { isFinalStatus, type AnsweredBy, type CallStatus, type EndReason } from '../kernel/call-state.js';
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { CallsDatabase } from './database.js';
 import type { CallDocument, StoredChange } from './call-model.js';
 import type { CallRequestDocument } from './call-request-model.js';
 
@@ -37,7 +38,7 @@ const ERASED = {
 const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 
 /** The only writer of `calls`. Each write may be repeated or come late: the sequence decides. */
-export function createCallProjection(database: Database) {
+export function createCallProjection(database: CallsDatabase) {
   const calls = database.calls;
   return {
     /** Makes the read model's first document of a call. A repeat, or a tombstone that came first, leaves it as it is. */

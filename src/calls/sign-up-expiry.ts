@@ -1,6 +1,6 @@
 import { isFinalStatus, CALL_STATUSES } from '../kernel/call-state.js';
 import { ledgerAccountId } from '../kernel/ids.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { CallsDatabase } from './database.js';
 import type { UserDocument } from '../identity/people/model.js';
 
 const DAY_MS = 24 * 3_600_000;
@@ -19,7 +19,7 @@ const UNFINISHED = { $in: CALL_STATUSES.filter((status) => !isFinalStatus(status
  * stay. A sign-up that brought money is kept, and an account that has other members loses the person only.
  */
 export function createSignUpExpiry(deps: {
-  database: Database;
+  database: CallsDatabase;
   /** Takes what is personal out of a call. */
   eraseCall: (call: { callId: string }) => Promise<void>;
 }) {

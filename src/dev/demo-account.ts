@@ -1,6 +1,6 @@
 import type { Config } from '../platform/config/config.js';
 import { createApiKeys } from '../identity/api-keys/api-keys.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { Database } from '../database.js';
 import { seedDemo, seedDemoOwner } from './seed.js';
 import { readSecrets, writeSecrets, type Secrets } from './runtime-file.js';
 

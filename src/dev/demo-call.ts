@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { priceOfSeconds, rateOf, usdFromMicros } from '../kernel/money.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { Database } from '../database.js';
 import type { CallDocument } from '../calls/call-model.js';
 import type { Delivery, WebhookInbox } from './webhook-inbox.js';
 
@@ -21,7 +21,7 @@ const REPEAT_WITHIN_MS = 1_000;
  * @param find the call's document, undefined while there is none
  * @throws Error when it does not end in time, or has no webhook
  */
-export async function watchCall(p: {
+export async function watchDemoCall(p: {
   find: () => Promise<CallDocument | null>;
   inbox: WebhookInbox;
   say: (line: string) => void;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { finderOf, faultsOf, reportOf, watchCall, type WatchedCall } from './demo-call.js';
+import { finderOf, faultsOf, reportOf, watchDemoCall, type WatchedCall } from './demo-call.js';
 import { startStack, type Stack } from './launcher.js';
 import { untilStopped } from './processes/stop-signals.js';
 
@@ -65,7 +65,7 @@ async function follow(
     write(`${new Date().toISOString()}  ${seconds.padStart(5)} s  ${name.padEnd(8)}  ${line}`);
   };
   const call = await begin();
-  return watchCall({ find: finderOf(stack.database, call), inbox: stack.inbox, say, signal });
+  return watchDemoCall({ find: finderOf(stack.database, call), inbox: stack.inbox, say, signal });
 }
 
 async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {

@@ -1,6 +1,7 @@
 import { scheduleReconciliation } from '../calls/reconciliation/schedule.js';
 import { parseConfig, type Config } from '../platform/config/config.js';
-import { createIndexes, openDatabase, type Database } from '../platform/mongo/database.js';
+import { createIndexes } from '../platform/mongo/connection.js';
+import { openDatabase, type Database } from '../database.js';
 import { withDeploymentTokens } from '../platform/secrets/deployment-tokens.js';
 import { lockDataFolder } from './data-folder.js';
 import { prepareDemoAccount, type DemoAccess } from './demo-account.js';
@@ -8,7 +9,7 @@ import { createPorts } from './processes/free-port.js';
 import { formatLogLine, isAlarming } from './processes/log-line.js';
 import { startMediaProxy } from './media-proxy.js';
 import { createProcesses, type Processes } from './processes/processes.js';
-import { startRole, type Role } from './roles.js';
+import { startRole, type ServiceRole } from './roles.js';
 import { removeRuntime, type Runtime } from './runtime-file.js';
 import { createRuntimePublisher, describeRuntime } from './runtime.js';
 import { prepareMongodb, prepareTemporal } from './servers/servers.js';
@@ -140,7 +141,7 @@ async function compose(
   return { runtime, config, database, inbox, demo, stop };
 }
 
-function addRole(options: StackOptions, processes: Processes, role: Role, name: string, env: NodeJS.ProcessEnv) {
+function addRole(options: StackOptions, processes: Processes, role: ServiceRole, name: string, env: NodeJS.ProcessEnv) {
   const onLine = (line: string) => {
     if (!options.quiet || isAlarming(line)) options.log(formatLogLine(name, line));
   };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { packageRoot } from './servers/cache-folder.js';
 import { startReady, type ServerProcess } from './servers/server-process.js';
 
-export type Role = 'api' | 'worker' | 'media' | 'simulator';
+export type ServiceRole = 'api' | 'worker' | 'media' | 'simulator';
 
 /** Longer than a role waits for MongoDB and Temporal. */
 const READY_TIMEOUT_MS = 75_000;
@@ -13,7 +13,7 @@ const READY_TIMEOUT_MS = 75_000;
  * @throws Error with what it wrote last when it does not come up
  */
 export async function startRole(p: {
-  role: Role;
+  role: ServiceRole;
   env: NodeJS.ProcessEnv;
   onLine: (line: string) => void;
   signal: AbortSignal;

@@ -1,5 +1,7 @@
+import { createInboundAgents } from '../agents/inbound-agent.js';
 import { randomBytes } from 'node:crypto';
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { Database } from '../database.js';
 import { createAccounts } from '../identity/accounts/accounts.js';
 import { createAgents } from '../agents/agents.js';
 import { createApiKeys } from '../identity/api-keys/api-keys.js';
@@ -100,7 +102,7 @@ export async function seedDemo(p: {
   const phoneNumbers = createPhoneNumbers(database);
   await phoneNumbers.add({ number: DEMO_PHONE_NUMBER, accountId: account._id });
   await seedAgent(p);
-  if (account.inboundAgentId === undefined) await accounts.setInboundAgent(account._id, DEMO_AGENT_ID);
+  if (account.inboundAgentId === undefined) await createInboundAgents(database).set(account._id, DEMO_AGENT_ID);
   return {
     accountId: account._id,
     liveApiKey: await seedKey(p, 'live'),

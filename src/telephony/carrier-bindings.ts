@@ -1,12 +1,13 @@
 import type { AnsweredBy } from '../kernel/call-state.js';
 import { isCarrierCallId } from '../kernel/carrier-identifiers.js';
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { TelephonyDatabase } from './database.js';
 import type { CarrierBindingDocument } from './carrier-binding-model.js';
 
 export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
 
 /** Which of the carrier's calls a call is. Insert-if-absent is the whole protocol: the first row stands for ever. */
-export function createCarrierBindings(database: Database) {
+export function createCarrierBindings(database: TelephonyDatabase) {
   const bindings = database.carrierBindings;
 
   const find = (callId: string) => bindings.findById(callId).lean<CarrierBindingDocument>().exec();

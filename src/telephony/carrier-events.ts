@@ -1,4 +1,5 @@
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { TelephonyDatabase } from './database.js';
 import type { CarrierEventDocument } from './carrier-event-model.js';
 
 /** No call has more callbacks than this; more are not read. */
@@ -7,7 +8,7 @@ const MOST_EVENTS = 100;
 export type CarrierEvents = ReturnType<typeof createCarrierEvents>;
 
 /** What the carrier told of each call, for people who ask what happened; nothing is decided by it. */
-export function createCarrierEvents(database: Database) {
+export function createCarrierEvents(database: TelephonyDatabase) {
   return {
     /** Keeps a callback; a repeat of one is not kept again. */
     async add(event: Omit<CarrierEventDocument, '_id' | 'createdAt'>): Promise<void> {

@@ -1,4 +1,5 @@
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { WebhooksDatabase } from './database.js';
 import type { WebhookAttemptDocument } from './model.js';
 
 export type WebhookAttempts = ReturnType<typeof createWebhookAttempts>;
@@ -8,7 +9,7 @@ export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
   Pick<WebhookAttemptDocument, 'durationMs' | 'httpStatus' | 'error' | 'responseBody'>;
 
 /** One row per attempt, there before its POST: the attempts are counted here and nowhere else. */
-export function createWebhookAttempts(database: Database) {
+export function createWebhookAttempts(database: WebhooksDatabase) {
   const attempts = database.webhookAttempts;
   return {
     /** All attempts of a call's deliveries, first to last. */

@@ -1,4 +1,3 @@
-import type { CallGateway } from '../calls/gateway.js';
 import {
   WebhookDeliveriesQuery,
   type FailingWebhook,
@@ -13,15 +12,21 @@ import type { WebhookAttempts } from './attempts.js';
 import type { WebhookDeliveries } from './deliveries.js';
 import type { FailingEndpoint, WebhookFailures } from './failures.js';
 import { nextStepOf } from './schedule.js';
-import type { ApiContext, Principal } from '../platform/http/context.js';
+import type { ApiContext } from '../platform/http/context.js';
+import type { Principal } from '../identity/access/principal.js';
 import { deadlineOf, within } from '../platform/http/deadline.js';
 import { queryOf } from '../platform/http/input.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
-import { attemptView } from '../calls/views/call-views.js';
+import { attemptView } from './attempt-view.js';
 import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../platform/http/lists.js';
 
+/** How a redelivery is started; the calls domain provides it. */
+export interface Redeliveries {
+  redeliver(p: { callId: string; redelivery: number }): Promise<void>;
+}
+
 export interface WebhookDeliveryRoutesDeps {
-  gateway: CallGateway;
+  gateway: Redeliveries;
   deliveries: WebhookDeliveries;
   attempts: WebhookAttempts;
   failures: WebhookFailures;

@@ -1,4 +1,5 @@
-import { isDuplicateKey, type Database } from '../platform/mongo/database.js';
+import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { WebhooksDatabase } from './database.js';
 import type { Mode } from '../kernel/ids.js';
 import type { WebhookDeliveryDocument } from './model.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
@@ -6,7 +7,7 @@ import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.
 export type WebhookDeliveries = ReturnType<typeof createWebhookDeliveries>;
 
 /** What is sent to a receiver: fixed once, so that every attempt sends the same bytes. */
-export function createWebhookDeliveries(database: Database) {
+export function createWebhookDeliveries(database: WebhooksDatabase) {
   const deliveries = database.webhookDeliveries;
 
   function find(callId: string): Promise<WebhookDeliveryDocument | null> {

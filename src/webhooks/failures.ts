@@ -1,5 +1,5 @@
 import type { Mode } from '../kernel/ids.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { WebhooksDatabase } from './database.js';
 import type { WebhookDeliveryDocument } from './model.js';
 
 /** An endpoint fails when so many events in a row were given up, or when those of so long a time were. */
@@ -30,7 +30,7 @@ export type WebhookFailures = ReturnType<typeof createWebhookFailures>;
 type FailedDelivery = Required<Pick<WebhookDeliveryDocument, 'callId' | 'endpoint' | 'failedAt'>>;
 
 /** Which endpoints of customers take no webhooks, read from the deliveries themselves. */
-export function createWebhookFailures(database: Database) {
+export function createWebhookFailures(database: WebhooksDatabase) {
   const deliveries = database.webhookDeliveries;
 
   return {

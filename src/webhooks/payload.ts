@@ -1,13 +1,47 @@
 import type { CompletionPayload } from './completion.js';
-import { usdFromMicros } from '../kernel/money.js';
+import { usdFromMicros, type Micros } from '../kernel/money.js';
 import { summaryOfUnspoken } from '../kernel/unspoken-summary.js';
-import type { CallDocument } from '../calls/call-model.js';
+import type { AnsweredBy, CallStatus, Direction, EndReason } from '../kernel/call-state.js';
+import type { Mode } from '../kernel/ids.js';
+
+/** What the completion event is made from. */
+export interface CompletedCall {
+  _id: string;
+  accountId: string;
+  mode: Mode;
+  direction: Direction;
+  status: CallStatus;
+  endReason?: EndReason;
+  answeredBy?: AnsweredBy;
+  fromPhoneNumber: string;
+  toPhoneNumber: string;
+  agentId: string;
+  agentName?: string;
+  inputParameters: string;
+  externalCallId?: string;
+  createdAt: Date;
+  updatedAt: Date;
+  startTime?: Date;
+  endTime?: Date;
+  durationSeconds?: number;
+  costMicros?: Micros;
+  summary?: string;
+  transcription?: string;
+  outputParameters?: string;
+  hasRecording?: boolean;
+}
+
+/** How webhooks read calls; the calls domain provides it. */
+export interface CompletedCalls {
+  /** A call and where its completion is told; null when nobody is to be told of it. */
+  find(callId: string): Promise<{ call: CompletedCall; webhookUrl: string } | null>;
+}
 
 /**
  * The completion event of a call that is over.
  * @throws Error when the call has no final status yet
  */
-export function completionPayload(call: CallDocument, publicBaseUrl: string): CompletionPayload {
+export function completionPayload(call: CompletedCall, publicBaseUrl: string): CompletionPayload {
   const { status } = call;
   if (status !== 'COMPLETED' && status !== 'FAILED' && status !== 'CANCELLED') {
     throw new Error(`The call is still ${status}: there is no completion to tell of.`);

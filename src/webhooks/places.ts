@@ -33,7 +33,7 @@ interface Lane {
 
 export type Place = { giveBack(): void } | { afterMs: number };
 
-export interface Places {
+export interface ReceiverPlaces {
   /** When there is none for the receiver now: in how many ms to ask again. */
   waitFor(receiver: Receiver): number | undefined;
   /** A place for one post to the receiver; or when to ask for one again, in ms. */
@@ -48,7 +48,7 @@ export function createPlaces({
   total = PLACES,
   each = PLACES_OF_RECEIVER,
   ofAccount = PLACES_OF_ACCOUNT,
-} = {}): Places {
+} = {}): ReceiverPlaces {
   const lanes = new Map<string, Lane>();
   let taken = 0;
 

@@ -1,7 +1,20 @@
 import { z } from 'zod';
-import { paging } from '../billing/statements/schemas.js';
-import { WebhookAttempt } from '../calls/views/schemas.js';
-import { listOf, timestamp } from '../platform/http/contract/list.js';
+import { listOf, timestamp, paging } from '../platform/http/contract/list.js';
+
+export const WebhookAttempt = z
+  .object({
+    number: z.int().describe('Number of the attempt, from 1, counted across redeliveries.'),
+    redelivery: z.int().describe('0: the first delivery; n: the n-th redelivery.'),
+    started_at: timestamp('When it was sent.'),
+    finished_at: timestamp('When it had an outcome.').optional(),
+    outcome: z.enum(['delivered', 'failed', 'interrupted']).optional().describe('Absent while it is under way.'),
+    http_status: z.int().optional().describe('HTTP status that the endpoint returned. Absent when it returned none.'),
+    error: z.string().optional().describe('Class of the failure, such as timeout or status.'),
+    duration_ms: z.number().optional().describe('Milliseconds that the attempt took. Absent until it has finished.'),
+    response_body: z.string().optional().describe('The first KiB of the answer.'),
+  })
+  .meta({ id: 'WebhookAttempt' });
+export type WebhookAttempt = z.infer<typeof WebhookAttempt>;
 
 const delivery = {
   call_id: z.string().describe('Identifier of the call that the event reports.'),

@@ -1,7 +1,7 @@
 import { createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Config } from '../platform/config/config.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { WebhooksDatabase } from './database.js';
 import type { AccountDocument, StoredWebhookSecret } from '../identity/accounts/model.js';
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 
@@ -51,7 +51,7 @@ function openWithPepper(pepper: string, accountId: string, sealed: string): Buff
 }
 
 /** Secrets by which webhooks of an account are signed. Unlike passwords and keys they must be readable: stored encrypted. */
-export function createWebhookSecrets(deps: { database: Database; config: KeyConfig }) {
+export function createWebhookSecrets(deps: { database: WebhooksDatabase; config: KeyConfig }) {
   const { accounts } = deps.database;
   const box = createWebhookSecretBox(deps.config);
 

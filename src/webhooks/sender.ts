@@ -2,16 +2,14 @@ import type { Config } from '../platform/config/config.js';
 import { completionEventId } from '../kernel/ids.js';
 import { webhookEndpoint } from '../kernel/webhook-endpoint.js';
 import { USER_AGENT } from '../platform/egress/user-agent.js';
-import { createCallProjection } from '../calls/projection.js';
-import { createCallRequests } from '../calls/call-requests.js';
-import type { Database } from '../platform/mongo/database.js';
+import type { WebhooksDatabase } from './database.js';
 import type { WebhookDeliveryDocument } from './model.js';
 import { createWebhookAttempts } from './attempts.js';
 import { createWebhookDeliveries } from './deliveries.js';
 import { createWebhookSecrets } from './secrets.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
-import { completionPayload } from './payload.js';
+import { completionPayload, type CompletedCalls } from './payload.js';
 import { createPlaces, type Receiver } from './places.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
 import { signatureHeader } from '../platform/egress/signature.js';
@@ -36,10 +34,13 @@ export interface WebhookSender {
 }
 
 /** The four attempts of a completion webhook, one call of `attempt` at a time. */
-export function createWebhookSender(deps: { config: Config; database: Database; logger: Logger }): WebhookSender {
-  const { config, database, logger } = deps;
-  const calls = createCallProjection(database);
-  const requests = createCallRequests(database);
+export function createWebhookSender(deps: {
+  config: Config;
+  database: WebhooksDatabase;
+  calls: CompletedCalls;
+  logger: Logger;
+}): WebhookSender {
+  const { config, database, calls, logger } = deps;
   const deliveries = createWebhookDeliveries(database);
   const attempts = createWebhookAttempts(database);
   const secrets = createWebhookSecrets({ database, config });
@@ -91,16 +92,16 @@ export function createWebhookSender(deps: { config: Config; database: Database; 
   };
 
   async function compose(callId: string): Promise<WebhookDeliveryDocument | undefined> {
-    const [call, request] = await Promise.all([calls.find(callId), requests.find(callId)]);
-    // An expired call's tombstone has no account, and nobody is told of it.
-    if (!call?.accountId || !request?.webhookUrl) return undefined;
+    const found = await calls.find(callId);
+    if (found === null) return undefined;
+    const { call, webhookUrl } = found;
     return deliveries.keep({
       _id: callId,
       callId,
       accountId: call.accountId,
       mode: call.mode,
-      url: request.webhookUrl,
-      endpoint: webhookEndpoint(request.webhookUrl),
+      url: webhookUrl,
+      endpoint: webhookEndpoint(webhookUrl),
       body: JSON.stringify(completionPayload(call, config.publicBaseUrl)),
       createdAt: new Date(),
     });

@@ -1,7 +1,8 @@
 import { RotateSigningBody, type WebhookSigning } from './schemas.js';
 import type { StoredWebhookSecret } from '../identity/accounts/model.js';
 import type { WebhookSecrets } from './secrets.js';
-import type { ApiContext, Principal } from '../platform/http/context.js';
+import type { ApiContext } from '../platform/http/context.js';
+import type { Principal } from '../identity/access/principal.js';
 import { deadlineOf, within } from '../platform/http/deadline.js';
 import { granted } from '../platform/http/granted.js';
 import { bodyOf } from '../platform/http/input.js';

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { newCallId, newLedgerAccountId, openTestDatabase } from '../store/support/test-database.js';

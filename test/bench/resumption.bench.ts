@@ -1,4 +1,4 @@
-import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { carriedCall, carrierOf, turnsStored, waitFor } from '../support/carried-call.js';

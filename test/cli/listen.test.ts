@@ -1,6 +1,6 @@
+import { createCompletionSender } from '../../src/calls/wiring.js';
 import { Webhook } from 'standardwebhooks';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { eventually, startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
@@ -38,7 +38,7 @@ describe('callwright webhooks listen', () => {
   }
 
   const sender = () =>
-    createWebhookSender({
+    createCompletionSender({
       config: service.config,
       database: service.database,
       logger: createLogger({ role: 'test', level: 'silent' }),

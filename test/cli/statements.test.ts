@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ledgerAccountId, type Mode } from '../../src/kernel/ids.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { newCallId, openTestDatabase } from '../store/support/test-database.js';
 import { runAdmin } from './support/run-cli.js';

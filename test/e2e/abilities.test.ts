@@ -1,10 +1,11 @@
+import { createCallResults } from '../../src/calls/wiring.js';
+import { createCallMediaServer } from '../../src/calls/media.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
 import { createSimulator, type Simulator } from '../../src/telephony/simulator/server.js';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createEngines } from '../../src/voice/engines/engines.js';
-import { createMediaServer, type MediaServer } from '../../src/voice/media/media-server.js';
+import type { MediaServer } from '../../src/voice/media/media-server.js';
 import { createPorts, type Ports } from '../../src/dev/processes/free-port.js';
-import { createConversationResults } from '../../src/voice/results/conversation-results.js';
 import type { AgentDocument } from '../../src/agents/model.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
@@ -38,7 +39,7 @@ beforeAll(async () => {
   const { config, database } = service;
   gateway = await createCallGateway({ config });
   const engines = createEngines({ byDefault: engine.factory, forTests: engine.factory });
-  media = createMediaServer({ config, database, gateway, engines, logger });
+  media = createCallMediaServer({ config, database, gateway, engines, logger });
   await media.listen();
   customer = await service.customer();
 }, 120_000);
@@ -87,7 +88,7 @@ describe('a transfer', () => {
     });
     const call = await ended(callId);
     expect(call).toMatchObject({ status: 'COMPLETED', endReason: 'callee_hangup', summary: 'Scripted.' });
-    const result = await createConversationResults(service.database).find(callId);
+    const result = await createCallResults(service.database).find(callId);
     expect(result).toMatchObject({ endReason: 'transferred', transferTo: '+12025550106' });
     const { dials } = await carrierCall(callId);
     expect(dials).toMatchObject([{ to: '+12025550106', status: 'completed' }]);

@@ -5,7 +5,7 @@ import { usdFromMicros } from '../../src/kernel/money.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import type { Delivery } from '../../src/dev/webhook-inbox.js';
 import { createAgents } from '../../src/agents/agents.js';
-import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { carriedCall, carrierOf, turnsStored, waitFor } from '../support/carried-call.js';

@@ -4,7 +4,7 @@ import { ledgerAccountId } from '../../src/kernel/ids.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
-import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { launch, type Launched } from '../support/dev-stack.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { ulid } from 'ulid';
 import type { Runtime } from '../../src/dev/runtime-file.js';
-import { openDatabase } from '../../src/platform/mongo/database.js';
+import { openDatabase } from '../../src/database.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { priceOfSeconds } from '../../src/kernel/money.js';
 import { createAgents } from '../../src/agents/agents.js';
-import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';

@@ -1,3 +1,4 @@
+import { createInboundAgents } from '../../src/agents/inbound-agent.js';
 import { expectError, startService, STREAM_URL, type Answer, type Customer, type Service } from './harness.js';
 import { newSid } from '../support/sids.js';
 
@@ -174,7 +175,7 @@ describe('agent resolution', () => {
     await service.phoneNumbers.add({ number: '+12025550151', accountId: owner.account._id });
     const form = formOf({ ForwardedFrom: '+12025550151' });
     expectError(await post(owner.liveKey, form), 400, 'MISSING_PARAMS', /agent/);
-    await service.accounts.setInboundAgent(owner.account._id, owner.agent._id);
+    await createInboundAgents(service.database).set(owner.account._id, owner.agent._id);
     expect(await agentOf(await post(owner.liveKey, form))).toBe(owner.agent._id);
   });
 
@@ -187,7 +188,7 @@ describe('agent resolution', () => {
       voice: 'amber',
       language: 'en-US',
     });
-    await service.accounts.setInboundAgent(owner.account._id, owner.agent._id);
+    await createInboundAgents(service.database).set(owner.account._id, owner.agent._id);
     await service.phoneNumbers.add({ number: '+12025550152', accountId: owner.account._id, agentId: _id });
     expect(await agentOf(await post(owner.liveKey, formOf({ ForwardedFrom: '+12025550152' })))).toBe(_id);
   });
@@ -195,7 +196,7 @@ describe('agent resolution', () => {
   it("with a key only that key's account is looked at; with the carrier's signature the number's owner", async () => {
     const owner = await service.customer();
     await service.phoneNumbers.add({ number: '+12025550153', accountId: owner.account._id });
-    await service.accounts.setInboundAgent(owner.account._id, owner.agent._id);
+    await createInboundAgents(service.database).set(owner.account._id, owner.agent._id);
     const form = formOf({ ForwardedFrom: '+12025550153' });
     expectError(await post(customer.liveKey, form), 400, 'MISSING_PARAMS');
     const signed = await service.carrierPost('/inbound_call', form);

@@ -1,5 +1,5 @@
+import { createCallResults } from '../../src/calls/wiring.js';
 import { createCarrierEvents } from '../../src/telephony/carrier-events.js';
-import { createConversationResults } from '../../src/voice/results/conversation-results.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { eventually, expectError, startService, type Customer, type Service } from './harness.js';
@@ -165,7 +165,7 @@ describe('a call', () => {
 
   it('has a transcript with the latency of each answer', async () => {
     const callId = await ask.endedCall(customer);
-    const results = createConversationResults(service.database);
+    const results = createCallResults(service.database);
     const key = { callId, streamSid: sidOf('MZ', 1) };
     await results.begin({ ...key, carrierSid: sidOf('CA', 1), engine: 'test', startedAt: new Date() });
     await results.checkpoint(key, {
@@ -245,7 +245,7 @@ describe('erasing', () => {
     const receiver: Receiver = await startReceiver((response) => response.writeHead(200).end('purple elephant noted'));
     const callId = await ask.endedCall(customer, { webhookUrl: receiver.url, hasRecording: true });
     const { database } = service;
-    const results = createConversationResults(database);
+    const results = createCallResults(database);
     await results.begin({
       callId,
       streamSid: sidOf('MZ', 1),
@@ -262,9 +262,9 @@ describe('erasing', () => {
     const ledgerAccountId = ask.moneyOf(customer);
     await ledger.hold({ ledgerAccountId, callId, window: 0, maxDurationSeconds: 600, microsPerSecond: 2_500 });
     await ledger.settle({ ledgerAccountId, callId, billedSeconds: 10 });
-    const { createWebhookSender } = await import('../../src/webhooks/sender.js');
+    const { createCompletionSender } = await import('../../src/calls/wiring.js');
     const { createLogger } = await import('../../src/platform/telemetry/logger.js');
-    const sender = createWebhookSender({
+    const sender = createCompletionSender({
       config: service.config,
       database,
       logger: createLogger({ role: 'test', level: 'silent' }),

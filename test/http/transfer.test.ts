@@ -1,7 +1,7 @@
+import { createCallResults } from '../../src/calls/wiring.js';
 import { randomBytes } from 'node:crypto';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
-import { createConversationResults } from '../../src/voice/results/conversation-results.js';
 import { encodeCrockford } from '../../src/kernel/ids.js';
 import type { Direction } from '../../src/kernel/call-state.js';
 import { expectError, startService, type Service } from './harness.js';
@@ -37,7 +37,7 @@ async function call(options: { direction?: Direction; transferTo?: string; talke
     createdAt: new Date(),
   });
   await createCarrierBindings(service.database).bind(callId, sid);
-  await createConversationResults(service.database).finish({
+  await createCallResults(service.database).finish({
     callId,
     streamSid: sidOf('MZ', 1),
     carrierSid: sid,

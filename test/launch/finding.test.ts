@@ -11,7 +11,7 @@ import { createPorts } from '../../src/dev/processes/free-port.js';
 import { findMongodb } from '../../src/dev/servers/mongodb/find-mongodb.js';
 import { mongodbUri, startMongodb } from '../../src/dev/servers/mongodb/start-mongodb.js';
 import { findTemporal } from '../../src/dev/servers/temporal/find-temporal.js';
-import { openDatabase } from '../../src/platform/mongo/database.js';
+import { openDatabase } from '../../src/database.js';
 
 jest.setTimeout(300_000);
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createIndexes, openDatabase } from '../../src/platform/mongo/database.js';
+import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { openDatabase } from '../../src/database.js';
 import { probeTemporal } from '../../src/dev/servers/temporal/start-temporal.js';
 import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
 import { sidOf } from '../support/sids.js';

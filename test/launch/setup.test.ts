@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import { SEARCH_ATTRIBUTES } from '../../src/platform/temporal/search-attributes.js';
-import { openDatabase } from '../../src/platform/mongo/database.js';
+import { openDatabase } from '../../src/database.js';
 
 const ROOT = join(__dirname, '..', '..');
 const database = `setup_${randomUUID()}`;

@@ -1,5 +1,5 @@
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
-import type { AgentSnapshot } from '../../src/calls/call-request-model.js';
+import type { AgentSnapshot } from '../../src/agents/agent-snapshot.js';
 import { startEvent } from './support/carrier-line';
 import { eventually, openMediaFixture, type MediaFixture } from './support/media-fixture';
 import { createScriptedEngine, type ScriptedCall } from './support/scripted-engine';

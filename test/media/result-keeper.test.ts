@@ -1,7 +1,7 @@
+import { createCallResults } from '../../src/calls/wiring.js';
 import { randomUUID } from 'node:crypto';
 import { keepResult } from '../../src/voice/results/result-keeper.js';
-import { createConversationResults } from '../../src/voice/results/conversation-results.js';
-import { openDatabase } from '../../src/platform/mongo/database.js';
+import { openDatabase } from '../../src/database.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { startGate } from './support/gate';
 import { sidOf } from '../support/sids.js';
@@ -24,7 +24,7 @@ describe('a result for which the database stays away too long', () => {
         startedAt,
       };
       const keeper = keepResult({
-        results: createConversationResults(database),
+        results: createCallResults(database),
         beginning,
         logger,
         onClaimed: () => undefined,

@@ -1,7 +1,7 @@
 import { decodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 import type { ToolAnswer } from '../../src/voice/engines/port.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
-import type { AgentSnapshot } from '../../src/calls/call-request-model.js';
+import type { AgentSnapshot } from '../../src/agents/agent-snapshot.js';
 import { startReceiver, startTcpListener, type Receiver } from '../webhooks/support/receiver';
 import { startGate } from './support/gate';
 import { eventually, openMediaFixture, STREAM_URL, type MediaFixture } from './support/media-fixture';

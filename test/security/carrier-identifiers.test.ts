@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { createCarriers } from '../../src/telephony/carriers.js';
-import { createClient } from '../../src/telephony/twilio/client.js';
+import { createTwilioClient } from '../../src/telephony/twilio/client.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
 import { parseCarrierMessage, ProtocolViolation } from '../../src/voice/media/stream-protocol.js';
 import { isFinalStatus } from '../../src/kernel/call-state.js';
@@ -163,7 +163,7 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
     ['another version', (sid: string) => `https://x/2011-01-01/Accounts/${sid}/Calls.json`],
   ] as const)('the carrier client itself refuses %s', async (_what, uriOf) => {
     const account = service.config.carriers.live;
-    const client = await createClient(account);
+    const client = await createTwilioClient(account);
     await expect(client.request({ method: 'post', uri: uriOf(account.accountSid) })).rejects.toMatchObject({
       name: 'CarrierRequestRefused',
       retryable: false,

@@ -1,3 +1,4 @@
+import { createCompletionSender } from '../../src/calls/wiring.js';
 import { execFile } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, readFile, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,6 @@ import { promisify } from 'node:util';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
-import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { openTestDatabase } from '../store/support/test-database.js';
 import { startDnsServer, type DnsServer } from '../support/dns-server.js';
 import { egressConfig } from '../support/egress-config.js';
@@ -82,7 +82,7 @@ describe('webhooks of one customer to 80 receivers that never resolve', () => {
   it("use up no other customer's places", async () => {
     const database = await openTestDatabase('dead_names');
     const config = parseConfig({ WEBHOOK_NAMESERVERS: dns.address });
-    const sender = createWebhookSender({ config, database, logger: createLogger({ role: 'test', level: 'silent' }) });
+    const sender = createCompletionSender({ config, database, logger: createLogger({ role: 'test', level: 'silent' }) });
     const urlOf = (host: string) => `http://${host}:${port}/`;
     const ofDead = await Promise.all(
       times(80, (index) => callToTellOf(database, urlOf(`f${index}.dead.example`), { accountId: 'acct_dead' })),

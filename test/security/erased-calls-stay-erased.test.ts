@@ -1,6 +1,6 @@
+import { createCallResults } from '../../src/calls/wiring.js';
 import { createErasureActivities } from '../../activities/erasure.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
-import { createConversationResults } from '../../src/voice/results/conversation-results.js';
 import { createIdempotencyKeys } from '../../src/calls/placing/idempotency-keys.js';
 import { createCallProjection } from '../../src/calls/projection.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const { eraseCall } = createErasureActivities({
     projection: createCallProjection(database),
     requests: createCallRequests(database),
-    results: createConversationResults(database),
+    results: createCallResults(database),
     recordings: createRecordings(database),
     deliveries: createWebhookDeliveries(database),
     attempts: createWebhookAttempts(database),
@@ -100,7 +100,7 @@ describe('of an erased call', () => {
   });
 
   it('no result is written', async () => {
-    const results = createConversationResults(service.database);
+    const results = createCallResults(service.database);
     const callId = await make.endedCall(customer);
     await erase(callId);
     expect(await results.begin(beginning(callId))).toEqual({ claimed: false });

@@ -1,6 +1,7 @@
 import { createCipheriv, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { parseConfig, type Config } from '../../src/platform/config/config.js';
-import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import { resealSecrets } from '../../src/cli/admin/resealing.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders, storedTools } from '../../src/agents/tool-headers.js';

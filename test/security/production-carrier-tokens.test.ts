@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { newToken } from '../../src/platform/config/simulated-accounts.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
-import { openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import { needsDeploymentTokens, withDeploymentTokens } from '../../src/platform/secrets/deployment-tokens.js';
 import { expectError, startService, type Service } from '../http/harness.js';
 import { PRODUCTION } from '../support/production.js';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { openDatabase, requireReplicaSet } from '../../src/platform/mongo/database.js';
+import { openDatabase } from '../../src/database.js';
+import { requireReplicaSet } from '../../src/platform/mongo/connection.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
 
 const refusal = (env: NodeJS.ProcessEnv): string => {

@@ -1,6 +1,6 @@
+import { createCallGate } from '../../src/calls/wiring.js';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Mode } from '../../src/kernel/ids.js';
-import { createDialGate } from '../../src/telephony/destinations/dial-gate.js';
 import { createUnansweredAttempts } from '../../src/telephony/destinations/unanswered-attempts.js';
 import { eventually, expectError, startService, type Customer } from '../http/harness.js';
 import { newCallId } from '../store/support/test-database.js';
@@ -102,7 +102,7 @@ describe('a number that does not answer', () => {
 
   it('counts again at the dial when the request was given up, and is not dialed beyond the limit', async () => {
     const { config, database, accounts, customer } = stack.service;
-    const gate = createDialGate({ config, database });
+    const gate = createCallGate({ config, database });
     const { account } = await customer();
     const dial = { account, mode: 'live' as const, callId: newCallId(), leg: 'call' as const, to: '+442079460999' };
     await accounts.setLimits(account._id, { unansweredAttemptsPerHour: 1 });

@@ -1,4 +1,4 @@
-import { createIndexes } from '../../src/platform/mongo/database.js';
+import { createIndexes } from '../../src/platform/mongo/connection.js';
 import { eventually, expectError, startService, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';

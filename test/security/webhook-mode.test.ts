@@ -1,6 +1,6 @@
+import { createCompletionSender } from '../../src/calls/wiring.js';
 import { Webhook } from 'standardwebhooks';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
 import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 async function attempt(callId: string, redelivery = 0) {
   const logger = createLogger({ role: 'test', level: 'silent' });
-  const sender = createWebhookSender({ config: service.config, database: service.database, logger });
+  const sender = createCompletionSender({ config: service.config, database: service.database, logger });
   await expect(sender.attempt(callId, redelivery)).resolves.toEqual({ result: 'delivered' });
   const { headers, body } = receiver.received.at(-1) ?? { headers: {}, body: '' };
   return { body, headers: headers as Record<string, string> };

@@ -1,5 +1,5 @@
 import { createAccountFreezes, type AccountFreezes } from '../../src/calls/reconciliation/account-freezes.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createFindings } from '../../src/calls/reconciliation/findings.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { newLedgerAccountId, openTestDatabase } from './support/test-database.js';

@@ -1,9 +1,10 @@
+import { createInboundAgents } from '../../src/agents/inbound-agent.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createAccounts, limitsOf } from '../../src/identity/accounts/accounts.js';
 import { createAgents } from '../../src/agents/agents.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../../src/agents/numbers/phone-numbers.js';
 import { openTestDatabase } from './support/test-database.js';
@@ -90,9 +91,9 @@ describe('accounts, agents and numbers', () => {
 
     it("names one of its own agents for inbound calls, never another account's", async () => {
       const { _id: agentId } = await agent();
-      expect((await accounts.setInboundAgent(accountId, agentId)).inboundAgentId).toBe(agentId);
-      await expect(accounts.setInboundAgent(strangerId, agentId)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
-      expect((await accounts.setInboundAgent(accountId, null)).inboundAgentId).toBeUndefined();
+      expect((await createInboundAgents(database).set(accountId, agentId)).inboundAgentId).toBe(agentId);
+      await expect(createInboundAgents(database).set(strangerId, agentId)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
+      expect((await createInboundAgents(database).set(accountId, null)).inboundAgentId).toBeUndefined();
     });
   });
 

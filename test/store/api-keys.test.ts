@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { isWellFormed, newSecret } from '../../src/identity/api-keys/api-key-secret.js';
 import { createApiKeys, type ApiKeys } from '../../src/identity/api-keys/api-keys.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { openTestDatabase } from './support/test-database.js';
 
 const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';

@@ -1,4 +1,5 @@
-import { isReplicated, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { isReplicated } from '../../src/platform/mongo/connection.js';
+import { openDatabase, type Database } from '../../src/database.js';
 
 describe('what the server is', () => {
   it.each([

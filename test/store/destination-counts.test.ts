@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
 import type { CountedCap } from '../../src/kernel/destinations/destinations.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createDestinationCounts } from '../../src/telephony/destinations/destination-counts.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 

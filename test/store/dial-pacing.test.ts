@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../src/platform/mongo/database.js';
-import { openDatabase } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
+import { openDatabase } from '../../src/database.js';
 import { createDialPacing, type DialPacing } from '../../src/telephony/pacing/dial-pacing.js';
 import { createServerClock } from '../../src/platform/mongo/server-clock.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';

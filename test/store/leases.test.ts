@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ulid } from 'ulid';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createLeases, type Leases } from '../../src/billing/leases.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';
 

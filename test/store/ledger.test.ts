@@ -1,4 +1,4 @@
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { createLedgerStorage } from '../../src/billing/ledger/storage.js';
 import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { encodeMulaw, MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import type { RecordingChunkDocument } from '../../src/voice/recordings/model.js';
 import { createRecordings, type Recordings } from '../../src/voice/recordings/recordings.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';

@@ -1,6 +1,8 @@
+import { createUsageAgents } from '../../src/calls/wiring.js';
 import { randomUUID } from 'node:crypto';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
-import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import { createLeases } from '../../src/billing/leases.js';
 import { createLedgerStorage } from '../../src/billing/ledger/storage.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
@@ -46,7 +48,7 @@ describe('on a server that says it is of a replica set', () => {
       const leases = createLeases(database);
       await leases.acquire({ accountId, mode: 'live', callId, limit: 1 });
       await leases.release({ accountId, mode: 'live', callId });
-      const statements = createStatements(database);
+      const statements = createStatements(database, createUsageAgents(database));
       await statements.page({ ledgerAccountId: `${accountId}~test#0`, limit: 5 });
       await database.calls.countDocuments({ accountId });
       await database.calls.deleteMany({ accountId });
@@ -83,7 +85,7 @@ describe('on a server that says it is of a replica set', () => {
     ['an audit', (ledgerAccountId: string) => ledger.audit(ledgerAccountId)],
     [
       'a page of a statement',
-      (ledgerAccountId: string) => createStatements(database).page({ ledgerAccountId, limit: 9 }),
+      (ledgerAccountId: string) => createStatements(database, createUsageAgents(database)).page({ ledgerAccountId, limit: 9 }),
     ],
   ])('%s is one causally consistent session: each read sees what the one before it saw', async (_name, work) => {
     const id = newLedgerAccountId();

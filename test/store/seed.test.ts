@@ -2,7 +2,7 @@ import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { createAgents } from '../../src/agents/agents.js';
 import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../../src/agents/numbers/phone-numbers.js';
 import { createMembers } from '../../src/identity/people/members.js';

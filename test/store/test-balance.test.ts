@@ -1,6 +1,6 @@
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { refillTestBalance } from '../../src/identity/accounts/test-balance.js';
 import { newCallId, openTestDatabase } from './support/test-database.js';

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createWebhookDeliveries } from '../../src/webhooks/deliveries.js';
 import { createWebhookFailures } from '../../src/webhooks/failures.js';
 import { webhookEndpoint } from '../../src/kernel/webhook-endpoint.js';

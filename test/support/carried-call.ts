@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConversationResultDocument } from '../../src/voice/results/model.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import type { Launched } from './dev-stack.js';
 
 /** The pid of the media process that carries a call, by the log lines of the stack (LOG_LEVEL=info). */

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { createSynthesizer } from '../../src/voice/audio/flite.js';
 import { loadVoiceActivity, type VoiceActivityDetector } from '../../src/voice/audio/voice-activity.js';
-import { createFarEnd, type ScriptStep } from '../../src/telephony/simulator/far-ends/far-end.js';
+import type { ScriptStep } from '../../src/telephony/simulator/far-ends/port.js';
+import { createFarEnd } from '../../src/telephony/simulator/far-ends/far-end.js';
 import { farEndScript } from '../../src/telephony/simulator/far-end-script.js';
 import { createVoices } from '../../src/telephony/simulator/voices.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';

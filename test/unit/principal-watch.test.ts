@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiContext, Principal } from '../../src/platform/http/context.js';
+import type { ApiContext } from '../../src/platform/http/context.js';
+import type { Principal } from '../../src/identity/access/principal.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import { createPrincipalWatch, type Standing } from '../../src/identity/access/principal-watch.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';

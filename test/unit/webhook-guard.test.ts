@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createGuardedLookup } from '../../src/platform/egress/guard.js';
-import { checkWebhookUrl } from '../../src/webhooks/guard.js';
+import { checkWebhookUrl } from '../../src/platform/egress/webhook-url.js';
 import { egressConfig } from '../support/egress-config.js';
 
 const guarded = egressConfig({ guarded: true });

@@ -1,12 +1,13 @@
+import { createCompletionSender } from '../../src/calls/wiring.js';
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { version } from '../../package.json';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import type { WebhookAttemptDocument } from '../../src/webhooks/model.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { createWebhookSender } from '../../src/webhooks/sender.js';
 import { callToTellOf } from './support/call-to-tell-of.js';
 import { startReceiver, startTcpListener, type Receiver } from './support/receiver.js';
 
@@ -30,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-const sender = () => createWebhookSender({ config, database, logger });
+const sender = () => createCompletionSender({ config, database, logger });
 const refuse = (response: ServerResponse) => response.writeHead(500).end('down for maintenance');
 
 const endedCall = (change: Partial<CallDocument> = {}, webhookUrl = receiver.url) =>
@@ -154,7 +155,7 @@ describe('a completion webhook', () => {
   it('to a private address is blocked in production, attempt by attempt, with no connection', async () => {
     const canary = await startTcpListener();
     const callId = await endedCall({}, `http://2130706433:${canary.port}/`);
-    const guarded = createWebhookSender({
+    const guarded = createCompletionSender({
       config: { ...config, webhooks: { ...config.webhooks, guarded: true } },
       database,
       logger,
@@ -176,7 +177,7 @@ describe('a completion webhook', () => {
     const callId = await endedCall();
     const away = await openDatabase(`${process.env['TEST_MONGODB_URI']}/webhooks_away`);
     await away.close();
-    await expect(createWebhookSender({ config, database: away, logger }).attempt(callId)).rejects.toThrow(/connect/i);
+    await expect(createCompletionSender({ config, database: away, logger }).attempt(callId)).rejects.toThrow(/connect/i);
     expect(receiver.received).toHaveLength(0);
   });
 

@@ -1,8 +1,9 @@
+import { createCompletionSender } from '../../src/calls/wiring.js';
 import type { ServerResponse } from 'node:http';
 import { parseConfig } from '../../src/platform/config/config.js';
-import type { Database } from '../../src/platform/mongo/database.js';
+import type { Database } from '../../src/database.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { createWebhookSender, type WebhookAttemptResult } from '../../src/webhooks/sender.js';
+import type { WebhookAttemptResult } from '../../src/webhooks/sender.js';
 import { openTestDatabase } from '../store/support/test-database.js';
 import { callToTellOf } from './support/call-to-tell-of.js';
 import { startReceiver, type Receiver } from './support/receiver.js';
@@ -36,7 +37,7 @@ async function until(holds: () => boolean): Promise<void> {
 
 describe('a receiver that takes its time', () => {
   it('is sent eight webhooks at once; the others use up no attempt, and nobody else waits', async () => {
-    const sender = createWebhookSender({ config, database, logger: createLogger({ role: 'test', level: 'silent' }) });
+    const sender = createCompletionSender({ config, database, logger: createLogger({ role: 'test', level: 'silent' }) });
     const ofSlow = await calls(20, slow.url, 'acct_slow');
     const results = new Map<string, WebhookAttemptResult>();
     const attempts = ofSlow.map(async (callId) => results.set(callId, await sender.attempt(callId)));

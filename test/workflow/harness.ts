@@ -1,3 +1,5 @@
+import { createCallResults } from '../../src/calls/wiring.js';
+import { createCallGate } from '../../src/calls/wiring.js';
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +8,6 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker, type RuntimeOptions } from '@temporalio/worker';
 import { ulid } from 'ulid';
 import { createActivities } from '../../activities/create-activities.js';
-import { createDialGate } from '../../src/telephony/destinations/dial-gate.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
 import type { Carrier, CarrierCall, DialOutcome } from '../../src/telephony/port.js';
 import { parseConfig } from '../../src/platform/config/config.js';
@@ -18,8 +19,8 @@ import type { ReconnectAnswer } from '../../src/kernel/resumption.js';
 import type { CallInput, CallResult } from '../../src/kernel/call-signals.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
-import { createConversationResults } from '../../src/voice/results/conversation-results.js';
-import { createIndexes, openDatabase, type Database } from '../../src/platform/mongo/database.js';
+import { createIndexes } from '../../src/platform/mongo/connection.js';
+import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
@@ -87,7 +88,7 @@ export async function startHarness(
   const logger = createLogger({ role: 'test', level: 'silent' });
   const carrier = new ScriptedCarrier();
   // As a worker does: time leaps while the first dial waits for the numbering plans to load.
-  const dialGate = createDialGate({ config, database });
+  const dialGate = createCallGate({ config, database });
   await dialGate.warm();
   const worker = await Worker.create({
     connection: environment.nativeConnection,
@@ -111,7 +112,7 @@ export async function startHarness(
     carrier,
     gateway,
     ledger: createLedger(database),
-    results: createConversationResults(database),
+    results: createCallResults(database),
     lastCallId: '',
     async stop(): Promise<void> {
       worker.shutdown();

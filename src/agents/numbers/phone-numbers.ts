@@ -1,13 +1,14 @@
 import { ServiceError } from '../../kernel/errors.js';
 import { isE164 } from '../../kernel/phone-number.js';
 import { LIVE_AGENTS } from '../agent-mode.js';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { AgentsDatabase } from '../database.js';
 import type { PhoneNumberDocument } from './model.js';
 
 export type PhoneNumbers = ReturnType<typeof createPhoneNumbers>;
 
 /** Numbers of accounts: calls come in by them and are placed from them. Expected refusals are ServiceErrors. */
-export function createPhoneNumbers(database: Database) {
+export function createPhoneNumbers(database: AgentsDatabase) {
   const { phoneNumbers } = database;
 
   async function checkAgent(accountId: string, agentId: string): Promise<void> {

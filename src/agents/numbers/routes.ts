@@ -3,7 +3,8 @@ import { NewPhoneNumberBody, PhoneNumberChangesBody, type PhoneNumber } from '..
 import { ServiceError } from '../../kernel/errors.js';
 import type { PhoneNumberDocument } from './model.js';
 import type { PhoneNumbers } from './phone-numbers.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { bodyOf } from '../../platform/http/input.js';
 import { wholeList } from '../../platform/http/lists.js';

@@ -15,7 +15,7 @@ export class LedgerBusyError extends Error {
 }
 
 /** What an operation would do to the account as it was read: its cell, the money it moves, and what must still hold. */
-export interface Plan {
+export interface LedgerPlan {
   marker: Omit<LedgerMarker, 'epoch' | 'at'>;
   increments: Partial<Record<LedgerFigure, number>>;
   guard: AccountGuard;
@@ -39,7 +39,7 @@ export interface Decision {
   key: string;
   /** Further keys whose markers the plan wants to see. */
   alsoRead?: readonly string[];
-  plan(account: LedgerAccountDocument): Plan | Promise<Plan>;
+  plan(account: LedgerAccountDocument): LedgerPlan | Promise<LedgerPlan>;
 }
 
 /**

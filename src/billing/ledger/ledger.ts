@@ -1,7 +1,14 @@
 import type { Micros } from '../../kernel/money.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { BillingDatabase } from '../database.js';
 import { auditAccount, balanceOf, type Balance, type LedgerAudit } from './audit.js';
-import { SWEEP_AT_MARKERS, createSharedSweeps, randomPause, readAccount, sweep, type LedgerWork } from './decide.js';
+import {
+  SWEEP_AT_MARKERS,
+  createSharedSweeps,
+  randomPause,
+  readAccount,
+  sweep,
+  type LedgerWork,
+} from './decide.js';
 import {
   checkedReason,
   correct,
@@ -17,7 +24,7 @@ import {
 } from './operations.js';
 import { spendingAt } from './spending.js';
 import { createLedgerStorage, type LedgerStorage } from './storage.js';
-import { createTurns } from './turns.js';
+import { createOperationTurns } from './turns.js';
 import type { LedgerAccountDocument, LedgerFreeze } from './model.js';
 
 export { LedgerBusyError } from './decide.js';
@@ -77,7 +84,7 @@ export interface Ledger {
 }
 
 /** Exactly-once money on single-document atomicity, in MongoDB. See `ledger-decide.ts` for why it is exact. */
-export function createLedger(database: Database): Ledger {
+export function createLedger(database: BillingDatabase): Ledger {
   return createLedgerOn(createLedgerStorage(database));
 }
 
@@ -90,7 +97,7 @@ export type LedgerOptions = Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtM
 /** The same ledger on any storage that is atomic per document. */
 export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = {}): Ledger {
   const sharedSweep = createSharedSweeps();
-  const inTurn = createTurns(OPERATIONS_AT_ONCE);
+  const inTurn = createOperationTurns(OPERATIONS_AT_ONCE);
   const settings = { pause: randomPause, now: Date.now, sweepAtMarkers: SWEEP_AT_MARKERS, ...options };
   const onWork = <T>(ledgerAccountId: string, operation: (work: LedgerWork) => Promise<T>) =>
     inTurn(ledgerAccountId, () =>

@@ -1,7 +1,7 @@
 import type { windowRequest } from '../../kernel/hold-windows.js';
 import { priceOfSeconds, rateOf, secondsCovered, secondsTouched, type Micros } from '../../kernel/money.js';
 import { ServiceError } from '../../kernel/errors.js';
-import type { Plan } from './decide.js';
+import type { LedgerPlan } from './decide.js';
 import { addSpending, spendingAt, spendingExhausted, unspentOf } from './spending.js';
 import type { HoldRefusal, LedgerAccountDocument, LedgerMarker } from './model.js';
 
@@ -21,7 +21,7 @@ export interface PlannedHold {
  * or nothing. A refusal is written as well, so that a later attempt of the same operation cannot succeed behind the back
  * of one who was told no. A frozen account is refused first windows, never the later ones of a call that runs.
  */
-export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Plan {
+export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): LedgerPlan {
   const { callId, window, request, microsPerSecond, dailyCap, now } = hold;
   const isFirst = window === 0;
   const refusal = refusals(hold);
@@ -64,7 +64,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Pla
 }
 
 /** Blocks a hold that was not decided when its call was settled. */
-export function tombstonePlan(callId: string): Plan {
+export function tombstonePlan(callId: string): LedgerPlan {
   return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
 }
 
@@ -75,7 +75,7 @@ export function tombstonePlan(callId: string): Plan {
 export function settlementPlan(
   account: LedgerAccountDocument,
   settlement: { callId: string; windows: readonly LedgerMarker[]; billedSeconds: number; estimated: boolean },
-): Plan {
+): LedgerPlan {
   const { callId, windows, billedSeconds, estimated } = settlement;
   const held = windows.reduce((sum, { amountMicros = 0 }) => sum + amountMicros, 0);
   const [first] = windows;
@@ -107,7 +107,7 @@ export function settlementPlan(
 }
 
 /** @throws ServiceError when the account's sum would leave the range of exact integers */
-export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros): Plan {
+export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros): LedgerPlan {
   const room = Number.MAX_SAFE_INTEGER - amountMicros;
   if (account.creditedMicros > room) {
     throw new ServiceError('MISSING_PARAMS', 'The amount is more than this account can hold.');
@@ -131,7 +131,7 @@ export function correctionPlan(correction: {
   correctableMicros: Micros;
   reason: string;
   reference: string | undefined;
-}): Plan {
+}): LedgerPlan {
   const { callId, amountMicros, microsPerSecond, correctableMicros, reason, reference } = correction;
   // A second counts until all of it is given back, so that over all corrections of a bill its seconds add up.
   const creditedSeconds =
@@ -153,7 +153,7 @@ export function correctionPlan(correction: {
 }
 
 function refusals({ callId, microsPerSecond }: PlannedHold) {
-  return (refusal: HoldRefusal, guard: Plan['guard']): Plan => ({
+  return (refusal: HoldRefusal, guard: LedgerPlan['guard']): LedgerPlan => ({
     marker: { type: 'hold', callId, amountMicros: 0, microsPerSecond, refused: true, refusal },
     increments: {},
     guard,

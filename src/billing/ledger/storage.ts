@@ -1,5 +1,6 @@
 import type { ClientSession, mongo } from 'mongoose';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerFreeze, LedgerMarker } from './model.js';
 
 /** The four amounts that an operation may move; each operation keeps credited - billed = available + held. */
@@ -68,7 +69,7 @@ export interface LedgerStorage {
  * The ledger's storage in MongoDB. A replica set gets one causally consistent session per piece of work, with the
  * majority concerns of `openDatabase`; a single or embedded server needs none.
  */
-export function createLedgerStorage(database: Database): LedgerStorage {
+export function createLedgerStorage(database: BillingDatabase): LedgerStorage {
   const client = database.connection.getClient();
   return {
     async consistently(work) {
@@ -83,7 +84,7 @@ export function createLedgerStorage(database: Database): LedgerStorage {
   };
 }
 
-function sessionOn(database: Database, session: ClientSession | undefined): LedgerSession {
+function sessionOn(database: BillingDatabase, session: ClientSession | undefined): LedgerSession {
   // The driver's own collections: mongoose would cast away fields whose names are operation keys.
   const db = database.connection.getClient().db(database.connection.name);
   const accounts = db.collection<LedgerAccountDocument>(database.ledgerAccounts.collection.collectionName);

@@ -2,7 +2,7 @@
  * Lets a process work on at most so many operations of one account at a time, the others in the order they came. An
  * account takes one write at a time anyway; hundreds that try at once would only refuse each other.
  */
-export function createTurns(limit: number) {
+export function createOperationTurns(limit: number) {
   const queues = new Map<string, { running: number; waiting: (() => void)[] }>();
   return async <T>(ledgerAccountId: string, work: () => Promise<T>): Promise<T> => {
     const queue = queues.get(ledgerAccountId) ?? { running: 0, waiting: [] };

@@ -1,7 +1,8 @@
 import { ServiceError } from '../../kernel/errors.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import type { Micros } from '../../kernel/money.js';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { BillingDatabase } from '../database.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { PaymentDocument } from './model.js';
 
@@ -18,7 +19,7 @@ export interface Payment {
  * keeps it from being credited to a second account or mode.
  * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment is known with another account, mode or amount
  */
-export async function creditPayment(deps: { database: Database; ledger: Ledger }, payment: Payment): Promise<void> {
+export async function creditPayment(deps: { database: BillingDatabase; ledger: Ledger }, payment: Payment): Promise<void> {
   const { paymentId, accountId, mode, amountMicros } = payment;
   const known = await claimed(deps.database, payment);
   if (known.accountId !== accountId || known.mode !== mode || known.amountMicros !== amountMicros) {
@@ -31,7 +32,7 @@ export async function creditPayment(deps: { database: Database; ledger: Ledger }
 }
 
 /** The payment as it was told first. */
-async function claimed({ payments }: Database, payment: Payment): Promise<Omit<PaymentDocument, 'receivedAt'>> {
+async function claimed({ payments }: BillingDatabase, payment: Payment): Promise<Omit<PaymentDocument, 'receivedAt'>> {
   const { paymentId: _id, ...fields } = payment;
   try {
     await payments.create([{ _id, ...fields, receivedAt: new Date() }]);

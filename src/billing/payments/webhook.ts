@@ -3,8 +3,7 @@ import { CheckoutSession, PaymentEvent, type PaymentAnswer } from './schemas.js'
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD } from '../../kernel/money.js';
-import type { Accounts } from '../../identity/accounts/accounts.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { BillingDatabase } from '../database.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { creditPayment } from './payments.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -27,11 +26,16 @@ const MICROS_PER_CENT = MICROS_PER_USD / 100;
 /** The provider waits longer for us than clients do, and sends an event again for days when it got no 2xx. */
 const ANSWER_WITHIN_MS = 8_000;
 
+/** How an account is looked up; the identity domain provides it. */
+export interface AccountLookup {
+  find(accountId: string): Promise<object | null>;
+}
+
 export interface PaymentWebhookDeps {
   config: Config;
-  database: Database;
+  database: BillingDatabase;
   signedRequests: SignedRequests;
-  accounts: Accounts;
+  accounts: AccountLookup;
   ledger: Ledger;
   logger: Logger;
 }

@@ -1,28 +1,15 @@
+import { pageSize } from '../../platform/http/contract/list.js';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Config } from '../../platform/config/config.js';
 import { csvOf } from './csv.js';
-import {
-  amountsView,
-  LEDGER_COLUMNS,
-  ledgerEntryView,
-  ledgerEntryViews,
-  LedgerQuery,
-  pageSize,
-  USAGE_COLUMNS,
-  UsageQuery,
-  usageTotal,
-  usageView,
-  type BalanceAnswer,
-  type LedgerPage,
-  type UsageAnswer,
-} from './schemas.js';
+import { amountsView, LEDGER_COLUMNS, ledgerEntryView, ledgerEntryViews, LedgerQuery, USAGE_COLUMNS, UsageQuery, usageTotal, usageView, type BalanceAnswer, type LedgerPage, type UsageAnswer } from './schemas.js';
 import { ServiceError } from '../../kernel/errors.js';
-import { ledgerAccountId } from '../../kernel/ids.js';
+import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { usagePeriod } from './statement.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Statements } from './statements.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { queryOf } from '../../platform/http/input.js';
 import { createCursors } from '../../platform/http/cursor.js';
@@ -34,6 +21,12 @@ const USAGE_WITHIN_MS = 15_000;
 const CSV_WITHIN_MS = 300_000;
 
 const CURRENCY = 'USD';
+
+/** Whose statement is asked for. */
+interface Owner {
+  account: { _id: string };
+  mode: Mode;
+}
 
 export interface StatementDeps {
   config: Config;
@@ -47,12 +40,12 @@ export function createStatementRoutes(deps: StatementDeps) {
   const cursors = createCursors(deps.config.apiKeyPepper);
 
   return {
-    async balance(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+    async balance(ctx: ApiContext, { account, mode }: Owner): Promise<void> {
       const balance = await within(deadlineOf(ctx), ledger.balance(ledgerAccountId(account._id, mode)));
       ctx.body = { mode, currency: CURRENCY, ...amountsView(balance) } satisfies BalanceAnswer;
     },
 
-    async ledger(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+    async ledger(ctx: ApiContext, { account, mode }: Owner): Promise<void> {
       const id = ledgerAccountId(account._id, mode);
       const query = queryOf(LedgerQuery, ctx);
       if (query.from && query.to && query.from >= query.to) throw badPeriod('from must be before to.');
@@ -77,7 +70,7 @@ export function createStatementRoutes(deps: StatementDeps) {
       } satisfies LedgerPage;
     },
 
-    async usage(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+    async usage(ctx: ApiContext, { account, mode }: Owner): Promise<void> {
       const query = queryOf(UsageQuery, ctx);
       const { group_by: groupBy } = query;
       const given = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };

@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { usdFromMicros } from '../../kernel/money.js';
+import { paging } from '../../platform/http/contract/list.js';
 import { utcMoment, type Amounts, type StatementEntry, type UsageRow } from './statement.js';
-
-/** Entries of a page when nobody says how many, and the most: a larger limit is taken for this one. */
-const DEFAULT_LIMIT = 20;
-const MAX_LIMIT = 100;
 
 const usd = (description: string) => z.number().describe(`${description} USD.`);
 const micros = (description: string) => z.int().describe(`${description} Micro-USD, exact.`);
 
-export const moment = (name: string, description: string) =>
+export const momentParameter = (name: string, description: string) =>
   z
     .string(`${name} must be given once.`)
     .transform((text, context) => {
@@ -33,32 +30,9 @@ const format = z
   .meta({ description: 'Form of the answer. Without it the Accept header decides; JSON is the default.' });
 
 const period = {
-  from: moment('from', 'Begin of the period (ISO 8601, UTC), included.'),
-  to: moment('to', 'End of the period (ISO 8601, UTC), not included.'),
+  from: momentParameter('from', 'Begin of the period (ISO 8601, UTC), included.'),
+  to: momentParameter('to', 'End of the period (ISO 8601, UTC), not included.'),
 };
-
-/** Parameters by which a list is read in pages. */
-export function paging(ofLimit = '', ofCursor = '') {
-  return {
-    limit: z
-      .string('limit must be given once.')
-      .regex(/^0*[1-9]\d*$/, 'limit must be a whole number from 1.')
-      .transform((text) => Math.min(Number(text), MAX_LIMIT))
-      .optional()
-      .meta({
-        type: 'integer',
-        minimum: 1,
-        default: DEFAULT_LIMIT,
-        description: `Entries of a page; more than ${MAX_LIMIT} is taken for ${MAX_LIMIT}. ${ofLimit}`.trim(),
-      }),
-    cursor: z
-      .string('cursor must be given once.')
-      .min(1, 'cursor must not be empty.')
-      .max(512, 'cursor is not one that this service gave.')
-      .optional()
-      .meta({ description: `next_cursor of the page before. ${ofCursor}`.trim() }),
-  };
-}
 
 export const LedgerQuery = z.object({
   ...period,
@@ -66,11 +40,6 @@ export const LedgerQuery = z.object({
   format,
 });
 export type LedgerQuery = z.output<typeof LedgerQuery>;
-
-/** The size of a page. */
-export function pageSize(query: Pick<LedgerQuery, 'limit'>): number {
-  return query.limit ?? DEFAULT_LIMIT;
-}
 
 export const UsageQuery = z.object({
   group_by: z.enum(['day', 'agent'], 'group_by must be day or agent.').meta({

@@ -1,10 +1,11 @@
 import type { ClientSession, mongo } from 'mongoose';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Period, StatementEntry, UsageGrouping, UsageRow } from './statement.js';
-import { inCausalOrder, type Database } from '../../platform/mongo/database.js';
+import { inCausalOrder } from '../../platform/mongo/connection.js';
+import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
 import { statementEntryOf } from './entries.js';
-import { createUsageSums } from './usage-sums.js';
+import { createUsageSums, type UsageAgents } from './usage-sums.js';
 
 /** Where a page ended; the next one begins behind it. */
 export interface StatementPosition {
@@ -25,7 +26,7 @@ const BATCH = 500;
  * and the entries afterwards. Whatever was decided before the first read is among the markers or has its entry by then
  * (see `auditAccount`), and both carry the same key and time, so the two merge into one order without doubles.
  */
-export function createStatements(database: Database) {
+export function createStatements(database: BillingDatabase, agents: UsageAgents) {
   return {
     /**
      * One page, newest first.
@@ -55,7 +56,7 @@ export function createStatements(database: Database) {
      * @throws ServiceError SERVICE_UNAVAILABLE when it holds more than can be added up by the deadline
      */
     async usage(p: StatementQuery & Period & { groupBy: UsageGrouping; deadline: number }): Promise<UsageRow[]> {
-      const sums = createUsageSums(database, p.groupBy);
+      const sums = createUsageSums(agents, p.groupBy);
       let count = 0;
       for await (const entry of newestFirst(database, { ...p, show: BILLING })) {
         await sums.add(entry);
@@ -92,7 +93,7 @@ interface Query extends StatementQuery {
   show: Selection;
 }
 
-async function* newestFirst(database: Database, query: Query): AsyncGenerator<LedgerEntryDocument> {
+async function* newestFirst(database: BillingDatabase, query: Query): AsyncGenerator<LedgerEntryDocument> {
   // The driver's own collections, as in the ledger: mongoose would cast away fields whose names are operation keys.
   const db = database.connection.getClient().db(database.connection.name);
   const accounts = db.collection<LedgerAccountDocument>(database.ledgerAccounts.collection.collectionName);

@@ -1,13 +1,20 @@
 import { TEMPORARY_AGENTS, UNKNOWN_AGENT, utcDay, type UsageGrouping, type UsageRow } from './statement.js';
-import type { Database } from '../../platform/mongo/database.js';
 import { billedSecondsOf } from '../ledger/rates.js';
 import type { LedgerEntryDocument } from '../ledger/model.js';
 import { changesOf } from './entries.js';
 
 const BATCH = 500;
 
+/** Who conducted calls; the calls domain provides it. */
+export interface UsageAgents {
+  /** The agent of each of these calls that is known. */
+  agentsOf(callIds: readonly string[]): Promise<Map<string, string | undefined>>;
+  /** The name of each of these agents that is known. */
+  namesOf(agentIds: readonly string[]): Promise<Map<string, string>>;
+}
+
 /** Adds up settlements and corrections by UTC day or by agent, holding no more than a batch of them. */
-export function createUsageSums(database: Database, groupBy: UsageGrouping) {
+export function createUsageSums(agents: UsageAgents, groupBy: UsageGrouping) {
   const sums = new Map<string, UsageRow>();
   let batch: LedgerEntryDocument[] = [];
 
@@ -21,16 +28,10 @@ export function createUsageSums(database: Database, groupBy: UsageGrouping) {
   }
 
   async function addBatch(): Promise<void> {
-    const agents = await agentsOf(batch.flatMap(({ callId }) => callId ?? []));
-    for (const entry of batch) addTo(agents.get(entry.callId ?? '') ?? UNKNOWN_AGENT, entry);
+    const callIds = new Set(batch.flatMap(({ callId }) => callId ?? []));
+    const found = await agents.agentsOf([...callIds]);
+    for (const entry of batch) addTo(groupOf(found.get(entry.callId ?? '')), entry);
     batch = [];
-  }
-
-  async function agentsOf(callIds: readonly string[]): Promise<Map<string, string>> {
-    const calls = await database.calls
-      .find({ _id: { $in: [...new Set(callIds)] } }, { agentId: 1 })
-      .lean<{ _id: string; agentId?: string }[]>();
-    return new Map(calls.map(({ _id, agentId }) => [_id, groupOf(agentId)]));
   }
 
   return {
@@ -52,10 +53,7 @@ export function createUsageSums(database: Database, groupBy: UsageGrouping) {
   };
 
   async function withNames(rows: readonly UsageRow[]): Promise<UsageRow[]> {
-    const agents = await database.agents
-      .find({ _id: { $in: rows.map(({ key }) => key) } }, { name: 1 })
-      .lean<{ _id: string; name: string }[]>();
-    const names = new Map(agents.map(({ _id, name }) => [_id, name]));
+    const names = await agents.namesOf(rows.map(({ key }) => key));
     return rows.map((row) => {
       const agentName = names.get(row.key);
       return agentName === undefined ? row : { ...row, agentName };

@@ -1,3 +1,4 @@
+import { signingMode } from '../../telephony/twilio/signing-mode.js';
 import { CallbackIdentifiers } from '../../telephony/twilio/forms.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
@@ -7,7 +8,6 @@ import { carrierIdentifiers } from '../../kernel/carrier-identifiers.js';
 import { CALL_ID_PATTERN, type Mode } from '../../kernel/ids.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { within } from '../../platform/http/deadline.js';
-import { signingMode } from '../../identity/access/authentication.js';
 import { readForm, type FormFields } from '../../platform/http/form.js';
 import type { SignedRequests } from '../../platform/http/signed-requests.js';
 import { validated } from '../../platform/http/validation.js';

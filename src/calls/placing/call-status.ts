@@ -4,7 +4,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 import type { CallQueries } from '../call-queries.js';
 import type { CallDocument } from '../call-model.js';
-import type { Principal } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 
 const MESSAGES: Readonly<Record<CallResponseStatus, string>> = {
   IDLE: 'The call is waiting to be placed.',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Mode } from '../../kernel/ids.js';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { CallsDatabase } from '../database.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 
 /** A key is kept for 24 hours; then it is as if it had never been used. */
@@ -19,7 +20,7 @@ export interface KeyOwner {
 export type IdempotencyKeys = ReturnType<typeof createIdempotencyKeys>;
 
 /** Clients' idempotency keys: which call each stands for, and the answer that was kept. */
-export function createIdempotencyKeys(database: Database) {
+export function createIdempotencyKeys(database: CallsDatabase) {
   const { idempotencyKeys } = database;
 
   async function find(owner: KeyOwner): Promise<IdempotencyKeyDocument | null> {

@@ -3,7 +3,7 @@ import type { Accounts } from '../../identity/accounts/accounts.js';
 import type { Agents } from '../../agents/agents.js';
 import type { AgentDocument } from '../../agents/model.js';
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
-import type { Forwarder } from '../../platform/http/context.js';
+import type { Forwarder } from '../../identity/access/principal.js';
 
 export interface InboundAgentDeps {
   accounts: Accounts;

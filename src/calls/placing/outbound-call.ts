@@ -1,13 +1,14 @@
+import { refuseBadWebhookUrl } from '../../platform/egress/webhook-url.js';
 import { OutboundCallQuery, OutboundCallRequest } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { fieldsOf } from '../../platform/http/form.js';
 import { readJsonBody, refusePrototypeKeys } from '../../platform/http/json-body.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { callResponse, findCall } from './call-status.js';
-import { refuseBadWebhookUrl } from './outbound-request.js';
 import { placeCall, type Order, type PlacingDeps } from './place-call.js';
 
 const MAX_IDEMPOTENCY_KEY_LENGTH = 255;

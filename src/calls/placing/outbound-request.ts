@@ -6,12 +6,12 @@ import { ServiceError } from '../../kernel/errors.js';
 import { rateTo } from '../../kernel/rate-deck.js';
 import type { Agents } from '../../agents/agents.js';
 import type { AgentDocument } from '../../agents/model.js';
-import type { AgentSnapshot, CallRequestDocument } from '../call-request-model.js';
+import type { AgentSnapshot } from '../../agents/agent-snapshot.js';
+import type { CallRequestDocument } from '../call-request-model.js';
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import { conversationSettingsOf } from '../../agents/agent-fields.js';
 import { refuseEngine } from '../../agents/agent-rules.js';
-import { checkWebhookUrl } from '../../webhooks/guard.js';
-import type { Principal } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 
 /** How long a call lasts at most when no agent says otherwise. */
 const DEFAULT_MAX_DURATION_SECONDS = 600;
@@ -21,12 +21,6 @@ export interface OutboundDeps {
   agents: Agents;
   phoneNumbers: PhoneNumbers;
   dialGate: DialGate;
-}
-
-/** @throws ServiceError MISSING_PARAMS */
-export function refuseBadWebhookUrl(url: string | undefined, config: Config): void {
-  const fault = url === undefined ? undefined : checkWebhookUrl(url, config);
-  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ReservationAnswer } from '../../kernel/call-signals.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
-import type { Principal } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 import { within } from '../../platform/http/deadline.js';
 import { outboundCallOf, type OutboundDeps } from './outbound-request.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';

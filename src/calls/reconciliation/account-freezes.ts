@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import type { Database } from '../../platform/mongo/database.js';
+import type { CallsDatabase } from '../database.js';
 import type { Findings } from './findings.js';
 import { checkedReason } from '../../billing/ledger/operations.js';
 import type { Ledger } from '../../billing/ledger/ledger.js';
@@ -18,7 +18,7 @@ export type AccountFreezes = ReturnType<typeof createAccountFreezes>;
  * Operators' freezes of accounts, beside those by which the reconciler stops new calls while a mismatch is open. The
  * ledger knows one freeze; it is lifted when neither an operator nor an open mismatch wants it any more.
  */
-export function createAccountFreezes(deps: { database: Database; findings: Findings; ledger: Ledger }) {
+export function createAccountFreezes(deps: { database: CallsDatabase; findings: Findings; ledger: Ledger }) {
   const { database, findings, ledger } = deps;
   const freezes = database.accountFreezes;
 

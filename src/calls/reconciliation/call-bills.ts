@@ -1,6 +1,6 @@
 import { isFinalStatus } from '../../kernel/call-state.js';
 import { priceOfSeconds, rateOf, secondsCovered, type Micros } from '../../kernel/money.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { CallsDatabase } from '../database.js';
 import type { Finding } from './findings.js';
 import { holdKey, settlementKey } from '../../billing/ledger/keys.js';
 import { billedSecondsOf } from '../../billing/ledger/rates.js';
@@ -27,7 +27,7 @@ const WINDOWS_AT_ONCE = 5;
 
 /** Reads what the records say of these calls' money. Entries that are not swept yet are missing from it. */
 export async function readBills(
-  database: Database,
+  database: CallsDatabase,
   calls: readonly { callId: string; ledgerAccountId: string }[],
 ): Promise<CallBill[]> {
   const ids = calls.map(({ callId }) => callId);
@@ -125,7 +125,7 @@ function settlementFacts(bill: CallBill, settlement: LedgerEntryDocument): [Find
 
 type Entries = Map<string, LedgerEntryDocument>;
 
-async function readEntries(database: Database, keys: readonly string[]): Promise<Entries> {
+async function readEntries(database: CallsDatabase, keys: readonly string[]): Promise<Entries> {
   const found = await database.ledgerEntries
     .find({ _id: { $in: keys } })
     .lean<LedgerEntryDocument[]>()
@@ -138,7 +138,7 @@ function windowKeys(callId: string, from: number): string[] {
 }
 
 /** The sum of a settled call's windows, which end with one that is the last or granted nothing. */
-async function heldBy(database: Database, callId: string, read: Entries): Promise<Micros | undefined> {
+async function heldBy(database: CallsDatabase, callId: string, read: Entries): Promise<Micros | undefined> {
   let held = 0;
   let entries = read;
   for (let window = 0; ; window++) {

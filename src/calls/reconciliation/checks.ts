@@ -1,4 +1,5 @@
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { CallsDatabase } from '../database.js';
 import type { CheckDocument, CheckKind } from './model.js';
 
 export type ReconciliationChecks = ReturnType<typeof createReconciliationChecks>;
@@ -8,7 +9,7 @@ const FIRST_PAUSE_MS = 20_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
 
 /** Calls that the reconciler must look at again. */
-export function createReconciliationChecks(database: Database) {
+export function createReconciliationChecks(database: CallsDatabase) {
   const { reconciliationChecks: checks } = database;
   return {
     /** Notes a call, unless it is noted. */

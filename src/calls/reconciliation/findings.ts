@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { CallsDatabase } from '../database.js';
 import { isFreezing, type FindingDocument, type FindingFacts, type FindingKind } from './model.js';
 
 /** A mismatch as it was just seen. */
@@ -14,7 +15,7 @@ export interface Finding {
 export type Findings = ReturnType<typeof createFindings>;
 
 /** The book of mismatches: each is written once and found again, never removed. */
-export function createFindings(database: Database) {
+export function createFindings(database: CallsDatabase) {
   const findings = database.reconciliationFindings;
   const find = (id: string) => findings.findById(id).lean<FindingDocument>().exec();
 

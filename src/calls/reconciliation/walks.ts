@@ -1,5 +1,5 @@
 import { CALL_ID_PATTERN, ledgerAccountId } from '../../kernel/ids.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { CallsDatabase } from '../database.js';
 import type { CallDocument } from '../call-model.js';
 import type { LedgerEntryDocument } from '../../billing/ledger/model.js';
 import type { CursorDocument } from './model.js';
@@ -28,7 +28,7 @@ export type ReconciliationWalks = ReturnType<typeof createReconciliationWalks>;
  * The reconciler's walks through the records, each in the order in which they were written and continued where the last
  * round left it, so that a round is bounded however much there is.
  */
-export function createReconciliationWalks(database: Database) {
+export function createReconciliationWalks(database: CallsDatabase) {
   const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, calls } = database;
 
   const cursorOf = (walk: string) => cursors.findById(walk).lean<CursorDocument>().exec();

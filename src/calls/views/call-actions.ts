@@ -1,3 +1,4 @@
+import { refuseBadWebhookUrl } from '../../platform/egress/webhook-url.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallGateway } from '../gateway.js';
 import { OutboundCallRequest, type CallResponse } from '../placing/contract.js';
@@ -6,20 +7,20 @@ import { isFinalStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { CallDocument } from '../call-model.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { bodyOf } from '../../platform/http/input.js';
 import { findCall } from '../placing/call-status.js';
 import { idempotencyKeyOf } from '../placing/outbound-call.js';
-import { refuseBadWebhookUrl } from '../placing/outbound-request.js';
 import { placeCall, type PlacingDeps } from '../placing/place-call.js';
 import { callView } from './call-views.js';
-import type { CallReader } from './calls.js';
+import type { ReadCall } from './calls.js';
 
 export interface CallActionsDeps extends PlacingDeps {
   gateway: CallGateway;
   queries: CallQueries;
-  readCall: CallReader;
+  readCall: ReadCall;
 }
 
 /** A carrier takes seconds to end a call and to say so. */

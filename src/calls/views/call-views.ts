@@ -1,4 +1,11 @@
-import type { Call, CallSummary, CostWindow, TimelineEvent, Transcript, WebhookAttempt } from './schemas.js';
+import { attemptView } from '../../webhooks/attempt-view.js';
+import type {
+  Call,
+  CallSummary,
+  CostWindow,
+  TimelineEvent,
+  Transcript,
+} from './schemas.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
 import type { CallDocument, StoredChange } from '../call-model.js';
@@ -71,22 +78,6 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
     timeline: timelineOf(records),
     cost_windows: money.windows.map(costWindow),
     webhook_attempts: attempts.map(attemptView),
-  };
-}
-
-export function attemptView(attempt: WebhookAttemptDocument): WebhookAttempt {
-  return {
-    number: attempt.number,
-    redelivery: attempt.redelivery ?? 0,
-    started_at: attempt.startedAt.toISOString(),
-    ...present({
-      finished_at: attempt.finishedAt?.toISOString(),
-      outcome: attempt.outcome,
-      http_status: attempt.httpStatus,
-      error: attempt.error,
-      duration_ms: attempt.durationMs,
-      response_body: attempt.responseBody,
-    }),
   };
 }
 

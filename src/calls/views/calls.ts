@@ -7,10 +7,11 @@ import { readCallMoney } from '../../billing/call-money.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CarrierEvents } from '../../telephony/carrier-events.js';
 import type { ConversationResults } from '../../voice/results/conversation-results.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { CallsDatabase } from '../database.js';
 import type { CallDocument } from '../call-model.js';
 import type { WebhookAttempts } from '../../webhooks/attempts.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { queryOf } from '../../platform/http/input.js';
 import { findCall } from '../placing/call-status.js';
@@ -19,7 +20,7 @@ import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '.
 
 export interface CallRoutesDeps {
   config: Config;
-  database: Database;
+  database: CallsDatabase;
   queries: CallQueries;
   requests: CallRequests;
   results: ConversationResults;
@@ -28,7 +29,7 @@ export interface CallRoutesDeps {
   cursors: Cursors;
 }
 
-export type CallReader = ReturnType<typeof createCallReader>;
+export type ReadCall = ReturnType<typeof createCallReader>;
 
 /** Reads whatever is stored of a call. */
 export function createCallReader(deps: CallRoutesDeps) {
@@ -46,7 +47,7 @@ export function createCallReader(deps: CallRoutesDeps) {
 }
 
 /** Calls of the account and mode that ask; another's are not found. */
-export function createCallRoutes(deps: CallRoutesDeps & { readCall: CallReader }) {
+export function createCallRoutes(deps: CallRoutesDeps & { readCall: ReadCall }) {
   const { config, queries, cursors } = deps;
 
   return {

@@ -1,7 +1,8 @@
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Recordings } from '../../voice/recordings/recordings.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 

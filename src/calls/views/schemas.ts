@@ -1,8 +1,9 @@
+import { WebhookAttempt } from '../../webhooks/schemas.js';
 import { z } from 'zod';
 import { CALL_STATUSES, END_REASONS } from '../../kernel/call-state.js';
 import { MAX_LENGTHS, text } from '../../platform/http/contract/fields.js';
-import { moment, paging } from '../../billing/statements/schemas.js';
-import { listOf, timestamp } from '../../platform/http/contract/list.js';
+import { momentParameter } from '../../billing/statements/schemas.js';
+import { listOf, timestamp, paging } from '../../platform/http/contract/list.js';
 
 const usd = (description: string) => z.number().describe(`${description} USD.`);
 const micros = (description: string) => z.int().describe(`${description} Micro-USD, exact.`);
@@ -26,8 +27,8 @@ export const CallsQuery = z.object({
   external_call_id: text('external_call_id', MAX_LENGTHS.externalCallId)
     .optional()
     .describe('Returns only calls with this tracking identifier.'),
-  from: moment('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
-  to: moment('to', 'Calls created before this time.'),
+  from: momentParameter('from', 'Calls created at this time (ISO 8601, UTC) or later.'),
+  to: momentParameter('to', 'Calls created before this time.'),
 });
 export type CallsQuery = z.output<typeof CallsQuery>;
 
@@ -101,21 +102,6 @@ export const CostWindow = z
   })
   .meta({ id: 'CostWindow' });
 export type CostWindow = z.infer<typeof CostWindow>;
-
-export const WebhookAttempt = z
-  .object({
-    number: z.int().describe('Number of the attempt, from 1, counted across redeliveries.'),
-    redelivery: z.int().describe('0: the first delivery; n: the n-th redelivery.'),
-    started_at: timestamp('When it was sent.'),
-    finished_at: timestamp('When it had an outcome.').optional(),
-    outcome: z.enum(['delivered', 'failed', 'interrupted']).optional().describe('Absent while it is under way.'),
-    http_status: z.int().optional().describe('HTTP status that the endpoint returned. Absent when it returned none.'),
-    error: z.string().optional().describe('Class of the failure, such as timeout or status.'),
-    duration_ms: z.number().optional().describe('Milliseconds that the attempt took. Absent until it has finished.'),
-    response_body: z.string().optional().describe('The first KiB of the answer.'),
-  })
-  .meta({ id: 'WebhookAttempt' });
-export type WebhookAttempt = z.infer<typeof WebhookAttempt>;
 
 export const Call = z
   .object({

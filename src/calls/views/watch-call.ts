@@ -5,12 +5,13 @@ import { isFinalStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { endEvents } from '../../identity/access/principal-watch.js';
 import { findCall } from '../placing/call-status.js';
 import { callView } from './call-views.js';
-import type { CallReader } from './calls.js';
+import type { ReadCall } from './calls.js';
 
 const LOOK_EVERY_MS = 500;
 /** A comment this often keeps proxies from taking the stream for dead. */
@@ -23,7 +24,7 @@ const AFTER_END_MS = 3_000;
 const WATCHERS_PER_ACCOUNT = 20;
 
 /** GET /calls/{call_id}/events: the call at each change, as server-sent events. */
-export function createWatchCall(deps: { config: Config; queries: CallQueries; readCall: CallReader; logger: Logger }) {
+export function createWatchCall(deps: { config: Config; queries: CallQueries; readCall: ReadCall; logger: Logger }) {
   const { config, queries, readCall, logger } = deps;
   const watchers = new Map<string, number>();
 

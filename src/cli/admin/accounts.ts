@@ -1,11 +1,12 @@
+import { createInboundAgents } from '../../agents/inbound-agent.js';
 import type { DestinationCap } from '../../kernel/destinations/destinations.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Micros } from '../../kernel/money.js';
 import type { Plan } from '../../identity/accounts/model.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
-import { accountView, freezeLine } from './views.js';
+import { accountRow, freezeLine } from './views.js';
 import { freezeView } from './freezes.js';
 
 const COLUMNS = {
@@ -18,21 +19,21 @@ const COLUMNS = {
   created_at: 'Created',
 };
 
-export async function createAccount({ database }: Connection, out: Output, name: string, options: { plan?: Plan }) {
+export async function createAccount({ database }: AdminConnection, out: Output, name: string, options: { plan?: Plan }) {
   const account = await createAccounts(database).create({ name, ...options });
-  await out.record('Account created; its test balance is 1,000 USD, its live balance 0.', accountView(account));
+  await out.record('Account created; its test balance is 1,000 USD, its live balance 0.', accountRow(account));
 }
 
-export async function listAccounts({ database }: Connection, out: Output) {
-  await out.table((await createAccounts(database).list()).map(accountView), COLUMNS);
+export async function listAccounts({ database }: AdminConnection, out: Output) {
+  await out.table((await createAccounts(database).list()).map(accountRow), COLUMNS);
 }
 
-export async function showAccount({ database }: Connection, out: Output, accountId: string) {
+export async function showAccount({ database }: AdminConnection, out: Output, accountId: string) {
   const account = await createAccounts(database).find(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const { frozen } = await freezeView({ database }, account._id);
   await out.record('', {
-    ...accountView(account),
+    ...accountRow(account),
     ...(frozen.length === 0 ? {} : { frozen: out.json ? frozen : frozen.map(freezeLine).join('\n') }),
   });
 }
@@ -48,7 +49,7 @@ export interface LimitOptions {
   destinationCaps?: DestinationCap[] | 'none';
 }
 
-export async function setLimits(on: Connection, out: Output, accountId: string, options: LimitOptions) {
+export async function setLimits(on: AdminConnection, out: Output, accountId: string, options: LimitOptions) {
   if (Object.keys(options).length === 0) return showAccount(on, out, accountId);
   const standard = (value: unknown) => value === 'default' || value === 'all' || value === 'none';
   const { dailySpendCap, unansweredAttempts, ...others } = options;
@@ -57,15 +58,15 @@ export async function setLimits(on: Connection, out: Output, accountId: string, 
     ...Object.entries(others).map(([name, value]) => [name, standard(value) ? null : value]),
     ...Object.entries(liftable).map(([name, value]) => [name, value === 'default' ? null : value]),
   ]);
-  await out.record('Limits set.', accountView(await createAccounts(on.database).setLimits(accountId, changes)));
+  await out.record('Limits set.', accountRow(await createAccounts(on.database).setLimits(accountId, changes)));
 }
 
 export async function setInboundAgent(
-  { database }: Connection,
+  { database }: AdminConnection,
   out: Output,
   accountId: string,
   agentId: string | null,
 ) {
-  const account = await createAccounts(database).setInboundAgent(accountId, agentId);
-  await out.record(agentId === null ? 'No agent takes inbound calls now.' : 'Inbound agent set.', accountView(account));
+  const account = await createInboundAgents(database).set(accountId, agentId);
+  await out.record(agentId === null ? 'No agent takes inbound calls now.' : 'Inbound agent set.', accountRow(account));
 }

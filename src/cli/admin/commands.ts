@@ -12,7 +12,7 @@ import {
   wholeNumberOrNone,
 } from '../arguments.js';
 import type { CliProcess } from '../run.js';
-import type { Run } from './connect.js';
+import type { RunOnDatabase } from './connect.js';
 import { addMoneyCommands, addReconciliationCommands } from './money-commands.js';
 
 const PLANS = ['trial', 'standard', 'growth', 'scale'] as const satisfies readonly Plan[];
@@ -27,7 +27,7 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
       'after',
       '\nThe database is the one of MONGODB_URI, else that of the service which runs from this folder.',
     );
-  const run: Run = async (load, ...args) => {
+  const run: RunOnDatabase = async (load, ...args) => {
     const [{ withDatabase }, { createOutput }, command] = await Promise.all([
       import('./connect.js'),
       import('../output.js'),
@@ -47,7 +47,7 @@ export function addAdminCommands(program: Command, process: CliProcess): void {
   addSecretCommands(admin, run);
 }
 
-function addAccountCommands(admin: Command, run: Run): void {
+function addAccountCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./accounts.js');
   const accounts = admin.command('accounts').description('customers of the service');
   accounts
@@ -93,7 +93,7 @@ function addAccountCommands(admin: Command, run: Run): void {
   addFreezeCommands(accounts, run);
 }
 
-function addFreezeCommands(accounts: Command, run: Run): void {
+function addFreezeCommands(accounts: Command, run: RunOnDatabase): void {
   const load = () => import('./freezes.js');
   const withOptions = (command: Command) =>
     command
@@ -109,7 +109,7 @@ function addFreezeCommands(accounts: Command, run: Run): void {
   ).action((id, options) => run(async () => (await load()).unfreezeAccount, id, options));
 }
 
-function addKeyCommands(admin: Command, run: Run): void {
+function addKeyCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./keys.js');
   const keys = admin.command('keys').description('API keys of an account');
   keys
@@ -129,7 +129,7 @@ function addKeyCommands(admin: Command, run: Run): void {
     .action((id) => run(async () => (await load()).revokeKey, id));
 }
 
-function addAgentCommands(admin: Command, run: Run): void {
+function addAgentCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./agents.js');
   const agents = admin.command('agents').description('AI assistants of an account');
   withAgentFields(
@@ -156,7 +156,7 @@ function addAgentCommands(admin: Command, run: Run): void {
     .action((id, options) => run(async () => (await load()).updateAgent, id, options));
 }
 
-function addNumberCommands(admin: Command, run: Run): void {
+function addNumberCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./numbers.js');
   const numbers = admin.command('numbers').description('phone numbers of an account');
   numbers
@@ -174,7 +174,7 @@ function addNumberCommands(admin: Command, run: Run): void {
     .action((number, agent) => run(async () => (await load()).setNumberAgent, number, idOrNone(agent)));
 }
 
-function addOperatorCommands(admin: Command, run: Run): void {
+function addOperatorCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./operators.js');
   const operators = admin.command('operators').description('members who see the Temporal address in the portal');
   operators
@@ -191,7 +191,7 @@ function addOperatorCommands(admin: Command, run: Run): void {
     .action((email) => run(async () => (await load()).removeOperator, email));
 }
 
-function addSecretCommands(admin: Command, run: Run): void {
+function addSecretCommands(admin: Command, run: RunOnDatabase): void {
   admin
     .command('secrets')
     .description('secrets that are stored under ENCRYPTION_KEYS')
@@ -200,7 +200,7 @@ function addSecretCommands(admin: Command, run: Run): void {
     .action(() => run(async () => (await import('./secrets.js')).reseal));
 }
 
-function addMemberCommands(admin: Command, run: Run): void {
+function addMemberCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./members.js');
   const members = admin.command('members').description('people of an account, and links for them');
   const withRole = (command: Command, role: string) =>

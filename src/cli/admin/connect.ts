@@ -1,19 +1,19 @@
 import { parseConfig, type Config } from '../../platform/config/config.js';
-import { openDatabase, type Database } from '../../platform/mongo/database.js';
+import { openDatabase, type Database } from '../../database.js';
 import { readLocalService } from '../local-service.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';
 
 const WAIT_MS = 4_000;
 
-export interface Connection {
+export interface AdminConnection {
   config: Config;
   database: Database;
 }
 
 /** Runs a command on the database; what it needs is loaded only now, so that help is there at once. */
-export type Run = <A extends unknown[]>(
-  load: () => Promise<(on: Connection, out: Output, ...args: A) => Promise<void>>,
+export type RunOnDatabase = <A extends unknown[]>(
+  load: () => Promise<(on: AdminConnection, out: Output, ...args: A) => Promise<void>>,
   ...args: A
 ) => Promise<void>;
 
@@ -21,7 +21,7 @@ export type Run = <A extends unknown[]>(
  * Runs work on the database that the environment names, else on the one of the service that runs from this folder.
  * @throws CliError when there is none, or it does not answer
  */
-export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: Connection) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: AdminConnection) => Promise<T>): Promise<T> {
   const local = env.MONGODB_URI ? undefined : await readLocalService(env);
   const uri = env.MONGODB_URI || local?.address('mongodb_uri', 'MONGODB_URI');
   if (uri === undefined) {

@@ -4,12 +4,12 @@ import { usdFromMicros, type Micros } from '../../kernel/money.js';
 import { correctOnce } from '../../billing/call-corrections.js';
 import { createCallRequests } from '../../calls/call-requests.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 
 /** Gives back a part of a call's bill, as an entry of its own; the reference makes a repeat harmless. */
 export async function correctCall(
-  { database }: Connection,
+  { database }: AdminConnection,
   out: Output,
   callId: string,
   amountMicros: Micros,

@@ -3,7 +3,7 @@ import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { createAccountFreezes } from '../../calls/reconciliation/account-freezes.js';
 import { createFindings } from '../../calls/reconciliation/findings.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';
 import { freezeLine } from './views.js';
@@ -17,14 +17,14 @@ interface FreezeOptions {
 }
 
 /** Stops new calls of an account, of one mode or both. Calls that run go on and are billed. */
-export async function freezeAccount(on: Connection, out: Output, accountId: string, options: FreezeOptions) {
+export async function freezeAccount(on: AdminConnection, out: Output, accountId: string, options: FreezeOptions) {
   const { freezes, ids } = await open(on, accountId, options.mode);
   for (const id of ids) await freezes.freeze({ ledgerAccountId: id, reason: options.reason, by: userInfo().username });
   await show(on, out, 'New calls are refused now; calls that run go on.', accountId);
 }
 
 /** Ends an operator's freeze; an open finding keeps the account frozen. */
-export async function unfreezeAccount(on: Connection, out: Output, accountId: string, options: FreezeOptions) {
+export async function unfreezeAccount(on: AdminConnection, out: Output, accountId: string, options: FreezeOptions) {
   const { freezes, ids } = await open(on, accountId, options.mode);
   const by = userInfo().username;
   const lifted: boolean[] = [];
@@ -36,7 +36,7 @@ export async function unfreezeAccount(on: Connection, out: Output, accountId: st
 }
 
 /** Which modes of an account take no new calls, why, and since when. */
-export async function freezeView({ database }: Pick<Connection, 'database'>, accountId: string) {
+export async function freezeView({ database }: Pick<AdminConnection, 'database'>, accountId: string) {
   const ledger = createLedger(database);
   const freezes = createAccountFreezes({ database, findings: createFindings(database), ledger });
   const frozen = [];
@@ -52,12 +52,12 @@ export async function freezeView({ database }: Pick<Connection, 'database'>, acc
   return { account_id: accountId, frozen };
 }
 
-async function show(on: Connection, out: Output, sentence: string, accountId: string): Promise<void> {
+async function show(on: AdminConnection, out: Output, sentence: string, accountId: string): Promise<void> {
   const { frozen, ...account } = await freezeView(on, accountId);
   await out.record(sentence, { ...account, frozen: out.json ? frozen : frozen.map(freezeLine).join('\n') });
 }
 
-async function open(on: Connection, accountId: string, mode: Mode | undefined) {
+async function open(on: AdminConnection, accountId: string, mode: Mode | undefined) {
   const { database } = on;
   const account = await findAccount(on, accountId);
   return {

@@ -1,12 +1,12 @@
 import type { Mode } from '../../kernel/ids.js';
 import { createApiKeys } from '../../identity/api-keys/api-keys.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
 import { KEY_TABLE } from '../tables.js';
 import { apiKeyView } from './views.js';
 
 export async function createKey(
-  on: Connection,
+  on: AdminConnection,
   out: Output,
   accountId: string,
   options: { name: string; mode: Mode; expires?: Date },
@@ -22,7 +22,7 @@ export async function createKey(
   await out.record(sentence, { api_key: secret, ...apiKeyView(key) });
 }
 
-export async function listKeys(on: Connection, out: Output, accountId: string) {
+export async function listKeys(on: AdminConnection, out: Output, accountId: string) {
   const keys = await keysOf(on).list(accountId);
   await out.table(
     keys.map((key) => apiKeyView(key)),
@@ -30,10 +30,10 @@ export async function listKeys(on: Connection, out: Output, accountId: string) {
   );
 }
 
-export async function revokeKey(on: Connection, out: Output, keyId: string) {
+export async function revokeKey(on: AdminConnection, out: Output, keyId: string) {
   await out.record('Key revoked; it is refused from the next request on.', apiKeyView(await keysOf(on).revoke(keyId)));
 }
 
-function keysOf({ database, config }: Connection) {
+function keysOf({ database, config }: AdminConnection) {
   return createApiKeys({ database, pepper: config.apiKeyPepper });
 }

@@ -6,7 +6,7 @@ import { createEmailLinks, linkTo, type LinkPurpose } from '../../identity/peopl
 import { createMembers } from '../../identity/people/members.js';
 import type { UserDocument } from '../../identity/people/model.js';
 import { createPasswords } from '../../identity/people/passwords.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import { findAccount } from './money.js';
 import type { Output } from '../output.js';
 
@@ -15,7 +15,7 @@ const SHOWN_ONCE = 'This link is shown this once only, and is valid once for 30 
 
 /** A member whose password only they will know: they choose it by the link. */
 export async function createMember(
-  on: Connection,
+  on: AdminConnection,
   out: Output,
   accountId: string,
   given: string,
@@ -30,13 +30,13 @@ export async function createMember(
   await out.record(`Member created. They choose a password by this link. ${SHOWN_ONCE}`, { ...memberView(user), link });
 }
 
-export async function listMembers(on: Connection, out: Output, accountId: string) {
+export async function listMembers(on: AdminConnection, out: Output, accountId: string) {
   const account = await findAccount(on, accountId);
   await out.table((await createMembers(on.database).list(account._id)).map(memberView), COLUMNS);
 }
 
 export async function inviteMember(
-  on: Connection,
+  on: AdminConnection,
   out: Output,
   accountId: string,
   given: string,
@@ -57,7 +57,7 @@ export async function inviteMember(
   });
 }
 
-export async function resetLink(on: Connection, out: Output, email: string) {
+export async function resetLink(on: AdminConnection, out: Output, email: string) {
   const members = createMembers(on.database);
   const address = addressOf(email);
   const user = await members.findByEmail(address);
@@ -71,7 +71,7 @@ export async function resetLink(on: Connection, out: Output, email: string) {
 }
 
 /** Vouches for the address: with this link somebody who signed up with it verifies it by their password. */
-export async function verifyLink(on: Connection, out: Output, email: string) {
+export async function verifyLink(on: AdminConnection, out: Output, email: string) {
   const members = createMembers(on.database);
   const address = addressOf(email);
   if (await members.findByEmail(address)) throw new ServiceError('CONFLICT', `${address} is verified already.`);
@@ -89,7 +89,7 @@ const addressOf = (email: string) => email.trim().toLowerCase();
 
 const PAGES: Readonly<Record<LinkPurpose, string>> = { verify: 'verify-email', reset: 'reset-password' };
 
-async function linkFor({ config, database }: Connection, subject: string, purpose: LinkPurpose): Promise<string> {
+async function linkFor({ config, database }: AdminConnection, subject: string, purpose: LinkPurpose): Promise<string> {
   return linkTo(config.publicBaseUrl, PAGES[purpose], await createEmailLinks(database).issue(subject, purpose));
 }
 

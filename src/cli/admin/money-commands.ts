@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
 import { moment, usd, wholeNumber } from '../arguments.js';
-import type { Run } from './connect.js';
+import type { RunOnDatabase } from './connect.js';
 
 const MODES = ['live', 'test'];
 
-export function addMoneyCommands(admin: Command, run: Run): void {
+export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./money.js');
   admin
     .command('topup')
@@ -54,7 +54,7 @@ export function addMoneyCommands(admin: Command, run: Run): void {
     .action((id) => run(async () => (await load()).auditLedger, id));
 }
 
-export function addReconciliationCommands(admin: Command, run: Run): void {
+export function addReconciliationCommands(admin: Command, run: RunOnDatabase): void {
   const load = () => import('./reconciliation.js');
   admin
     .command('reconcile')

@@ -7,7 +7,7 @@ import { createLeases } from '../../billing/leases.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import { refillTestBalance } from '../../identity/accounts/test-balance.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { CliError } from '../run.js';
 import { amounts } from './views.js';
@@ -15,7 +15,7 @@ import { amounts } from './views.js';
 const MODES: readonly Mode[] = ['live', 'test'];
 
 export async function topUp(
-  { database }: Connection,
+  { database }: AdminConnection,
   out: Output,
   accountId: string,
   amountMicros: Micros,
@@ -39,7 +39,7 @@ export async function topUp(
 }
 
 /** Play money again, for test mode. */
-export async function refill({ database }: Connection, out: Output, accountId: string) {
+export async function refill({ database }: AdminConnection, out: Output, accountId: string) {
   const account = await findAccount({ database }, accountId);
   const ledger = createLedger(database);
   const creditedMicros = await refillTestBalance(ledger, account);
@@ -58,7 +58,7 @@ export async function refill({ database }: Connection, out: Output, accountId: s
   });
 }
 
-export async function showBalance(on: Connection, out: Output, accountId: string, options: { mode?: Mode }) {
+export async function showBalance(on: AdminConnection, out: Output, accountId: string, options: { mode?: Mode }) {
   const account = await findAccount(on, accountId);
   const ledger = createLedger(on.database);
   const modes = MODES.filter((mode) => options.mode === undefined || mode === options.mode);
@@ -80,7 +80,7 @@ export async function showBalance(on: Connection, out: Output, accountId: string
  * Checks every ledger account, or those of one customer, against the sum of its operations, and the count of its places
  * for concurrent calls against the places.
  */
-export async function auditLedger(on: Connection, out: Output, accountId: string | undefined) {
+export async function auditLedger(on: AdminConnection, out: Output, accountId: string | undefined) {
   const owner = accountId === undefined ? undefined : (await findAccount(on, accountId))._id;
   const ledger = createLedger(on.database);
   const rows = [];
@@ -123,7 +123,7 @@ function equationOf(a: { creditedMicros: Micros; billedMicros: Micros; available
 
 /** @throws ServiceError NOT_FOUND */
 export async function findAccount(
-  { database }: Pick<Connection, 'database'>,
+  { database }: Pick<AdminConnection, 'database'>,
   accountId: string,
 ): Promise<AccountDocument> {
   const account = await createAccounts(database).find(accountId);

@@ -1,12 +1,12 @@
 import { createPhoneNumbers } from '../../agents/numbers/phone-numbers.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
 import { phoneNumberView } from './views.js';
 
 const COLUMNS = { phone_number: 'Number', agent_id: 'Agent', created_at: 'Added' };
 
 export async function addNumber(
-  { database }: Connection,
+  { database }: AdminConnection,
   out: Output,
   accountId: string,
   number: string,
@@ -17,11 +17,11 @@ export async function addNumber(
   await out.record('Number added.', phoneNumberView(added));
 }
 
-export async function listNumbers({ database }: Connection, out: Output, accountId: string) {
+export async function listNumbers({ database }: AdminConnection, out: Output, accountId: string) {
   await out.table((await createPhoneNumbers(database).list(accountId)).map(phoneNumberView), COLUMNS);
 }
 
-export async function setNumberAgent({ database }: Connection, out: Output, number: string, agentId: string | null) {
+export async function setNumberAgent({ database }: AdminConnection, out: Output, number: string, agentId: string | null) {
   const changed = await createPhoneNumbers(database).setAgent(number, agentId);
   await out.record(
     agentId === null ? 'The number has no agent of its own now.' : 'Agent set.',

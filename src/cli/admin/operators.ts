@@ -1,21 +1,21 @@
 import { createOperators } from '../../identity/people/operators.js';
 import type { UserDocument } from '../../identity/people/model.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
 
 const COLUMNS = { email: 'E-mail', name: 'Name', user_id: 'Member', account_id: 'Account' };
 
-export async function addOperator({ database }: Connection, out: Output, email: string) {
+export async function addOperator({ database }: AdminConnection, out: Output, email: string) {
   const user = await createOperators(database).add(email);
   await out.record('This member is an operator now and sees the Temporal address in the portal.', operatorView(user));
 }
 
-export async function removeOperator({ database }: Connection, out: Output, email: string) {
+export async function removeOperator({ database }: AdminConnection, out: Output, email: string) {
   const user = await createOperators(database).remove(email);
   await out.record('This member is no operator any more.', operatorView(user));
 }
 
-export async function listOperators({ database }: Connection, out: Output) {
+export async function listOperators({ database }: AdminConnection, out: Output) {
   await out.table((await createOperators(database).list()).map(operatorView), COLUMNS);
 }
 

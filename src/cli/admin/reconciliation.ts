@@ -9,7 +9,7 @@ import { createFindings } from '../../calls/reconciliation/findings.js';
 import { createLeases } from '../../billing/leases.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import type { FindingDocument, FindingFacts } from '../../calls/reconciliation/model.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { CliError } from '../run.js';
 import { findingView } from './views.js';
@@ -18,7 +18,7 @@ const ROUND_WITHIN_MS = 120_000;
 const MAX_REASON_LENGTH = 500;
 
 /** Runs one round now and shows what it found. */
-export async function reconcile({ config, database }: Connection, out: Output) {
+export async function reconcile({ config, database }: AdminConnection, out: Output) {
   const round = await reconcileNow(config, ROUND_WITHIN_MS).catch((error: unknown) => {
     const reason = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : '';
     throw new CliError(`The round could not be run (Temporal at ${config.temporal.address}): ${reason}`);
@@ -41,13 +41,13 @@ export async function reconcile({ config, database }: Connection, out: Output) {
   if (open.length > 0) throw new CliError(`${open.length} findings are open.`);
 }
 
-export async function listFindings({ database }: Connection, out: Output, options: { all?: boolean }) {
+export async function listFindings({ database }: AdminConnection, out: Output, options: { all?: boolean }) {
   await showFindings(out, await createFindings(database).list({ all: options.all === true }));
 }
 
 /** Closes a finding, with a correction where that is asked for; the last one open gives the account free. */
 export async function resolveFinding(
-  { database }: Connection,
+  { database }: AdminConnection,
   out: Output,
   id: string,
   options: { reason: string; credit?: Micros; recount?: boolean },

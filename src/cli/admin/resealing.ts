@@ -1,5 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { Database } from '../../database.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { AgentDocument, HttpTool } from '../../agents/model.js';
 import type { CallRequestDocument } from '../../calls/call-request-model.js';

@@ -1,10 +1,10 @@
 import { resealSecrets, type Resealing } from './resealing.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';
 
 /** Seals every stored secret under the newest of ENCRYPTION_KEYS and tells which of the others is not needed any more. */
-export async function reseal({ config, database }: Connection, out: Output) {
+export async function reseal({ config, database }: AdminConnection, out: Output) {
   const { resealed, unreadable, keys } = await resealSecrets({ database, config });
   const newest = config.encryptionKeys[0]?.id;
   const rows = keys.map((key) => ({ key_id: key.keyId, secrets: key.secrets, state: stateOf(key, newest) }));

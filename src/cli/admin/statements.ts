@@ -1,3 +1,4 @@
+import { createUsageAgents } from '../../calls/wiring.js';
 import { csvOf } from '../../billing/statements/csv.js';
 import {
   LEDGER_COLUMNS,
@@ -11,7 +12,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { usagePeriod, type StatementEntry, type UsageGrouping } from '../../billing/statements/statement.js';
 import { createStatements } from '../../billing/statements/statements.js';
-import type { Connection } from './connect.js';
+import type { AdminConnection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';
 import { findAccount } from './money.js';
@@ -30,7 +31,7 @@ export interface PeriodOptions {
 }
 
 export async function showLedger(
-  on: Connection,
+  on: AdminConnection,
   out: Output,
   accountId: string,
   options: PeriodOptions & { limit?: number },
@@ -40,7 +41,7 @@ export async function showLedger(
   if (from && to && from >= to) throw new ServiceError('MISSING_PARAMS', '--from must be before --to.');
   const { _id } = await findAccount(on, accountId);
   const period = { ...(from ? { from } : {}), ...(to ? { to } : {}) };
-  const entries = createStatements(on.database).entries({ ledgerAccountId: ledgerAccountId(_id, mode), ...period });
+  const entries = createStatements(on.database, createUsageAgents(on.database)).entries({ ledgerAccountId: ledgerAccountId(_id, mode), ...period });
   if (csv) return out.pieces(csvOf(LEDGER_COLUMNS, ledgerEntryViews(first(limit ?? Infinity, entries))));
   const shown: StatementEntry[] = [];
   for await (const entry of first(limit ?? DEFAULT_LIMIT, entries)) shown.push(entry);
@@ -48,7 +49,7 @@ export async function showLedger(
 }
 
 export async function showUsage(
-  on: Connection,
+  on: AdminConnection,
   out: Output,
   accountId: string,
   options: PeriodOptions & { groupBy: UsageGrouping },
@@ -60,7 +61,7 @@ export async function showUsage(
   if (typeof period === 'string') throw new ServiceError('MISSING_PARAMS', period);
   const { _id } = await findAccount(on, accountId);
   const asked = { ledgerAccountId: ledgerAccountId(_id, mode), ...period, groupBy, deadline: now + USAGE_WITHIN_MS };
-  const rows = await createStatements(on.database).usage(asked);
+  const rows = await createStatements(on.database, createUsageAgents(on.database)).usage(asked);
   const views = rows.map((usage) => usageView(groupBy, usage));
   if (csv) return out.pieces(csvOf(USAGE_COLUMNS[groupBy], views));
   const key = groupBy === 'day' ? { day: 'Day' } : { agent_id: 'Agent', agent_name: 'Name' };

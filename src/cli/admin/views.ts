@@ -11,7 +11,7 @@ import type { FindingDocument } from '../../calls/reconciliation/model.js';
 import { toolView } from '../../agents/tool-headers.js';
 
 /** What commands show of each thing: snake_case names, absent where there is nothing. */
-export function accountView(account: AccountDocument) {
+export function accountRow(account: AccountDocument) {
   // The service's own defaults are not known here.
   const limits = limitsOf(account, 'live', undefined);
   const lifted = account.liftedLimits ?? [];
@@ -67,7 +67,7 @@ export function apiKeyView(key: ApiKeyDocument, now = Date.now()) {
   });
 }
 
-export function agentView(agent: AgentDocument) {
+export function agentRow(agent: AgentDocument) {
   return present({
     agent_id: agent._id,
     account_id: agent.accountId,

@@ -6,7 +6,7 @@ export type Report = (line: string) => void;
 const PROGRESS_EVERY_MS = 5_000;
 const KEPT_OUTPUT = 4_000;
 
-export interface Command {
+export interface CommandLine {
   /** What it does, as the beginning of a progress line: "building Temporal". */
   what: string;
   /** How long it takes as a rule, as the end of that line. */
@@ -25,7 +25,7 @@ export interface Command {
  * @returns what it wrote to its standard output
  * @throws Error with the last lines it wrote, when it fails or takes longer than `timeoutMs`
  */
-export async function runCommand(command: Command): Promise<string> {
+export async function runCommand(command: CommandLine): Promise<string> {
   const { what, usually, report } = command;
   const began = Date.now();
   const child = spawn(command.file, command.args, {

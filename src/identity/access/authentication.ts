@@ -1,7 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { Config } from '../../platform/config/config.js';
-import { isValidSignature } from '../../telephony/twilio/signature.js';
 import { modeParameter } from '../../platform/http/contract/fields.js';
 import type { Route } from '../../platform/http/contract/route.js';
 import { ServiceError } from '../../kernel/errors.js';
@@ -9,9 +7,10 @@ import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
 import { createAccounts, limitsOf } from '../accounts/accounts.js';
 import { createApiKeys } from '../api-keys/api-keys.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import { createSessions } from '../people/sessions.js';
-import type { ApiContext, Forwarder, MemberPrincipal, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Forwarder, MemberPrincipal, Principal } from './principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import type { FormFields } from '../../platform/http/form.js';
 import type { Standing } from './principal-watch.js';
@@ -29,17 +28,21 @@ const RECHECK_WITHIN_MS = 1_500;
 /** Pages ask for several things at once and watch calls. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
 
+/** The mode whose carrier account signed a request; undefined when none did. The telephony domain provides it. */
+export type VerifyCarrier = (ctx: ApiContext, form: FormFields) => Mode | undefined;
+
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** Finds out who asks, by API key or by the carrier's signature, and counts the requests of each key. */
 export function createAuthenticator(deps: {
   config: Config;
-  database: Database;
+  database: IdentityDatabase;
   rateLimiter: RateLimiter;
   failureLimiter: FailureLimiter;
   signedRequests: SignedRequests;
+  verifyCarrier: VerifyCarrier;
 }) {
-  const { config, rateLimiter, failureLimiter, signedRequests } = deps;
+  const { config, rateLimiter, failureLimiter, signedRequests, verifyCarrier } = deps;
   const accounts = createAccounts(deps.database);
   const sessions = createSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
@@ -167,7 +170,7 @@ export function createAuthenticator(deps: {
       const challenges = [BEARER_CHALLENGE, BASIC_CHALLENGE];
       if (secret === undefined && ctx.get('X-Twilio-Signature') !== '') {
         const mode = await signedRequests.admit(ctx, async () => {
-          const signer = signingMode(ctx, await readForm(), config);
+          const signer = verifyCarrier(ctx, await readForm());
           if (signer === undefined) throw unauthorized(ctx, challenges);
           return signer;
         });
@@ -176,18 +179,6 @@ export function createAuthenticator(deps: {
       return principalOf(ctx, secret, challenges);
     },
   };
-}
-
-/** The mode whose carrier account signed the request over our configured address; undefined when none did. */
-export function signingMode(ctx: ApiContext, form: FormFields, config: Config): Mode | undefined {
-  const signature = ctx.get('X-Twilio-Signature') || undefined;
-  const url = `${config.publicBaseUrl}${ctx.req.url ?? ''}`;
-  for (const mode of ['live', 'test'] as const) {
-    const { accountSid, authToken } = config.carriers[mode];
-    if (!equal(form['AccountSid'], accountSid)) continue;
-    if (isValidSignature({ authToken, signature, url, params: form })) return mode;
-  }
-  return undefined;
 }
 
 /**
@@ -200,11 +191,6 @@ function askedMode(ctx: ApiContext): Mode | undefined {
     z.object({ mode: modeParameter }),
     values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] },
   ).mode;
-}
-
-function equal(given: string | string[] | undefined, expected: string): boolean {
-  const [left, right] = [Buffer.from(String(given)), Buffer.from(expected)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }
 
 /** The API key of the Authorization header; undefined when there is none, or more than one. */

@@ -4,7 +4,8 @@ import { errorObject } from '../../platform/http/contract/errors.js';
 import type { Route } from '../../platform/http/contract/route.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from './principal.js';
 import { unavailable, within } from '../../platform/http/deadline.js';
 
 const CHECK_EVERY_MS = 5_000;

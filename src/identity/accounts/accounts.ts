@@ -5,8 +5,8 @@ import { ServiceError } from '../../kernel/errors.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 import { characterCount } from '../../kernel/text.js';
-import { LIVE_AGENTS } from '../../agents/agent-mode.js';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { IdentityDatabase } from '../database.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { LIFTABLE_LIMITS, PLANS, type AccountDocument, type Plan } from './model.js';
 
@@ -89,7 +89,7 @@ export interface LimitChanges {
 export type Accounts = ReturnType<typeof createAccounts>;
 
 /** Customers. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, NOT_FOUND for an unknown account. */
-export function createAccounts(database: Database) {
+export function createAccounts(database: IdentityDatabase) {
   const ledger = createLedger(database);
 
   async function change(accountId: string, changes: Record<string, unknown>): Promise<AccountDocument> {
@@ -173,12 +173,8 @@ export function createAccounts(database: Database) {
       return change(accountId, { name: checkedName(name) });
     },
 
-    /** Names the live agent that conducts calls to this account's numbers; null: none. */
-    async setInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
-      const named = { _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS };
-      if (agentId !== null && !(await database.agents.exists(named))) {
-        throw new ServiceError('AGENT_NOT_FOUND', `This account has no live agent ${agentId}.`);
-      }
+    /** Stores which agent conducts calls to this account's numbers; the agents domain checks it before. */
+    storeInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
       return change(accountId, { inboundAgentId: agentId });
     },
   };

@@ -6,20 +6,27 @@ import { limitsOf, type Accounts } from './accounts.js';
 import type { AuditLog } from '../access/audit-log.js';
 import type { AccountDocument } from './model.js';
 import type { AuditEntryDocument } from '../access/audit-entry-model.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { bodyOf, queryOf } from '../../platform/http/input.js';
 import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
+
+/** How the agent of an account's inbound calls is named; the agents domain provides it. */
+export interface InboundAgents {
+  set(accountId: string, agentId: string | null): Promise<AccountDocument>;
+}
 
 export interface AccountRoutesDeps {
   accounts: Accounts;
   config: Config;
   auditLog: AuditLog;
   cursors: Cursors;
+  inboundAgents: InboundAgents;
 }
 
 /** The account that asks, and what was changed of it. */
-export function createAccountRoutes({ config, accounts, auditLog, cursors }: AccountRoutesDeps) {
+export function createAccountRoutes({ config, accounts, auditLog, cursors, inboundAgents }: AccountRoutesDeps) {
   return {
     async read(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
       ctx.body = accountView(account, mode, config);
@@ -30,7 +37,7 @@ export function createAccountRoutes({ config, accounts, auditLog, cursors }: Acc
       let { account } = principal;
       // The one that can be refused comes first.
       if (agentId !== undefined) {
-        account = await within(deadlineOf(ctx), accounts.setInboundAgent(account._id, agentId));
+        account = await within(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
       }
       if (name !== undefined) account = await within(deadlineOf(ctx), accounts.rename(account._id, name));
       ctx.body = accountView(account, principal.mode, config);

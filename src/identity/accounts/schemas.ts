@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { ROLES } from '../../kernel/access.js';
 import { E164_PATTERN } from '../../kernel/phone-number.js';
 import { agentId, text } from '../../platform/http/contract/fields.js';
-import { paging } from '../../billing/statements/schemas.js';
-import { label, listOf, time, timestamp } from '../../platform/http/contract/list.js';
+import { label, listOf, time, timestamp, paging } from '../../platform/http/contract/list.js';
 
 export const Account = z
   .object({
@@ -120,7 +119,7 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
-export const AuditLog = listOf(AuditEntry, 'AuditLog');
+export const AuditLogPage = listOf(AuditEntry, 'AuditLog');
 export const AuditQuery = z.object(paging());
 
 export const role = z

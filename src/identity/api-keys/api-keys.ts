@@ -3,7 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { checkedName, updateOf } from '../accounts/accounts.js';
 import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import type { AccountDocument } from '../accounts/model.js';
 import type { ApiKeyDocument } from './model.js';
 
@@ -13,7 +13,7 @@ const SHOWN_PREFIX_LENGTH = 12;
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
 /** API keys. Only a keyed hash of each is kept; nothing is cached, so that revoking bites on the next request. */
-export function createApiKeys(deps: { database: Database; pepper: string }) {
+export function createApiKeys(deps: { database: IdentityDatabase; pepper: string }) {
   const { accounts, apiKeys } = deps.database;
 
   /** Not awaited: a use must not wait for its note. A note that is lost is made by the next use. */

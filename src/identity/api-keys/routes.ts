@@ -2,7 +2,8 @@ import { ApiKeyChangesBody, NewApiKeyBody, type ApiKey } from '../accounts/schem
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiKeys } from './api-keys.js';
 import type { ApiKeyDocument } from './model.js';
-import type { ApiContext, Principal } from '../../platform/http/context.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import type { Principal } from '../access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { granted } from '../../platform/http/granted.js';
 import { bodyOf } from '../../platform/http/input.js';

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import type { EmailLinkDocument } from './model.js';
 
 const VALID_MS = 30 * 60_000;
@@ -8,7 +8,7 @@ export type EmailLinks = ReturnType<typeof createEmailLinks>;
 export type LinkPurpose = EmailLinkDocument['purpose'];
 
 /** Links that show that an address is somebody's: random tokens, stored as hashes, valid once and for 30 minutes. */
-export function createEmailLinks({ emailLinks }: Database) {
+export function createEmailLinks({ emailLinks }: IdentityDatabase) {
   return {
     /**
      * @param subject whom the link is for: a person's id to reset a password, an e-mail address to verify it

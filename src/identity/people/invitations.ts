@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Role } from '../../kernel/access.js';
 import { ServiceError } from '../../kernel/errors.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import type { InvitationDocument, UserDocument } from './model.js';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
@@ -22,7 +22,7 @@ export interface NewInvitation {
 export type Invitations = ReturnType<typeof createInvitations>;
 
 /** Open invitations to accounts. Their tokens are stored as hashes. */
-export function createInvitations({ invitations, users }: Database) {
+export function createInvitations({ invitations, users }: IdentityDatabase) {
   /** Only owners invite; one who was removed or may do less now takes their invitations along. */
   async function mayStillInvite({ invitedBy, accountId }: InvitationDocument): Promise<boolean> {
     if (invitedBy === undefined) return true;

@@ -2,7 +2,7 @@ import { ulid } from 'ulid';
 import type { Role } from '../../kernel/access.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { checkedName } from '../accounts/accounts.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import { createInvitations, type NewInvitation } from './invitations.js';
 import { createPeople } from './people.js';
 import type { InvitationDocument, UserDocument } from './model.js';
@@ -16,7 +16,7 @@ export type Members = ReturnType<typeof createMembers>;
  * People and the accounts they are members of. A person is a member of one account. Expected refusals are ServiceErrors:
  * CONFLICT where an e-mail address is taken or the last owner would go, NOT_FOUND for an unknown member.
  */
-export function createMembers(database: Database) {
+export function createMembers(database: IdentityDatabase) {
   const { users, unverifiedUsers } = database;
   const invitations = createInvitations(database);
   const people = createPeople(database);

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../kernel/errors.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import type { UserDocument } from './model.js';
 
 export type Operators = ReturnType<typeof createOperators>;
@@ -8,7 +8,7 @@ export type Operators = ReturnType<typeof createOperators>;
  * Members who run this service and may see where its internals are. No role of an account includes this: only
  * `callwright admin operators` changes it.
  */
-export function createOperators({ users, unverifiedUsers }: Database) {
+export function createOperators({ users, unverifiedUsers }: IdentityDatabase) {
   async function change(email: string, update: object): Promise<UserDocument> {
     const address = email.trim().toLowerCase();
     const user = await users

@@ -1,7 +1,8 @@
 import { ulid } from 'ulid';
 import { ServiceError } from '../../kernel/errors.js';
 import { createAccounts } from '../accounts/accounts.js';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { IdentityDatabase } from '../database.js';
 import type { UserDocument } from './model.js';
 
 export type People = ReturnType<typeof createPeople>;
@@ -10,7 +11,7 @@ export type People = ReturnType<typeof createPeople>;
  * People by e-mail address. An address belongs to whoever verified it; before that any number of people may have signed
  * up with it, so that a sign-up does not tell whether an address is taken.
  */
-export function createPeople(database: Database) {
+export function createPeople(database: IdentityDatabase) {
   const { users, unverifiedUsers } = database;
   const accounts = createAccounts(database);
 

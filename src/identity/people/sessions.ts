@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import { createPeople } from './people.js';
 import type { SessionDocument, UserDocument } from './model.js';
 
@@ -19,7 +19,7 @@ export interface LiveSession {
 }
 
 /** Sessions of members: opaque tokens of 256 random bits, of which only a hash is kept. Nothing is cached. */
-export function createSessions(database: Database) {
+export function createSessions(database: IdentityDatabase) {
   const { sessions } = database;
   const people = createPeople(database);
 

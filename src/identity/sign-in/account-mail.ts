@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
 import type { Accounts } from '../accounts/accounts.js';
 import { linkTo, type EmailLinks } from '../people/email-links.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import { consume, createLimiter } from '../../platform/http/rate-limit.js';
@@ -21,7 +21,7 @@ export type AccountMail = ReturnType<typeof createAccountMail>;
 /** What the service writes to people. All of it is sent after the answer, which is the same whether or not it is sent. */
 export function createAccountMail(deps: {
   config: Config;
-  database: Database;
+  database: IdentityDatabase;
   accounts: Accounts;
   members: Members;
   emailLinks: EmailLinks;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { Config } from '../../platform/config/config.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { IdentityDatabase } from '../database.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { consume, createLimiter, limitExceeded } from '../../platform/http/rate-limit.js';
 import { clientAddress } from '../../platform/http/security.js';
@@ -25,7 +25,7 @@ const INVITATIONS = {
 export type PortalLimits = ReturnType<typeof createPortalLimits>;
 
 /** How often one may try passwords and open accounts; counted in the database, in memory while it is away. */
-export function createPortalLimits({ config, database }: { config: Config; database: Database }) {
+export function createPortalLimits({ config, database }: { config: Config; database: IdentityDatabase }) {
   const logIns = createLimiter(database, LOG_INS);
   const ofAddress = createLimiter(database, LOG_INS_OF_ADDRESS);
   const failures = createLimiter(database, FAILURES);

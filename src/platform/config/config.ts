@@ -1,7 +1,7 @@
 import { developmentFaults } from './development.js';
 import { encryptionKeys } from './encryption.js';
 import { engineSettings, refuseUnfitEngine } from './engines.js';
-import { DEVELOPMENT_PEPPER, listOf, parseEnvironment, type Environment } from './environment.js';
+import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
 import { liveLimitsOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
@@ -94,14 +94,14 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       holdWindows: values.HOLD_WINDOWS,
       defaultVoice: values.DEFAULT_VOICE,
       defaultLanguage: values.DEFAULT_LANGUAGE,
-      allowedCountryPrefixes: listOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
+      allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
       /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
       liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
       rates: readRateDeck(values.RATE_DECK_FILE),
     },
     engines: engineSettings(values),
     webhooks: {
-      allowCidrs: listOf(values.WEBHOOK_ALLOW_CIDRS),
+      allowCidrs: itemsOf(values.WEBHOOK_ALLOW_CIDRS),
       guarded: production,
       /** Ranges of ports that customers' URLs may use, both ends included; empty: all but those of other protocols. */
       ports: values.WEBHOOK_PORTS ?? [],

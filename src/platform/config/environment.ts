@@ -77,7 +77,7 @@ const environment = z.object({
   WEBHOOK_ALLOW_CIDRS: z
     .string()
     .refine(
-      (text) => listOf(text).every((item) => cidr.safeParse(item).success),
+      (text) => itemsOf(text).every((item) => cidr.safeParse(item).success),
       'must be CIDR ranges with commas between',
     )
     .default(''),
@@ -118,7 +118,7 @@ function isSmtpUrl(text: string): boolean {
 }
 
 /** The items of a list with commas between. */
-export function listOf(text: string): string[] {
+export function itemsOf(text: string): string[] {
   return text
     .split(',')
     .map((item) => item.trim())

@@ -1,6 +1,6 @@
 import { mayBePlain } from './addresses.js';
 import { encryptionKeysFault } from './encryption.js';
-import { DEVELOPMENT_PEPPER, listOf, type Environment } from './environment.js';
+import { DEVELOPMENT_PEPPER, itemsOf, type Environment } from './environment.js';
 import { isPrivateRange } from './private-ranges.js';
 import { weaknessOf } from './secret-strength.js';
 import { secretFaults } from './secret-variables.js';
@@ -95,7 +95,7 @@ const CHECKS: readonly Check[] = [
   {
     variable: 'WEBHOOK_ALLOW_CIDRS',
     fault: ({ WEBHOOK_ALLOW_CIDRS }) =>
-      listOf(WEBHOOK_ALLOW_CIDRS).every(isPrivateRange)
+      itemsOf(WEBHOOK_ALLOW_CIDRS).every(isPrivateRange)
         ? undefined
         : 'WEBHOOK_ALLOW_CIDRS must hold private networks only, like 10.1.2.0/24, without loopback, link-local and ' +
           "cloud metadata addresses: name only your receivers' ranges; public addresses need no entry.",
@@ -124,7 +124,7 @@ const CHECKS: readonly Check[] = [
   {
     variable: 'ALLOWED_COUNTRY_PREFIXES',
     fault: ({ ALLOWED_COUNTRY_PREFIXES }) =>
-      listOf(ALLOWED_COUNTRY_PREFIXES).length === 0
+      itemsOf(ALLOWED_COUNTRY_PREFIXES).length === 0
         ? 'ALLOWED_COUNTRY_PREFIXES must be set in production: the countries that may be called, like +1,+44, or all.'
         : undefined,
   },

@@ -1,7 +1,7 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { createHostsFile } from './hosts-file.js';
-import { createTurns } from './turns.js';
+import { createLookupTurns } from './turns.js';
 
 /** Two tries, all name servers asked in each, end within this time. */
 const TOTAL_MS = 2_000;
@@ -46,7 +46,7 @@ type FamilyAnswer = LookupAddress[] | 'failed';
 export function createNameResolver(deps: { nameservers?: readonly string[]; hostsFile?: string }): ResolveName {
   const { nameservers = [] } = deps;
   const hosts = createHostsFile(deps.hostsFile);
-  const turns = createTurns(IN_FLIGHT_PER_ACCOUNT);
+  const turns = createLookupTurns(IN_FLIGHT_PER_ACCOUNT);
   const absent = createAbsentNames();
 
   return async (given, { accountId, signal }) => {

@@ -12,7 +12,7 @@ export interface Turns {
 }
 
 /** At most `limit` pieces of work at once for each key, first come first served; keys never wait for each other. */
-export function createTurns(limit: number): Turns {
+export function createLookupTurns(limit: number): Turns {
   const lines = new Map<string, Line>();
 
   function arrive(line: Line, signal: AbortSignal): Promise<void> | undefined {

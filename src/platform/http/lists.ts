@@ -1,4 +1,4 @@
-import { pageSize } from '../../billing/statements/schemas.js';
+import { pageSize } from './contract/list.js';
 import type { Page, PagePosition } from '../mongo/pages.js';
 import type { ApiContext } from './context.js';
 import type { createCursors } from './cursor.js';

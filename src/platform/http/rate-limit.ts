@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
-import type { Database } from '../mongo/database.js';
+import type { PlatformDatabase } from '../mongo/platform-database.js';
 import type { ApiContext } from './context.js';
 import { clientAddress } from './security.js';
 
@@ -16,7 +16,7 @@ const FAILURES_PER_MINUTE = 3_000;
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** So many points in so many seconds, counted in the database for all processes, in memory while it is away. */
-export function createLimiter(database: Database, counting: { points: number; duration: number }): RateLimiterMongo {
+export function createLimiter(database: PlatformDatabase, counting: { points: number; duration: number }): RateLimiterMongo {
   return new RateLimiterMongo({
     ...counting,
     storeClient: database.connection.getClient(),
@@ -29,7 +29,7 @@ export function createLimiter(database: Database, counting: { points: number; du
 }
 
 /** Requests per minute of each API key, counted in the database for all processes, in memory while it is away. */
-export function createRateLimiter(database: Database) {
+export function createRateLimiter(database: PlatformDatabase) {
   const byLimit = new Map<number, RateLimiterMongo>();
 
   function limiterOf(requestsPerMinute: number): RateLimiterMongo {

@@ -1,4 +1,4 @@
-import type { Database } from './database.js';
+import type { PlatformDatabase } from './platform-database.js';
 
 /** The database server's clock, ms since the epoch: the one clock that all processes share. */
 export type ServerClock = () => Promise<number>;
@@ -17,7 +17,7 @@ interface Reading {
 }
 
 /** @throws the database's error when it is away and a reading is due */
-export function createServerClock(database: Database): ServerClock {
+export function createServerClock(database: PlatformDatabase): ServerClock {
   let reading: Promise<Reading> | undefined;
   let readAt = 0;
 

@@ -1,7 +1,8 @@
 import type { CarrierAccount, Config } from '../config/config.js';
 import { accountWith, newToken } from '../config/simulated-accounts.js';
 import type { Mode } from '../../kernel/ids.js';
-import { isDuplicateKey, type Database } from '../mongo/database.js';
+import { isDuplicateKey } from '../mongo/connection.js';
+import type { PlatformDatabase } from '../mongo/platform-database.js';
 import type { DeploymentSecretDocument } from './model.js';
 import { createSecretBox } from './secret-box.js';
 
@@ -15,7 +16,7 @@ export function needsDeploymentTokens({ carriers }: Config): boolean {
  * that asks makes them; all get the same.
  * @throws the database's error, or Error when ENCRYPTION_KEYS lacks the key that they were sealed under
  */
-export async function withDeploymentTokens(config: Config, database: Database): Promise<Config> {
+export async function withDeploymentTokens(config: Config, database: PlatformDatabase): Promise<Config> {
   if (!needsDeploymentTokens(config)) return config;
   const box = createSecretBox(config.encryptionKeys);
 
@@ -38,7 +39,7 @@ export function deploymentContext(id: string): string {
 }
 
 /** The standing secret of that name, which is this one when there is none. */
-async function firstOf(database: Database, secret: DeploymentSecretDocument): Promise<DeploymentSecretDocument> {
+async function firstOf(database: PlatformDatabase, secret: DeploymentSecretDocument): Promise<DeploymentSecretDocument> {
   const find = () => database.deploymentSecrets.findById(secret._id).lean<DeploymentSecretDocument>().exec();
   const standing = await find();
   if (standing) return standing;

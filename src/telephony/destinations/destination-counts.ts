@@ -1,6 +1,6 @@
 import type { CountedCap } from '../../kernel/destinations/destinations.js';
 import type { Mode } from '../../kernel/ids.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { TelephonyDatabase } from '../database.js';
 import { memberOf, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
@@ -18,7 +18,7 @@ export interface CountedCall {
 }
 
 /** Dials per prefix and hour or day (UTC). */
-export function createDestinationCounts(database: Database, options: { now?: () => Date } = {}) {
+export function createDestinationCounts(database: TelephonyDatabase, options: { now?: () => Date } = {}) {
   // The driver's own collection: mongoose would cast away fields whose names are call ids.
   const db = database.connection.getClient().db(database.connection.name);
   const counts = createPeriodCounts(

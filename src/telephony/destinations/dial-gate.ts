@@ -1,22 +1,22 @@
 import type { Config } from '../../platform/config/config.js';
-import {
-  countedCaps,
-  destinationFault,
-  isFictionalNumber,
-  isNeverDialed,
-} from '../../kernel/destinations/destinations.js';
+import { countedCaps, destinationFault, isFictionalNumber, isNeverDialed } from '../../kernel/destinations/destinations.js';
+import type { Direction } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
-import { createCallRequests } from '../../calls/call-requests.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { TelephonyDatabase } from '../database.js';
 import { createDestinationCounts } from './destination-counts.js';
 import type { Leg } from './dial-legs.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import { createUnansweredAttempts, type Attempt } from './unanswered-attempts.js';
 
 export type DialGate = ReturnType<typeof createDialGate>;
+
+/** How the gate reads what a call was asked for; the calls domain provides it. */
+export interface DialedCalls {
+  find(callId: string): Promise<{ accountId: string; mode: Mode; direction: Direction; toPhoneNumber: string } | null>;
+}
 
 /** A number that is about to be dialed for an account. */
 export interface PlannedDial {
@@ -28,13 +28,12 @@ export interface PlannedDial {
 }
 
 /** What everything that dials asks before: calls when they are requested, transfers, and both once more at the dial. */
-export function createDialGate(deps: { config: Config; database: Database }) {
-  const { config, database } = deps;
+export function createDialGate(deps: { config: Config; database: TelephonyDatabase; requests: DialedCalls }) {
+  const { config, database, requests } = deps;
   const { liveLimits } = config.calls;
   const loadPlans = createPlansLoader();
   const destinationCounts = createDestinationCounts(database);
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper });
-  const requests = createCallRequests(database);
   const accounts = createAccounts(database);
 
   function counted({ account, mode, callId, leg, to }: PlannedDial) {

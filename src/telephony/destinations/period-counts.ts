@@ -1,11 +1,11 @@
 import type { mongo } from 'mongoose';
-import { isDuplicateKey } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { PeriodCountDocument } from './model.js';
 
-export type Period = 'hour' | 'day';
+export type CountPeriod = 'hour' | 'day';
 
 const MAX_ATTEMPTS = 20;
-const PERIOD_LENGTH: Readonly<Record<Period, number>> = {
+const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
   hour: 'YYYY-MM-DDTHH'.length,
   day: 'YYYY-MM-DD'.length,
 };
@@ -33,7 +33,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
      */
     async add(p: {
       _id: string;
-      period: Period;
+      period: CountPeriod;
       limit: number;
       member: string;
       fields?: { expiresAt: Date };

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Database } from '../../platform/mongo/database.js';
+import type { TelephonyDatabase } from '../database.js';
 import { memberOf, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
@@ -21,7 +21,7 @@ const KEPT_MS = 2 * 60 * 60 * 1_000;
  * dial counts from when it is asked for. One whose end is never told, because a process died, counts until the hour ends.
  * Numbers are kept as hashes under the pepper, for two hours.
  */
-export function createUnansweredAttempts(deps: { database: Database; pepper: string; now?: () => Date }) {
+export function createUnansweredAttempts(deps: { database: TelephonyDatabase; pepper: string; now?: () => Date }) {
   const { database, pepper, now = () => new Date() } = deps;
   const db = database.connection.getClient().db(database.connection.name);
   const documents = db.collection<PeriodCountDocument>(database.unansweredAttempts.collection.collectionName);

@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askForSlot, isMissed, newDialQueue, takeNextSlot, type DialAnswer, type DialQueue } from './dial-queue.js';
+import {
+  askForSlot,
+  isMissed,
+  newDialQueue,
+  takeNextSlot,
+  type DialAnswer,
+  type DialQueue,
+} from './dial-queue.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
-import { isDuplicateKey, type Database } from '../../platform/mongo/database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import type { TelephonyDatabase } from '../database.js';
 import type { DialPacingDocument } from './model.js';
 import { createServerClock, type ServerClock } from '../../platform/mongo/server-clock.js';
 
@@ -22,7 +30,7 @@ const MAX_SPREAD = 10;
  * The dial queue of each carrier account, kept by all workers together: one document, each change one guarded update.
  * Times are the database server's.
  */
-export function createDialPacing(database: Database, options: { clock?: ServerClock } = {}) {
+export function createDialPacing(database: TelephonyDatabase, options: { clock?: ServerClock } = {}) {
   const clock = options.clock ?? createServerClock(database);
   // The driver's own collection: mongoose would cast away fields whose names are call ids.
   const db = database.connection.getClient().db(database.connection.name);

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { CarrierAccount } from '../../platform/config/config.js';
-import type { ScriptStep } from './far-ends/far-end.js';
+import type { ScriptStep } from './far-ends/port.js';
 
-export type CallStatus =
+export type CarrierCallStatus =
   | 'queued'
   | 'ringing'
   | 'in-progress'
@@ -12,8 +12,8 @@ export type CallStatus =
   | 'no-answer'
   | 'canceled';
 
-export type CallEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
-export const CALL_EVENTS: readonly CallEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
+export type RecordedEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
+export const CALL_EVENTS: readonly RecordedEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
 
 /** Where the carrier is to ask or tell something. */
 export interface WebhookTarget {
@@ -63,7 +63,7 @@ export interface DialLog {
 }
 
 /** What the detection of answering machines says. */
-export type AnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
+export type CarrierAnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
 
 /** A call in the carrier's books, with all that happened on the wire. */
 export interface CallRecord {
@@ -75,7 +75,7 @@ export interface CallRecord {
   readonly forwardedFrom?: string;
   readonly scenario: string;
   readonly createdAt: number;
-  status: CallStatus;
+  status: CarrierCallStatus;
   updatedAt: number;
   /** When it began to ring. */
   startedAt?: number;
@@ -83,7 +83,7 @@ export interface CallRecord {
   endedAt?: number;
   sipCode?: number;
   timeLimitSeconds?: number;
-  answeredBy?: AnsweredBy;
+  answeredBy?: CarrierAnsweredBy;
   requests: RequestLog[];
   streams: StreamLog[];
   dials: DialLog[];

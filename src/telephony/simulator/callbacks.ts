@@ -6,24 +6,24 @@ import {
   isOver,
   newSid,
   rfc2822,
-  type AnsweredBy,
-  type CallEvent,
+  type CarrierAnsweredBy,
+  type RecordedEvent,
   type CallRecord,
   type WebhookTarget,
 } from './call-record.js';
 import type { CallbackFaults } from './scenario.js';
-import type { WebhookAnswer, WebhookClient } from './webhook-client.js';
+import type { WebhookAnswer, CallbackClient } from './webhook-client.js';
 
 /** Who is told of a call's events. */
 export interface CallbackSubscription extends WebhookTarget {
-  events: readonly CallEvent[];
+  events: readonly RecordedEvent[];
 }
 
 /** The status callbacks of one call. */
 export interface CallbackSender {
-  fire(event: CallEvent): void;
+  fire(event: RecordedEvent): void;
   /** Tells who answered, as the detection of answering machines took it. @param ms how long that took */
-  tellAnsweredBy(target: WebhookTarget, answeredBy: AnsweredBy, ms: number): void;
+  tellAnsweredBy(target: WebhookTarget, answeredBy: CarrierAnsweredBy, ms: number): void;
   /** Tells that a number which the call dials has answered: a leg of its own, whose parent is the call. */
   tellDialAnswered: (target: WebhookTarget, to: string) => void;
 }
@@ -36,7 +36,7 @@ export function createCallbackSender(deps: {
   call: CallRecord;
   subscription: CallbackSubscription | undefined;
   faults: CallbackFaults;
-  webhooks: WebhookClient;
+  webhooks: CallbackClient;
   timeScale: number;
 }): CallbackSender {
   const { call, subscription, faults } = deps;
@@ -108,7 +108,7 @@ export function createCallbackSender(deps: {
     tellDialAnswered(target, to) {
       if (faults.drop === 'all') return;
       const params = {
-        ...callParams(call),
+        ...callFormFields(call),
         CallSid: newSid('CA'),
         ParentCallSid: call.sid,
         To: to,
@@ -126,7 +126,7 @@ export function createCallbackSender(deps: {
 }
 
 /** The fields that every request about a call carries. */
-export function callParams(call: CallRecord): Record<string, string> {
+export function callFormFields(call: CallRecord): Record<string, string> {
   const geography = ['From', 'To', 'Caller', 'Called'].flatMap((who) => [
     [`${who}City`, ''],
     [`${who}State`, ''],
@@ -148,10 +148,10 @@ export function callParams(call: CallRecord): Record<string, string> {
   };
 }
 
-function callbackParams(call: CallRecord, event: CallEvent, sequence: number): Record<string, string> {
+function callbackParams(call: CallRecord, event: RecordedEvent, sequence: number): Record<string, string> {
   const seconds = durationSeconds(call);
   return {
-    ...callParams(call),
+    ...callFormFields(call),
     CallStatus: event === 'initiated' ? 'initiated' : call.status,
     Timestamp: rfc2822(Date.now()),
     CallbackSource: 'call-progress-events',

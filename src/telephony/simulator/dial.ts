@@ -4,10 +4,10 @@ import { addLog, type CallRecord, type DialLog, type WebhookTarget } from './cal
 import type { CallbackSender } from './callbacks.js';
 import { createFarEnd } from './far-ends/far-end.js';
 import type { Line } from './media/line.js';
-import type { Plant } from './live-call.js';
+import type { Plant } from './plant.js';
 
 /** What `<Dial>` asks for. */
-export interface DialRequest {
+export interface DialVerb {
   number: string;
   ringSeconds: number;
   /** The two are parted after so long. */
@@ -29,7 +29,7 @@ export async function dialNumber(
     signal: AbortSignal;
     tellDialAnswered: CallbackSender['tellDialAnswered'];
   },
-  request: DialRequest,
+  request: DialVerb,
 ): Promise<DialLog> {
   const { call, line, plant, signal } = deps;
   const log: DialLog = { to: request.number, at: new Date().toISOString(), status: 'canceled', seconds: 0 };

@@ -1,6 +1,7 @@
 import type { CarrierAccount } from '../../platform/config/config.js';
 import { isOver, newCallRecord, type CallRecord } from './call-record.js';
-import { createLiveCall, type CallPlan, type LiveCall, type Plant } from './live-call.js';
+import { createLiveCall, type CallPlan, type LiveCall } from './live-call.js';
+import type { Plant } from './plant.js';
 import type { Scenario } from './scenario.js';
 
 /** All calls of the carrier, newest last. */

@@ -1,31 +1,14 @@
-import type { VoiceActivityDetector } from '../../voice/audio/voice-activity.js';
-import type { Logger } from '../../platform/telemetry/logger.js';
-import { addLog, isOver, type AnsweredBy, type CallRecord, type CallStatus } from './call-record.js';
+import { addLog, isOver, type CarrierAnsweredBy, type CallRecord, type CarrierCallStatus } from './call-record.js';
 import { createCallbackSender, type CallbackSubscription } from './callbacks.js';
 import { dialNumber } from './dial.js';
 import { createFarEnd } from './far-ends/far-end.js';
 import { createImpairment } from './media/impairment.js';
 import { createLine, type Line } from './media/line.js';
-import { detectMachine, type DetectionPlan, type MachineDetection } from './media/machine-detection.js';
+import { detectMachine, type DetectionPlan, type SimulatedDetection } from './media/machine-detection.js';
 import { runMediaStream } from './media/media-stream.js';
+import type { Plant } from './plant.js';
 import type { Scenario } from './scenario.js';
-import type { Ticker } from './media/ticker.js';
 import { createTwimlRunner, type TwimlSource } from './twiml-runner.js';
-import type { Voices } from './voices.js';
-import type { WebhookClient } from './webhook-client.js';
-
-/** What all calls of the carrier share. */
-export interface Plant {
-  logger: Logger;
-  voices: Voices;
-  ticker: Ticker;
-  webhooks: WebhookClient;
-  newDetector(): VoiceActivityDetector;
-  /** What the far end of a number does. */
-  scenarioOf(number: string): Scenario;
-  /** Scripted waits are multiplied by it; audio always runs in real time. */
-  timeScale: number;
-}
 
 export interface CallPlan {
   source: TwimlSource;
@@ -86,7 +69,7 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
   const timers = new Set<NodeJS.Timeout>();
   let document = new AbortController();
   let limit: NodeJS.Timeout | undefined;
-  let detection: MachineDetection | undefined;
+  let detection: SimulatedDetection | undefined;
 
   function after(ms: number, action: () => void): NodeJS.Timeout {
     const timer = setTimeout(() => {
@@ -97,7 +80,7 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
     return timer;
   }
 
-  function move(status: CallStatus): void {
+  function move(status: CarrierCallStatus): void {
     call.status = status;
     call.updatedAt = Date.now();
   }
@@ -128,7 +111,7 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
     });
   }
 
-  function tellAnsweredBy(answeredBy: AnsweredBy, ms: number): void {
+  function tellAnsweredBy(answeredBy: CarrierAnsweredBy, ms: number): void {
     call.answeredBy = answeredBy;
     const target = plan.detection?.target;
     if (target !== undefined) return callbacks.tellAnsweredBy(target, answeredBy, ms);
@@ -176,7 +159,7 @@ export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scena
     );
   }
 
-  function end(status: CallStatus, sipCode: number, at = Date.now()): void {
+  function end(status: CarrierCallStatus, sipCode: number, at = Date.now()): void {
     if (isOver(call)) return;
     call.endedAt = at;
     call.sipCode = sipCode;

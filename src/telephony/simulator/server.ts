@@ -10,7 +10,7 @@ import { createRestApi } from './rest/rest-api.js';
 import { loadScenarios } from './scenario.js';
 import { createTicker } from './media/ticker.js';
 import { createVoices } from './voices.js';
-import { createWebhookClient } from './webhook-client.js';
+import { createCallbackClient } from './webhook-client.js';
 
 const MAX_BODY_BYTES = 65_536;
 
@@ -27,7 +27,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   const { timeScale } = config.simulator;
   const scenarios = loadScenarios();
   const voices = createVoices({ logger });
-  const webhooks = createWebhookClient();
+  const webhooks = createCallbackClient();
   let newDetector: (() => VoiceActivityDetector) | undefined;
   const exchange = createExchange({
     logger,

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { addLog, noteError, type CallRecord, type DialLog, type WebhookTarget } from './call-record.js';
-import { callParams } from './callbacks.js';
-import type { DialRequest } from './dial.js';
+import { callFormFields } from './callbacks.js';
+import type { DialVerb } from './dial.js';
 import type { StreamRequest } from './media/media-stream.js';
 import { parseTwiml, type TwimlElement } from './twiml.js';
-import type { WebhookClient } from './webhook-client.js';
+import type { CallbackClient } from './webhook-client.js';
 
 /** Where the instructions of a call come from. */
 export type TwimlSource =
@@ -45,16 +45,16 @@ class InstructionError extends Error {
 
 export function createTwimlRunner(deps: {
   call: CallRecord;
-  webhooks: WebhookClient;
+  webhooks: CallbackClient;
   /** Called before the first verb that needs an open line. */
   answer(): void;
   stream(request: StreamRequest, signal: AbortSignal): Promise<void>;
-  dial(request: DialRequest, signal: AbortSignal): Promise<DialLog>;
+  dial(request: DialVerb, signal: AbortSignal): Promise<DialLog>;
 }): TwimlRunner {
   const { call } = deps;
 
   async function request(target: WebhookTarget, purpose: 'twiml' | 'fallback', extra: Record<string, string> = {}) {
-    const params = { ...callParams(call), ...extra };
+    const params = { ...callFormFields(call), ...extra };
     const at = new Date().toISOString();
     let answer = await deps.webhooks.send({
       ...target,
@@ -213,7 +213,7 @@ function target(url: string, method: string | undefined, source: TwimlSource): W
 }
 
 /** Whom `<Number>` wants told of its answer. Of its events this carrier knows no other. */
-function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialRequest, 'onAnswer'> {
+function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialVerb, 'onAnswer'> {
   const { statusCallback, statusCallbackEvent = '', statusCallbackMethod } = number?.attributes ?? {};
   if (statusCallback === undefined || !statusCallbackEvent.split(/\s+/).includes('answered')) return {};
   return { onAnswer: target(statusCallback, statusCallbackMethod, source) };

@@ -20,7 +20,7 @@ export interface WebhookRequest extends WebhookTarget {
   idempotencyToken?: string;
 }
 
-export interface WebhookClient {
+export interface CallbackClient {
   send(webhook: WebhookRequest): Promise<WebhookAnswer>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ const MAX_BODY_BYTES = 262_144;
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
 /** Asks the customer's server as the carrier does: signed forms, Basic credentials only after a challenge. */
-export function createWebhookClient(): WebhookClient {
+export function createCallbackClient(): CallbackClient {
   const agents = new Map<number, Agent>();
 
   function agentFor(connectTimeout: number): Agent {

@@ -5,7 +5,7 @@ import { CALLBACK_DELIVERY } from './callback-delivery.js';
 import { carrierIdentifiers } from '../../kernel/carrier-identifiers.js';
 import type { MachineDetection } from '../../kernel/voicemail.js';
 import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../port.js';
-import { createClient, REQUEST_TIMEOUT_MS } from './client.js';
+import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
 import {
   CarrierError,
   CarrierRequestRefused,
@@ -29,7 +29,7 @@ export function createTwilioCarrier(deps: {
   let client: Promise<Twilio> | undefined;
   const { call: callSid } = carrierIdentifiers(deps.account.kind);
   const isCallId = (text: string) => callSid.test(text);
-  const clientNow = () => (client ??= createClient(deps.account, deps.timeoutMs ?? REQUEST_TIMEOUT_MS));
+  const clientNow = () => (client ??= createTwilioClient(deps.account, deps.timeoutMs ?? REQUEST_TIMEOUT_MS));
 
   async function ask<T>(request: (client: Twilio) => Promise<T>): Promise<T> {
     try {

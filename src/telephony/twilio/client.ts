@@ -16,7 +16,7 @@ const API_VERSION = '2010-04-01';
  * paths as they come, and the URL parser then takes a backslash for a slash. Loaded on first use: it costs 125 ms and 24 MB
  * that the API process need not pay.
  */
-export async function createClient(account: CarrierAccount, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Twilio> {
+export async function createTwilioClient(account: CarrierAccount, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Twilio> {
   const { default: twilio } = await import('twilio');
   class RedirectingClient extends twilio.RequestClient {
     constructor(options: RequestClient.RequestClientOptions) {

@@ -1,10 +1,10 @@
-import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { StreamedCall } from '../call-reader.js';
 import type { EngineFactory } from './port.js';
 
 /** The engines of a media process. */
 export interface Engines {
   /** The engine that conducts a call: the agent's own choice, else the configured one; in test mode always the offline one. */
-  of(request: Pick<CallRequestDocument, 'mode' | 'agent'>): EngineFactory;
+  of(request: Pick<StreamedCall, 'mode' | 'agent'>): EngineFactory;
   warm(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,19 +1,17 @@
 import { isValidSignature } from '../../telephony/twilio/signature.js';
 import type { Config } from '../../platform/config/config.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
-import { createCallQueries } from '../../calls/call-queries.js';
-import { createCallRequests } from '../../calls/call-requests.js';
+import type { CallReader, StreamedCall } from '../call-reader.js';
 import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
-import type { Database } from '../../platform/mongo/database.js';
-import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { VoiceDatabase } from '../database.js';
 import type { ConversationResultDocument } from '../results/model.js';
 
 export type Admission =
   /** `earlier`: what the call's streams before this one left; the stream's `start` must say that it follows them. */
   | {
       admitted: true;
-      request: CallRequestDocument;
+      request: StreamedCall;
       carrierSid: string;
       earlier: ConversationResultDocument | null;
     }
@@ -30,12 +28,10 @@ export function callIdOfPath(streamUrl: string, path: string): string | undefine
  * Decides whether a stream may be opened for a call. Reads the call once; afterwards its audio needs no database.
  * The signature is checked before the database is asked, so that strangers cost no reads and learn nothing.
  */
-export function createAdmission(deps: { config: Config; database: Database }) {
-  const { config, database } = deps;
-  const requests = createCallRequests(database);
+export function createAdmission(deps: { config: Config; database: VoiceDatabase; calls: CallReader }) {
+  const { config, database, calls } = deps;
   const bindings = createCarrierBindings(database);
-  const calls = createCallQueries(database);
-  const results = createConversationResults(database);
+  const results = createConversationResults(database, calls);
 
   /**
    * @param isRoom called once the signature is known to be valid; false: no more streams are taken
@@ -53,7 +49,7 @@ export function createAdmission(deps: { config: Config; database: Database }) {
     if (!isRoom()) return refusal(503, 'no more streams are taken');
 
     const [request, binding, isFinal, result] = await Promise.all([
-      requests.find(callId),
+      calls.find(callId),
       bindings.find(callId),
       calls.isFinal(callId),
       results.find(callId),

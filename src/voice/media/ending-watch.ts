@@ -1,4 +1,4 @@
-import type { CallQueries } from '../../calls/call-queries.js';
+import type { CallReader } from '../call-reader.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
 /** How often the ends of all live calls are read: one query per process, whatever their number. */
@@ -20,7 +20,7 @@ export interface EndingWatch {
  */
 export function watchEndings(deps: {
   sessions: ReadonlyMap<string, Ending>;
-  calls: CallQueries;
+  calls: Pick<CallReader, 'endings'>;
   logger: Logger;
   readEveryMs?: number;
 }): EndingWatch {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CallGateway } from '../../calls/gateway.js';
+import type { MediaSignals } from '../call-reader.js';
 import type { MediaEnd } from '../../kernel/call-state.js';
 import type { MediaSignal } from '../../kernel/call-signals.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -21,7 +21,7 @@ export interface MediaReports {
 
 /** Tells a call's workflow of its stream, in order, again and again while Temporal is away. Never throws. */
 export function createMediaReports(deps: {
-  gateway: CallGateway;
+  gateway: MediaSignals;
   callId: string;
   streamSid: string;
   carrierSid: string;

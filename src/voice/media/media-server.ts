@@ -5,18 +5,17 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { createDialGate } from '../../telephony/destinations/dial-gate.js';
-import type { CallGateway } from '../../calls/gateway.js';
+import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { Config } from '../../platform/config/config.js';
 import { machineDetectionFor } from '../../kernel/voicemail.js';
 import { clientOf } from '../../platform/egress/client-address.js';
 import { createEgressClient } from '../../platform/egress/client.js';
 import { parseInParts } from '../../platform/egress/parse-in-parts.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
-import { createCallQueries } from '../../calls/call-queries.js';
+import type { CallReader, MediaSignals } from '../call-reader.js';
 import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { VoiceDatabase } from '../database.js';
 import { createRecordings } from '../recordings/recordings.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
@@ -32,12 +31,14 @@ import type { Engines } from '../engines/engines.js';
 import { createFrameClock } from './frame-clock.js';
 import { openStreamSession } from './stream-session.js';
 import type { StreamSession } from './stream-session.js';
-import { within } from '../session/within.js';
+import { settledWithin } from '../session/within.js';
 
 export interface MediaServerDeps {
   config: Config;
-  database: Database;
-  gateway: CallGateway;
+  database: VoiceDatabase;
+  gateway: MediaSignals;
+  calls: CallReader;
+  dialGate: DialGate;
   engines: Engines;
   logger: Logger;
   /** Shorter ones are for tests. */
@@ -83,13 +84,13 @@ const SHUTDOWN_MS = 3_000;
 
 /** Takes the carrier's media streams at `{streamUrl}/<call_id>` and conducts the calls on them. */
 export function createMediaServer(deps: MediaServerDeps): MediaServer {
-  const { config, database, gateway, engines, logger } = deps;
+  const { config, database, gateway, calls, dialGate, engines, logger } = deps;
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
-  const results = createConversationResults(database);
+  const results = createConversationResults(database, calls);
   const giveUpAfterMs = timings.recordingGiveUpMs;
   const recordingOptions = giveUpAfterMs === undefined ? {} : { giveUpAfterMs };
   const recordings = config.recordings.enabled ? createRecordings(database, recordingOptions) : undefined;
-  const admit = createAdmission({ config, database });
+  const admit = createAdmission({ config, database, calls });
   /** The latest stream of each call that has started one here. */
   const sessions = new Map<string, StreamSession & { resumption: number }>();
   /** All sockets, those too that a later one has followed, until everything of theirs is stored. */
@@ -97,7 +98,6 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   /** Calls with a socket on which nothing has started yet. */
   const arriving = new Set<string>();
   let closing = false;
-  const calls = createCallQueries(database);
   const { endingsEveryMs: readEveryMs, lostForGoodMs } = timings;
   const stopping = new AbortController();
   // One for each stream that was lost a moment ago.
@@ -106,7 +106,6 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
 
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
   const clock = createFrameClock();
-  const dialGate = createDialGate({ config, database });
   const tools = {
     dialGate,
     rates: config.calls.rates,
@@ -278,9 +277,9 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       stopping.abort();
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      await within(timings.shutdownGraceMs, allOver(unsettled));
+      await settledWithin(timings.shutdownGraceMs, allOver(unsettled));
       for (const session of unsettled) session.handOver('shutting down');
-      await within(timings.shutdownMs, allOver(unsettled));
+      await settledWithin(timings.shutdownMs, allOver(unsettled));
       for (const callId of sessions.keys()) logger.error({ callId }, 'a call was left before its end could be told');
       endings.close();
       detections.close();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import mongoose from 'mongoose';
-import type { Database } from '../../platform/mongo/database.js';
-import { isDuplicateKey } from '../../platform/mongo/database.js';
+import type { VoiceDatabase } from '../database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { RecordingChunkDocument } from './model.js';
 
 /** Two seconds of a recording: what a process that dies takes with it. */
@@ -34,7 +34,7 @@ export function createChunkPool() {
 
 /** Writes one file of a recording: its document, then its chunks as they fill, then its length. */
 export function writeRecording(deps: {
-  files: Database['recordingFiles'];
+  files: VoiceDatabase['recordingFiles'];
   chunks: mongoose.mongo.Collection<RecordingChunkDocument>;
   pool: ChunkPool;
   giveUpAfterMs: number;

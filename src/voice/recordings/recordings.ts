@@ -3,7 +3,7 @@ import type mongoose from 'mongoose';
 import { decodeMulaw } from '../audio/mulaw.js';
 import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
 import { MAX_RESUMPTIONS } from '../../kernel/resumption.js';
-import type { Database } from '../../platform/mongo/database.js';
+import type { VoiceDatabase } from '../database.js';
 import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
 import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { layOut, silence, type Segment } from './recording-segments.js';
@@ -29,7 +29,7 @@ export type Recordings = ReturnType<typeof createRecordings>;
  * the line carried is kept, mu-law without a header: half the bytes to write beside the audio, and the length is known
  * only at the end. The WAV file is made of it when it is read. A recording can be read when all its files have their length: given by the process that wrote it, or by `seal` when that one died.
  */
-export function createRecordings(database: Database, options: { giveUpAfterMs?: number } = {}) {
+export function createRecordings(database: VoiceDatabase, options: { giveUpAfterMs?: number } = {}) {
   const files = database.recordingFiles;
   const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
   const pool = createChunkPool();

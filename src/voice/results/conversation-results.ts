@@ -1,5 +1,6 @@
-import type { Database } from '../../platform/mongo/database.js';
-import { isDuplicateKey } from '../../platform/mongo/database.js';
+import type { CallReader } from '../call-reader.js';
+import type { VoiceDatabase } from '../database.js';
+import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { ConversationResultDocument, StoredTurn } from './model.js';
 
 /** One conversation: a call and the stream that carries it. */
@@ -37,8 +38,8 @@ export type Claim = { claimed: true; earlier: ConversationResultDocument | null 
 export type ConversationResults = ReturnType<typeof createConversationResults>;
 
 /** What the media server saw of each call. Every write may be repeated; only the stream that has a row changes it. */
-export function createConversationResults(database: Database) {
-  const { conversationResults, calls } = database;
+export function createConversationResults(database: VoiceDatabase, { isErased }: Pick<CallReader, 'isErased'>) {
+  const { conversationResults } = database;
 
   /** Takes over a row that is not ended from a stream with a lower number. */
   async function takeOver(beginning: ConversationBeginning): Promise<ConversationResultDocument | null> {
@@ -52,9 +53,6 @@ export function createConversationResults(database: Database) {
       .lean<ConversationResultDocument>()
       .exec();
   }
-
-  const isErased = async (callId: string) =>
-    (await calls.exists({ _id: callId, erasedAt: { $exists: true } })) !== null;
 
   return {
     /** Claims the call for one stream; a stream that was not claimed must not speak. Nobody claims an erased call. */

@@ -9,7 +9,7 @@ import type { MediaReports } from '../media/media-reports.js';
 import type { Engine } from '../engines/port.js';
 import type { ResultKeeper } from './result-keeper.js';
 import type { TwoTrackRecorder } from '../recordings/two-track-recorder.js';
-import { within } from '../session/within.js';
+import { settledWithin } from '../session/within.js';
 
 /** What an engine may take to tell what it made of the call. */
 const ENGINE_STOP_MS = 4_000;
@@ -52,7 +52,7 @@ export function createWrapUp(deps: WrapUpDeps) {
   /** Whatever the engine makes of it goes into the record. */
   async function stopEngine(reason: string): Promise<void> {
     try {
-      const result = await within(ENGINE_STOP_MS, engine.stop(reason));
+      const result = await settledWithin(ENGINE_STOP_MS, engine.stop(reason));
       if (result !== undefined) return record.setResult(result);
       logger.warn({ callId, engine: engine.name }, 'the engine gave no result in time');
     } catch (error) {
@@ -98,7 +98,7 @@ export function createWrapUp(deps: WrapUpDeps) {
     async end(reason: MediaEndReason, lengthMs: number): Promise<void> {
       const at = Date.now();
       const recorded = closeRecording(lengthMs);
-      const [recordedInTime] = await Promise.all([within(RECORDING_WAIT_MS, recorded), stopEngine(reason)]);
+      const [recordedInTime] = await Promise.all([settledWithin(RECORDING_WAIT_MS, recorded), stopEngine(reason)]);
       const ending = (hasRecording: boolean | undefined): ConversationEnding => ({
         ...beginning,
         summary: 'The conversation could not be summarised.',
@@ -110,13 +110,13 @@ export function createWrapUp(deps: WrapUpDeps) {
       });
       const stored = keeper.finish(() => ending(recordedInTime));
       const waitMs = reason === 'transferred' ? TRANSFER_WAIT_MS : RESULT_WAIT_MS;
-      const storedInTime = (await within(waitMs, stored)) === 'stored';
+      const storedInTime = (await settledWithin(waitMs, stored)) === 'stored';
       // The call is another stream's by now, and that one will tell its end.
       if (keeper.isTaken()) return stream.close(NORMAL, 'another stream has it');
       const { agentAudioPlayed } = record;
       const resultStored = storedInTime && recordedInTime !== undefined;
       const reported = reports.ended({ reason, at, agentAudioPlayed, resultStored });
-      await within(REPORT_WAIT_MS, reported);
+      await settledWithin(REPORT_WAIT_MS, reported);
       stream.close(reason === 'media_failed' ? OUR_FAULT : NORMAL, reason);
       logger.info({ callId, streamSid, reason, seconds: Math.round(lengthMs / 1_000) }, 'conversation over');
       const [hasRecording] = await Promise.all([recorded, stored, reported]);
@@ -136,7 +136,7 @@ export function createWrapUp(deps: WrapUpDeps) {
         if (!keeper.isTaken()) logger.error({ callId, err: error }, 'a share of the recording could not be stored');
       });
       const kept = stopEngine('suspended').then(() => keeper.suspend(progress));
-      await within(HAND_OVER_MS, kept);
+      await settledWithin(HAND_OVER_MS, kept);
       stream.close(SERVICE_RESTART, why);
       await Promise.all([kept, recorded]);
       if ((await kept) === 'stored') void watchLost(at);

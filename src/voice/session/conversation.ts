@@ -1,7 +1,6 @@
-import type { CallGateway } from '../../calls/gateway.js';
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
 import type { ConversationBeginning, ConversationResults } from '../results/conversation-results.js';
-import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { MediaSignals, StreamedCall } from '../call-reader.js';
 import type { ConversationResultDocument } from '../results/model.js';
 import type { Recordings } from '../recordings/recordings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -32,12 +31,12 @@ export interface ConversationDeps {
   resumption: number;
   /** What the streams before this one left. */
   earlier: ConversationResultDocument | null;
-  request: CallRequestDocument;
+  request: StreamedCall;
   engine: Engine;
   results: ConversationResults;
   /** Absent: calls are not recorded. */
   recordings?: Recordings;
-  gateway: CallGateway;
+  gateway: MediaSignals;
   tools: ToolHostDeps;
   logger: Logger;
   /** The process's one. */

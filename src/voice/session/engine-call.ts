@@ -1,9 +1,9 @@
-import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { StreamedCall } from '../call-reader.js';
 import type { EngineCall } from '../engines/port.js';
 import { toolDefinitions } from '../tools/definitions.js';
 
 /** What an engine is told of a call. Texts that hold no JSON object count as empty: they were checked when they came in. */
-export function engineCallOf(request: CallRequestDocument): EngineCall {
+export function engineCallOf(request: StreamedCall): EngineCall {
   const { agent } = request;
   return {
     callId: request._id,

@@ -1,6 +1,6 @@
 import { DTMF_PATTERN } from '../audio/dtmf.js';
 import type { HttpTool } from '../../agents/model.js';
-import type { AgentSnapshot } from '../../calls/call-request-model.js';
+import type { AgentSnapshot } from '../../agents/agent-snapshot.js';
 import type { ToolDefinition } from '../engines/port.js';
 
 const END_CALL: ToolDefinition = {

@@ -4,13 +4,13 @@ import { rateOf } from '../../kernel/money.js';
 import { isTransferAffordable, type RateDeck } from '../../kernel/rate-deck.js';
 import type { EgressClient } from '../../platform/egress/client.js';
 import type { Accounts } from '../../identity/accounts/accounts.js';
-import type { CallRequestDocument } from '../../calls/call-request-model.js';
+import type { StreamedCall } from '../call-reader.js';
 import type { SecretBox } from '../../platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../agents/tool-headers.js';
 import type { WebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ToolAnswer, ToolCall, ToolDefinition } from '../engines/port.js';
-import { within } from '../session/within.js';
+import { settledWithin } from '../session/within.js';
 import { argumentFault } from './arguments.js';
 import { toolDefinitions } from './definitions.js';
 import { askServer } from './http-tool.js';
@@ -49,7 +49,7 @@ export interface ToolHost {
  * The tools of one call. The agent's own settings say where it may transfer to and whom it may ask; what the model or the
  * far end wants beyond that is refused.
  */
-export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument, line: ToolLine): ToolHost {
+export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: ToolLine): ToolHost {
   const { logger } = deps;
   const { _id: callId, agent } = request;
   const definitions = new Map(toolDefinitions(agent).map((definition) => [definition.name, definition]));
@@ -125,7 +125,7 @@ export function createToolHost(deps: ToolHostDeps, request: CallRequestDocument,
       const definition = definitions.get(name);
       let answer: ToolAnswer | undefined;
       try {
-        answer = definition === undefined ? unknown(name) : await within(ANSWER_WITHIN_MS, perform(definition, given));
+        answer = definition === undefined ? unknown(name) : await settledWithin(ANSWER_WITHIN_MS, perform(definition, given));
       } catch (error) {
         logger.warn({ callId, tool: definition?.name, err: error }, 'a tool failed');
         answer = { ok: false, error: 'the tool does not work now' };

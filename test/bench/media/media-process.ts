@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { createCallGateway as CreateCallGateway } from '../../../src/calls/gateway.js';
 import type { parseConfig as ParseConfig } from '../../../src/platform/config/config.js';
 import type { createEngines as CreateEngines } from '../../../src/voice/engines/engines.js';
-import type { createMediaServer as CreateMediaServer } from '../../../src/voice/media/media-server.js';
-import type { openDatabase as OpenDatabase } from '../../../src/platform/mongo/database.js';
+import type { createCallMediaServer as CreateMediaServer } from '../../../src/calls/media.js';
+import type { openDatabase as OpenDatabase } from '../../../src/database.js';
 import type { createLogger as CreateLogger } from '../../../src/platform/telemetry/logger.js';
 import { serveFigures } from './process-figures.js';
 import { createToneEngine } from './tone-engine.js';
@@ -13,8 +13,8 @@ const built = (module: string): unknown => require(join(__dirname, '..', '..', '
 const { createCallGateway } = built('calls/gateway.js') as { createCallGateway: typeof CreateCallGateway };
 const { parseConfig } = built('config.js') as { parseConfig: typeof ParseConfig };
 const { createEngines } = built('voice/engines/engines.js') as { createEngines: typeof CreateEngines };
-const { createMediaServer } = built('voice/media/media-server.js') as { createMediaServer: typeof CreateMediaServer };
-const { openDatabase } = built('platform/mongo/database.js') as { openDatabase: typeof OpenDatabase };
+const { createCallMediaServer } = built('calls/media.js') as { createCallMediaServer: typeof CreateMediaServer };
+const { openDatabase } = built('database.js') as { openDatabase: typeof OpenDatabase };
 const { createLogger } = built('platform/telemetry/logger.js') as { createLogger: typeof CreateLogger };
 
 /** One media process as it is built, but for its engine. */
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   const config = parseConfig(process.env);
   const heardMs: number[] = [];
   const engine = createToneEngine((ms) => heardMs.push(ms));
-  const server = createMediaServer({
+  const server = createCallMediaServer({
     config,
     database: await openDatabase(config.mongodbUri),
     gateway: await createCallGateway({ config }),

@@ -1,16 +1,17 @@
+import { createCallResults } from '../../../src/calls/wiring.js';
+import { createCallMediaServer } from '../../../src/calls/media.js';
 import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { parseConfig } from '../../../src/platform/config/config.js';
-import { createMediaServer } from '../../../src/voice/media/media-server.js';
 import type { MediaServer, MediaServerDeps } from '../../../src/voice/media/media-server.js';
 import type { DialogueTiming } from '../../../src/voice/engines/offline/dialogue.js';
 import type { EngineFactory } from '../../../src/voice/engines/port.js';
 import { createEngines } from '../../../src/voice/engines/engines.js';
 import { createOfflineEngine } from '../../../src/voice/engines/offline/index.js';
 import type { MediaSignal } from '../../../src/kernel/call-signals.js';
-import { createConversationResults } from '../../../src/voice/results/conversation-results.js';
-import { createIndexes, openDatabase } from '../../../src/platform/mongo/database.js';
+import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { openDatabase } from '../../../src/database.js';
 import { createRecordings } from '../../../src/voice/recordings/recordings.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { dialIn, openLine } from './carrier-line';
@@ -54,10 +55,10 @@ export async function openMediaFixture(
   const logger = createLogger({ role: 'media', level: config.logLevel });
   const { timings } = options;
   const deps = { config, database, gateway, engines, logger, ...(timings ? { timings } : {}) };
-  const server = createMediaServer(deps);
+  const server = createCallMediaServer(deps);
   const { port } = await server.listen();
   const others: MediaServer[] = [];
-  const results = createConversationResults(database);
+  const results = createCallResults(database);
   const recordings = createRecordings(database);
   const calls = createTestCalls({ database, client });
 
@@ -85,7 +86,7 @@ export async function openMediaFixture(
 
     /** One more media process on the same servers, but for its memory, which is this process's. */
     async startAnother(): Promise<{ port: number }> {
-      const another = createMediaServer(deps);
+      const another = createCallMediaServer(deps);
       others.push(another);
       return another.listen();
     },

@@ -3,8 +3,8 @@ import type { Client } from '@temporalio/client';
 import { encodeCrockford } from '../../../src/kernel/ids.js';
 import { createCallRequests } from '../../../src/calls/call-requests.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
-import type { Database } from '../../../src/platform/mongo/database.js';
-import type { AgentSnapshot } from '../../../src/calls/call-request-model.js';
+import type { Database } from '../../../src/database.js';
+import type { AgentSnapshot } from '../../../src/agents/agent-snapshot.js';
 import { newSid } from '../../support/sids.js';
 
 /** No worker listens here: workflows stay open and collect the signals they get. */

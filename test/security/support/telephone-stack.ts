@@ -1,8 +1,8 @@
+import { createCallMediaServer } from '../../../src/calls/media.js';
 import { createCallGateway } from '../../../src/calls/gateway.js';
 import { createSimulator } from '../../../src/telephony/simulator/server.js';
 import { parseConfig } from '../../../src/platform/config/config.js';
 import { createEngines } from '../../../src/voice/engines/engines.js';
-import { createMediaServer } from '../../../src/voice/media/media-server.js';
 import type { ToolAnswer } from '../../../src/voice/engines/port.js';
 import { createPorts } from '../../../src/dev/processes/free-port.js';
 import type { AgentDocument } from '../../../src/agents/model.js';
@@ -58,7 +58,7 @@ export async function startTelephoneStack(
   const gateway = await createCallGateway({ config });
   const engine = createScriptedEngine();
   const engines = createEngines({ byDefault: engine.factory, forTests: engine.factory });
-  const media = createMediaServer({ config, database, gateway, engines, logger });
+  const media = createCallMediaServer({ config, database, gateway, engines, logger });
   await media.listen();
 
   async function books<T>(path: string): Promise<T> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulid';
-import { createIndexes, openDatabase, type Database } from '../../../src/platform/mongo/database.js';
+import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { openDatabase, type Database } from '../../../src/database.js';
 
 /** A database of its own on the test server, with indexes. */
 export async function openTestDatabase(name: string): Promise<Database> {

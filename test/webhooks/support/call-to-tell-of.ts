@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../../../src/platform/mongo/database.js';
+import type { Database } from '../../../src/database.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
 
 /** A call that has ended, with its webhook owed. */

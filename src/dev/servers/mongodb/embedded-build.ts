@@ -6,7 +6,7 @@ import { packageRoot } from '../cache-folder.js';
 import { requireOnPath } from '../executables.js';
 import { fetchLibraries } from '../maven.js';
 import { runCommand } from '../../processes/run-command.js';
-import type { FindOptions } from './find-mongodb.js';
+import type { FindOptions } from '../find-options.js';
 
 const COMPILE_TIMEOUT_MS = 120_000;
 const ADVICE =

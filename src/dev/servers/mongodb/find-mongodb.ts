@@ -4,15 +4,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cacheFolder, packageRoot } from '../cache-folder.js';
 import { findOnPath } from '../executables.js';
-import type { Report } from '../../processes/run-command.js';
+import type { FindOptions } from '../find-options.js';
 import { buildEmbeddedMongo } from './embedded-build.js';
 import { downloadMongod } from './mongod-download.js';
-
-export interface FindOptions {
-  env: NodeJS.ProcessEnv;
-  report: Report;
-  signal?: AbortSignal | undefined;
-}
 
 /** A real mongod, or the classes of the small server that stands in for it. */
 export type MongodbProgram = { kind: 'mongod'; file: string } | { kind: 'embedded'; java: string; folder: string };

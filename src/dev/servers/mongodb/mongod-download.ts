@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tryDownload } from '../download.js';
 import { isExecutable } from '../executables.js';
-import type { FindOptions } from './find-mongodb.js';
+import type { FindOptions } from '../find-options.js';
 
 /** Of the 8.0 line that production runs. */
 const VERSION = '8.0.13';

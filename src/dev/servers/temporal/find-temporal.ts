@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { buildOnce } from '../build-once.js';
 import { cacheFolder } from '../cache-folder.js';
 import { findOnPath, isExecutable, requireOnPath } from '../executables.js';
-import { runCommand, type Report } from '../../processes/run-command.js';
+import { runCommand } from '../../processes/run-command.js';
+import type { FindOptions } from '../find-options.js';
 import { downloadTemporal } from './temporal-download.js';
 
 /** The last version that `go install` takes; Server 1.29.1, UI 2.42.1. */
@@ -11,12 +12,6 @@ const VERSION = '1.5.1';
 const BUILD_TIMEOUT_MS = 1_800_000;
 const ADVICE =
   'Install Go 1.24 or later, or put the Temporal CLI (`temporal`) on PATH, or set TEMPORAL_ADDRESS to a running server.';
-
-export interface FindOptions {
-  env: NodeJS.ProcessEnv;
-  report: Report;
-  signal?: AbortSignal | undefined;
-}
 
 /**
  * Finds the Temporal CLI, or makes it: PATH, our cache, the official download, a build.

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tryDownload } from '../download.js';
 import { isExecutable } from '../executables.js';
-import type { FindOptions } from './find-temporal.js';
+import type { FindOptions } from '../find-options.js';
 
 /** The library downloads only as a part of starting a server; so one is started and ended at once. */
 const PROGRAM = `

@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { ofLength } from './fields.js';
 
+/** Entries of a page when nobody says how many, and the most: a larger limit is taken for this one. */
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
 /** A page of a list. */
 export function listOf<T extends z.ZodType>(item: T, id: string) {
   return z
@@ -39,4 +43,32 @@ export function time(field: string) {
     .string(fault)
     .refine((text) => z.iso.datetime().safeParse(text).success, fault)
     .meta({ format: 'date-time', pattern: 'Z$', examples: ['2027-12-01T00:00:00.000Z'] });
+}
+
+/** Parameters by which a list is read in pages. */
+export function paging(ofLimit = '', ofCursor = '') {
+  return {
+    limit: z
+      .string('limit must be given once.')
+      .regex(/^0*[1-9]\d*$/, 'limit must be a whole number from 1.')
+      .transform((text) => Math.min(Number(text), MAX_LIMIT))
+      .optional()
+      .meta({
+        type: 'integer',
+        minimum: 1,
+        default: DEFAULT_LIMIT,
+        description: `Entries of a page; more than ${MAX_LIMIT} is taken for ${MAX_LIMIT}. ${ofLimit}`.trim(),
+      }),
+    cursor: z
+      .string('cursor must be given once.')
+      .min(1, 'cursor must not be empty.')
+      .max(512, 'cursor is not one that this service gave.')
+      .optional()
+      .meta({ description: `next_cursor of the page before. ${ofCursor}`.trim() }),
+  };
+}
+
+/** The size of a page. */
+export function pageSize(query: { limit?: number | undefined }): number {
+  return query.limit ?? DEFAULT_LIMIT;
 }

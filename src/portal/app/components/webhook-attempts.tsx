@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { WebhookAttempt } from '../../../calls/views/schemas.js';
+import type { WebhookAttempt } from '../../../webhooks/schemas.js';
 import { usePortal } from '../session';
 import { Failure } from './feedback';
 import { Table } from './pager';

@@ -10,7 +10,7 @@ const GAP_BETWEEN_ITEMS = framesIn(0.3);
 const NOTHING = new Int16Array(FRAME_BYTES);
 
 /** Counts, in frames of 20 ms, what the agent said since the last `restart`. */
-export interface Ear {
+export interface FarEar {
   hear(frame: Uint8Array | undefined): void;
   /** What was about to be heard was dropped: what still comes of it is no turn of the agent. */
   cleared(): void;
@@ -23,7 +23,7 @@ export interface Ear {
 }
 
 /** Listens by voice detection and loudness: a tone is no speech, and neither is the detector's echo of a click. */
-export function createEar(newDetector: () => VoiceActivityDetector): Ear {
+export function createFarEar(newDetector: () => VoiceActivityDetector): FarEar {
   let detector: VoiceActivityDetector | undefined;
   let [speech, pause, all] = [0, 0, 0];
   let gap = 0;

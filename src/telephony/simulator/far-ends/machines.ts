@@ -1,7 +1,7 @@
 import { encodeMulaw } from '../../../voice/audio/mulaw.js';
 import type { FarEndScript } from '../far-end-script.js';
-import type { FarEnd, FarEndDeps } from './far-end.js';
-import { createMouth, framesIn } from './mouth.js';
+import type { FarEnd, FarEndDeps } from './port.js';
+import { createFarMouth, framesIn } from './mouth.js';
 
 type Script<K extends FarEndScript['kind']> = Extract<FarEndScript, { kind: K }>;
 
@@ -23,7 +23,7 @@ export function createHangUp(script: Script<'hangUp'>, deps: FarEndDeps): FarEnd
 }
 
 export function createTalker(script: Script<'talker'>, deps: FarEndDeps): FarEnd {
-  const mouth = createMouth(deps.voices);
+  const mouth = createFarMouth(deps.voices);
   return {
     ...deaf,
     speak() {
@@ -36,8 +36,8 @@ export function createTalker(script: Script<'talker'>, deps: FarEndDeps): FarEnd
 const BEEP_HERTZ = 1_000;
 const BEEP_SECONDS = 0.5;
 
-export function createVoicemail(script: Script<'voicemail'>, deps: FarEndDeps): FarEnd {
-  const mouth = createMouth(deps.voices);
+export function createMailbox(script: Script<'voicemail'>, deps: FarEndDeps): FarEnd {
+  const mouth = createFarMouth(deps.voices);
   let step: 'greeting' | 'beep' | 'recording' = 'greeting';
   let framesLeft = framesIn(script.hangUpAfterBeepSeconds * deps.timeScale);
   mouth.say(script.greeting);

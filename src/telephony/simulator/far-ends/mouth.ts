@@ -10,7 +10,7 @@ const FRAMES_PER_SECOND = 50;
 export const framesIn = (seconds: number) => Math.round(seconds * FRAMES_PER_SECOND);
 
 /** Cuts what is to be said into frames of 20 ms. */
-export interface Mouth {
+export interface FarMouth {
   say(text: string): void;
   play(mulaw: Uint8Array): void;
   /** Whether something is still to be said, or being prepared. */
@@ -18,7 +18,7 @@ export interface Mouth {
   next(): Uint8Array | undefined;
 }
 
-export function createMouth(voices: Voices): Mouth {
+export function createFarMouth(voices: Voices): FarMouth {
   let audio: Uint8Array = new Uint8Array(0);
   let at = 0;
   let preparing = false;

@@ -1,8 +1,8 @@
 import type { PersonLine, PersonScript } from '../far-end-script.js';
 import { NUDGE } from '../voices.js';
-import { createEar } from './ear.js';
-import type { FarEnd, FarEndDeps } from './far-end.js';
-import { createMouth, framesIn } from './mouth.js';
+import { createFarEar } from './ear.js';
+import type { FarEnd, FarEndDeps } from './port.js';
+import { createFarMouth, framesIn } from './mouth.js';
 
 /** Shorter sounds than this are no turn. */
 const TURN_MIN = framesIn(0.2);
@@ -24,8 +24,8 @@ type State = 'listening' | 'talking' | 'keying' | 'waiting' | 'leaving' | 'gone'
  * after the last one says goodbye and hangs up. The script fails when it is not through in time.
  */
 export function createPerson(script: PersonScript, deps: FarEndDeps): FarEnd {
-  const mouth = createMouth(deps.voices);
-  const ear = createEar(() => deps.newDetector());
+  const mouth = createFarMouth(deps.voices);
+  const ear = createFarEar(() => deps.newDetector());
   const lines = [...script.lines];
   let state: State = 'listening';
   let saidGoodbye = false;

@@ -1,5 +1,5 @@
 import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
-import type { FarEnd } from '../far-ends/far-end.js';
+import type { FarEnd } from '../far-ends/port.js';
 import { FRAME_BYTES } from '../far-ends/mouth.js';
 import type { Ticker } from './ticker.js';
 

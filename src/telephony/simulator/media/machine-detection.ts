@@ -1,4 +1,4 @@
-import type { AnsweredBy, WebhookTarget } from '../call-record.js';
+import type { CarrierAnsweredBy, WebhookTarget } from '../call-record.js';
 import type { Scenario } from '../scenario.js';
 
 /** What a create request asks of the detection of answering machines. */
@@ -12,13 +12,13 @@ export interface DetectionPlan {
 
 /** Seconds from the answer until the carrier is sure. */
 const DETECTED_AFTER: Record<Scenario['answeredBy'], number> = { human: 2, machine: 4, unknown: 5 };
-const RESULT: Record<Scenario['answeredBy'], AnsweredBy> = {
+const RESULT: Record<Scenario['answeredBy'], CarrierAnsweredBy> = {
   human: 'human',
   machine: 'machine_start',
   unknown: 'unknown',
 };
 
-export interface MachineDetection {
+export interface SimulatedDetection {
   /** The far end is a machine, and its greeting is over. */
   beeped(): void;
 }
@@ -32,14 +32,14 @@ export function detectMachine(deps: {
   answeredBy: Scenario['answeredBy'];
   after(ms: number, action: () => void): void;
   timeScale: number;
-  onResult(result: AnsweredBy, ms: number): void;
-}): MachineDetection {
+  onResult(result: CarrierAnsweredBy, ms: number): void;
+}): SimulatedDetection {
   const { plan, answeredBy } = deps;
   const startedAt = performance.now();
   const waitsForBeep = plan.until === 'messageEnd' && answeredBy === 'machine';
   let told = false;
 
-  function tell(result: AnsweredBy): void {
+  function tell(result: CarrierAnsweredBy): void {
     if (told) return;
     told = true;
     deps.onResult(result, Math.round(performance.now() - startedAt));

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
  * @param path of the request, without its query
  * @throws RestError
  */
-export function listCalls(calls: CallRecord[], path: string, query: URLSearchParams): Record<string, unknown> {
+export function listCarrierCalls(calls: CallRecord[], path: string, query: URLSearchParams): Record<string, unknown> {
   const pageSize = number(query, 'PageSize', DEFAULT_PAGE_SIZE, 1, MAX_PAGE_SIZE);
   const page = number(query, 'Page', 0, 0, Number.MAX_SAFE_INTEGER);
   const found = calls.filter((call) => matches(call, query));

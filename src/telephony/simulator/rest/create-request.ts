@@ -1,6 +1,6 @@
 import type { CarrierAccount } from '../../../platform/config/config.js';
 import { isE164 } from '../../../kernel/phone-number.js';
-import { CALL_EVENTS, type CallEvent, type CallRecord, type WebhookTarget } from '../call-record.js';
+import { CALL_EVENTS, type RecordedEvent, type CallRecord, type WebhookTarget } from '../call-record.js';
 import type { CallPlan } from '../live-call.js';
 import type { DetectionPlan } from '../media/machine-detection.js';
 import { REST_ERRORS, type RestError } from './rest-errors.js';
@@ -119,7 +119,7 @@ function asyncTarget(form: URLSearchParams, url: string | null): WebhookTarget {
   return readTarget(form, url, 'AsyncAmdStatusCallbackMethod', fault);
 }
 
-function isCallEvent(value: string): value is CallEvent {
+function isCallEvent(value: string): value is RecordedEvent {
   return (CALL_EVENTS as readonly string[]).includes(value);
 }
 

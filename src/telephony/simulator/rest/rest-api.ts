@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { timingSafeEqual } from 'node:crypto';
 import type { CarrierAccount } from '../../../platform/config/config.js';
-import { listCalls } from './call-list.js';
+import { listCarrierCalls } from './call-list.js';
 import { isOver, toResource } from '../call-record.js';
 import { readCreateRequest, readSource, readTimeLimit } from './create-request.js';
 import type { Exchange } from '../exchange.js';
@@ -76,7 +76,7 @@ export function createRestApi(deps: {
     if (sid === undefined) {
       if (request.method === 'POST') return create(account, new URLSearchParams(request.body));
       if (request.method !== 'GET') throw REST_ERRORS.methodNotAllowed();
-      return json(200, listCalls(deps.exchange.ofAccount(account.accountSid), pathname, searchParams));
+      return json(200, listCarrierCalls(deps.exchange.ofAccount(account.accountSid), pathname, searchParams));
     }
     const live = deps.exchange.find(sid);
     if (live === undefined || live.call.account.accountSid !== account.accountSid) throw REST_ERRORS.notFound(pathname);

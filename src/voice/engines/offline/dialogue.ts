@@ -1,12 +1,20 @@
 import type { Grammar, Meaning } from '../../audio/grammar.js';
 import type { Recogniser } from '../../audio/recogniser.js';
 import type { FliteVoice } from '../../audio/flite.js';
-import type { AnsweredBy, Engine, EngineCall, EngineEnd, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
+import type {
+  AnsweredBy,
+  Engine,
+  EngineCall,
+  EngineEnd,
+  EngineResult,
+  EngineSink,
+  TranscriptTurn,
+} from '../port.js';
 import { valueIn } from '../../session/parameter-values.js';
 import { filled } from '../../session/prompt.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { voiceNamed } from '../voices.js';
-import { within } from '../../session/within.js';
+import { settledWithin } from '../../session/within.js';
 import { createEar } from './ear.js';
 import type { EndedTurn } from './ear.js';
 import { createHearing } from './hearing.js';
@@ -14,10 +22,10 @@ import { createInterview } from './interview.js';
 import { createMachineEar } from './machine-ear.js';
 import type { MachineEar, MachineSign } from './machine-ear.js';
 import { createMouth } from './mouth.js';
-import type { Mouth, Occasion, Utterance } from './mouth.js';
+import type { Mouth, Occasion, SpokenLine } from './mouth.js';
 import { questionsOf } from './questions.js';
 import type { Question } from './questions.js';
-import type { Heard, Reply, Script } from './script.js';
+import type { Heard, ScriptedReply, Script } from './script.js';
 import { createSmallTalk } from './small-talk.js';
 import { summaryOf } from './summary.js';
 import { ARE_YOU_THERE, GREETING_WITHOUT_DISCLOSURE, INTRODUCTION, openingOf } from './lines.js';
@@ -123,7 +131,7 @@ export function createDialogue(deps: {
 
   const isSilentNow = () => stopped || leaving || messageAtMs !== undefined;
 
-  function say(parts: readonly string[], kind: Utterance['kind'], occasion?: Occasion): Promise<void> {
+  function say(parts: readonly string[], kind: SpokenLine['kind'], occasion?: Occasion): Promise<void> {
     return mouth?.say(parts, kind, occasion) ?? Promise.resolve();
   }
 
@@ -148,7 +156,7 @@ export function createDialogue(deps: {
     if (!stopped) sink?.end(reason);
   }
 
-  function onSaid({ kind, playedMs }: Utterance, complete: boolean): void {
+  function onSaid({ kind, playedMs }: SpokenLine, complete: boolean): void {
     if (kind === 'greeting' && (complete || playedMs >= GREETING_HEARD_MS)) greeted = true;
     if (kind === 'line') unheard = false;
     if (kind !== 'prompt') quietSinceMs = now();
@@ -156,7 +164,7 @@ export function createDialogue(deps: {
     if (farewell !== undefined) farewell.untilMs = now() + farewell.waitMs;
   }
 
-  async function reply({ parts, over }: Reply, occasion?: Occasion): Promise<void> {
+  async function reply({ parts, over }: ScriptedReply, occasion?: Occasion): Promise<void> {
     sink?.values(script.values());
     if (isSilentNow()) return;
     if (over !== undefined) farewell = { waitMs: over === 'agent' ? timing.lingerMs : timing.hangUpWithinMs };
@@ -242,7 +250,7 @@ export function createDialogue(deps: {
     void say(parts, 'message').then(() => stopped || sink?.end('voicemail'));
   }
 
-  function endKeys(next: Reply | undefined): void {
+  function endKeys(next: ScriptedReply | undefined): void {
     if (next === undefined || keyed === undefined) return;
     noteKeys();
     greeted = true;
@@ -350,7 +358,7 @@ export function createDialogue(deps: {
       mouth?.close();
       const openTurn = ear.openTurn();
       if (openTurn !== undefined) onCallerTurn(openTurn);
-      await within(LAST_WORDS_MS, listening);
+      await settledWithin(LAST_WORDS_MS, listening);
       noteKeys();
       ear.free();
       const values = script.values();

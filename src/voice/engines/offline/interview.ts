@@ -17,7 +17,7 @@ import {
 } from './lines.js';
 import { yesNoOfKey } from './questions.js';
 import type { Question } from './questions.js';
-import type { Reply, Script } from './script.js';
+import type { ScriptedReply, Script } from './script.js';
 
 type Value = ParameterValues[string];
 
@@ -46,7 +46,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
 
   const current = () => questions.find(({ key }) => !settled.has(key));
 
-  function settle(question: Question, value: Value, acknowledgement: readonly string[]): Reply {
+  function settle(question: Question, value: Value, acknowledgement: readonly string[]): ScriptedReply {
     settled.set(question.key, value);
     retries = 0;
     repeats = 0;
@@ -58,7 +58,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
   }
 
   /** An answer that was none: asked again, or left open. */
-  function retry(question: Question, excuse: string, hint: readonly string[]): Reply {
+  function retry(question: Question, excuse: string, hint: readonly string[]): ScriptedReply {
     keys = '';
     retries += 1;
     if (retries > MAX_RETRIES) return settle(question, null, [LEFT_OPEN]);
@@ -76,21 +76,21 @@ export function createInterview(questions: readonly Question[], known: Parameter
     return question === undefined ? [] : currentWords(question);
   }
 
-  function obey(question: Question, command: Extract<Meaning, { kind: 'command' }>['command']): Reply {
+  function obey(question: Question, command: Extract<Meaning, { kind: 'command' }>['command']): ScriptedReply {
     if (command === 'goodbye') return { parts: [GOODBYE], over: 'caller' };
     repeats += 1;
     if (repeats > MAX_REPEATS) return retry(question, NOT_UNDERSTOOD, currentWords(question));
     return { parts: command === 'operator' ? [NO_OPERATOR, ...currentWords(question)] : currentWords(question) };
   }
 
-  function confirm(question: Question, value: Value, isRight: boolean | undefined): Reply {
+  function confirm(question: Question, value: Value, isRight: boolean | undefined): ScriptedReply {
     if (isRight === true) return settle(question, value, [THANKS]);
     if (isRight === undefined) return retry(question, NOT_UNDERSTOOD, [YES_OR_NO_BY_KEY]);
     unconfirmed = undefined;
     return retry(question, LET_US_TRY_AGAIN, [question.hint]);
   }
 
-  function take(question: Question, meaning: Meaning): Reply {
+  function take(question: Question, meaning: Meaning): ScriptedReply {
     if (meaning.kind === 'command') return obey(question, meaning.command);
     if (unconfirmed !== undefined) {
       return confirm(question, unconfirmed, meaning.kind === 'yes-no' ? meaning.value : undefined);
@@ -102,7 +102,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
     return { parts: readBack(value) };
   }
 
-  function endOfKeys(question: Question): Reply {
+  function endOfKeys(question: Question): ScriptedReply {
     const value = question.valueOfKeys(keys);
     if (value === undefined) return retry(question, NOT_UNDERSTOOD, [question.keyHint]);
     return settle(question, value, acknowledged(question, value));

@@ -5,7 +5,7 @@ const MARK_GRACE_MS = 3_000;
 const BYTES_PER_MS = 8;
 
 /** A line from the decision to say it until it was heard or cut off. */
-export interface Utterance {
+export interface SpokenLine {
   itemId: string;
   kind: 'greeting' | 'line' | 'prompt' | 'message';
   text: string;
@@ -25,9 +25,9 @@ export interface Occasion {
 
 export interface Mouth {
   /** What is being said, or made to be said. */
-  saying(): Utterance | undefined;
+  saying(): SpokenLine | undefined;
   /** Speaks the parts as one item; nothing when something is being said already. Resolves when all of it is queued. */
-  say(parts: readonly string[], kind: Utterance['kind'], occasion?: Occasion): Promise<void>;
+  say(parts: readonly string[], kind: SpokenLine['kind'], occasion?: Occasion): Promise<void>;
   /** Stops in the middle: what is not played is dropped. */
   hush(): void;
   onPlayed(itemId: string, playedMs: number, complete: boolean): void;
@@ -41,10 +41,10 @@ export function createMouth(deps: {
   speak(text: string): Promise<Uint8Array>;
   sink: EngineSink;
   now: () => number;
-  onFinished(utterance: Utterance, complete: boolean): void;
+  onFinished(utterance: SpokenLine, complete: boolean): void;
 }): Mouth {
   const { sink, now } = deps;
-  let saying: Utterance | undefined;
+  let saying: SpokenLine | undefined;
   let itemCount = 0;
   let closed = false;
 
@@ -69,7 +69,7 @@ export function createMouth(deps: {
     async say(parts, kind, occasion) {
       if (closed || saying !== undefined || parts.length === 0) return;
       const itemId = `item-${++itemCount}`;
-      const mine: Utterance = { itemId, kind, text: parts.join(' '), startMs: now(), lengthMs: 0, playedMs: 0 };
+      const mine: SpokenLine = { itemId, kind, text: parts.join(' '), startMs: now(), lengthMs: 0, playedMs: 0 };
       saying = mine;
       let endsAtMs = 0;
       try {
@@ -115,7 +115,7 @@ export function createMouth(deps: {
   };
 }
 
-function turnOf({ text, startMs, playedMs, lengthMs }: Utterance, complete: boolean) {
+function turnOf({ text, startMs, playedMs, lengthMs }: SpokenLine, complete: boolean) {
   return {
     speaker: 'agent' as const,
     text: complete ? text : `${wordsHeard(text, playedMs / lengthMs)} (interrupted)`,

@@ -3,7 +3,7 @@ import type { Recognition } from '../../audio/recogniser.js';
 import type { ParameterValues } from '../port.js';
 
 /** What is said next. */
-export interface Reply {
+export interface ScriptedReply {
   /** Spoken as one item, the first part while the next is made. */
   parts: readonly string[];
   /** The talk is over with it, and whose goodbye it was: a far end that said it hangs up itself. */
@@ -23,11 +23,11 @@ export interface Script {
   again(): readonly string[];
   /** What is said when the line broke and is back. */
   bridge(): readonly string[];
-  onHeard(heard: Heard): Reply;
+  onHeard(heard: Heard): ScriptedReply;
   /** @returns undefined when more keys are to come */
-  onKey(key: string): Reply | undefined;
+  onKey(key: string): ScriptedReply | undefined;
   /** No key was pressed for some time. */
-  onKeysPaused(): Reply | undefined;
+  onKeysPaused(): ScriptedReply | undefined;
   /** Values that are settled so far; a null was asked for in vain. */
   values(): ParameterValues;
   /** What will probably be said next, to be made ready. */

@@ -1,5 +1,5 @@
 import type { TurnTaking } from '../../session/turn-taking.js';
-import { ProviderError, type Recogniser } from './ports.js';
+import { ProviderError, type SpeechToText } from './ports.js';
 import { openSteadyRecogniser } from './stt/steady.js';
 
 /** Words that come without a pause being told are asked for so long after the caller's last voice. */
@@ -66,7 +66,7 @@ export type CallerTurns = ReturnType<typeof createCallerTurns>;
  */
 export function createCallerTurns(p: {
   turnTaking: TurnTaking;
-  recogniser: Recogniser;
+  recogniser: SpeechToText;
   language: string;
   now: () => number;
   events: CallerTurnEvents;

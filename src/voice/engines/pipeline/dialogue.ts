@@ -10,7 +10,7 @@ import { createCallerTurns, type SpokenTurn } from './caller-turns.js';
 import { createFiller } from './filler.js';
 import { createLastWords } from './last-words.js';
 import { phrasesOf } from './phrases.js';
-import type { ChatModel, ProviderError, Recogniser, ToolRequest, Voice } from './ports.js';
+import type { ChatModel, ProviderError, SpeechToText, ToolRequest, TextToSpeech } from './ports.js';
 import type { PreparedLines } from './prepared-lines.js';
 import { startReply, type Reply } from './reply.js';
 import { createSpeech, meteredVoice } from './speech.js';
@@ -24,9 +24,9 @@ const TICK_MS = 200;
 const FRAME_SECONDS = 0.02;
 
 export interface DialogueDeps {
-  recogniser: Recogniser;
+  recogniser: SpeechToText;
   model: ChatModel;
-  voice: Voice;
+  voice: TextToSpeech;
   turnTaking: TurnTaking;
   prepared: PreparedLines;
   conclude(call: EngineCall, turns: readonly TranscriptTurn[], usage: UsageMeter): Promise<Conclusion>;

@@ -9,7 +9,7 @@ import type { SilencePatience } from '../../session/silence-watch.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { createCallEngine } from './call-engine.js';
 import { createChatModel } from './llm/chat-completions.js';
-import type { Voice } from './ports.js';
+import type { TextToSpeech } from './ports.js';
 import { createPreparedLines } from './prepared-lines.js';
 import { createDeepgramRecogniser } from './stt/deepgram.js';
 import { createElevenLabsVoice } from './tts/elevenlabs.js';
@@ -44,7 +44,7 @@ export function createPipelineEngine(p: {
   const prepared = createPreparedLines(voice);
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
 
-  function createVoice(): Voice {
+  function createVoice(): TextToSpeech {
     const { provider, voices, defaultVoice, ...account } = settings.voice;
     const voiceIdOf = (name: string) => voices[name] ?? defaultVoice;
     return provider === 'elevenlabs'

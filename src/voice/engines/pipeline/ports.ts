@@ -16,7 +16,7 @@ export class ProviderError extends Error {
 }
 
 /** Speech to text. */
-export interface Recogniser {
+export interface SpeechToText {
   /** Tells by meaning when a turn is over; otherwise a pause of the caller's confirms it. */
   readonly decidesTurns: boolean;
   open(language: string, events: RecogniserEvents): RecogniserStream;
@@ -93,7 +93,7 @@ export interface ChatModel {
 }
 
 /** Text to speech. */
-export interface Voice {
+export interface TextToSpeech {
   /** Opens a stream for one utterance; what can be done ahead of the first sentence is done now. */
   open(voice: string, language: string, events: SpeechEvents): SpeechStream;
 }

@@ -1,6 +1,6 @@
 import { createLocalLines, ONE_MOMENT, SILENT_GOODBYE, SORRY } from '../local-lines.js';
 import { phrasesOf, speaksEnglish } from './phrases.js';
-import type { Voice } from './ports.js';
+import type { TextToSpeech } from './ports.js';
 
 const LOCAL = { oneMoment: ONE_MOMENT, sorry: SORRY, silentGoodbye: SILENT_GOODBYE } as const;
 export type PreparedLine = keyof typeof LOCAL;
@@ -21,7 +21,7 @@ export interface PreparedLines {
 }
 
 /** Lines that must be there at once, or when every provider is gone. */
-export function createPreparedLines(voice: Voice): PreparedLines {
+export function createPreparedLines(voice: TextToSpeech): PreparedLines {
   const local = createLocalLines();
   const spoken = new Map<string, Uint8Array>();
   const asked = new Set<string>();

@@ -1,12 +1,12 @@
 import type { EngineSink, TranscriptTurn } from '../port.js';
 import type { UsageMeter } from '../engine-usage.js';
-import type { ProviderError, Voice } from './ports.js';
+import type { ProviderError, TextToSpeech } from './ports.js';
 import { openUtterance, type Ended, type Utterance } from './utterance.js';
 
 export interface OpenOptions {
   held?: boolean;
   /** Another than the call's voice: prepared audio. */
-  voice?: Voice;
+  voice?: TextToSpeech;
   onAudio?: () => void;
   onFailed: (error: ProviderError) => void;
   onEnded?: (itemId: string, ended: Ended) => void;
@@ -16,7 +16,7 @@ export type Speech = ReturnType<typeof createSpeech>;
 
 /** Everything the agent has on the line in one call; what was heard of it goes to the transcript. */
 export function createSpeech(p: {
-  voice: Voice;
+  voice: TextToSpeech;
   voiceName: string;
   language: string;
   sink: EngineSink;
@@ -104,7 +104,7 @@ function turnOf({ heard, complete, startMs, endMs }: Ended): TranscriptTurn {
 }
 
 /** A voice that has one text to speak and holds its audio already. */
-function preparedVoice(mulaw: Uint8Array): Voice {
+function preparedVoice(mulaw: Uint8Array): TextToSpeech {
   return {
     open(_voice, _language, events) {
       return {
@@ -120,7 +120,7 @@ function preparedVoice(mulaw: Uint8Array): Voice {
 }
 
 /** Counts the characters that a voice is given. */
-export function meteredVoice(voice: Voice, usage: UsageMeter): Voice {
+export function meteredVoice(voice: TextToSpeech, usage: UsageMeter): TextToSpeech {
   return {
     open(name, language, events) {
       const stream = voice.open(name, language, events);

@@ -1,6 +1,6 @@
 import type { EngineSink } from '../port.js';
 import { createHeardText } from './heard-text.js';
-import { ProviderError, type SpeechStream, type Voice } from './ports.js';
+import { ProviderError, type SpeechStream, type TextToSpeech } from './ports.js';
 
 const BYTES_PER_MS = 8;
 const RETRY_AFTER_MS = 200;
@@ -31,7 +31,7 @@ export type Utterance = ReturnType<typeof openUtterance>;
 /** One item on the line: from text to audio, with one retry, and to the account of what was heard of it. */
 export function openUtterance(p: {
   itemId: string;
-  voice: Voice;
+  voice: TextToSpeech;
   voiceName: string;
   language: string;
   sink: EngineSink;

@@ -14,7 +14,7 @@ interface Turn {
  * The caller's turns: the provider tells their times by the audio it was given, their words later and in any order. Each
  * becomes a turn of the transcript once both are known.
  */
-export function createCallerTurns(onTurn: (turn: TranscriptTurn) => void) {
+export function createProviderTurns(onTurn: (turn: TranscriptTurn) => void) {
   const turns = new Map<string, Turn>();
   /** Where audio given to the provider stood on the stream: from this ms of it, so much later. */
   let shifts: { fromMs: number; byMs: number }[] = [];
@@ -85,4 +85,4 @@ export function createCallerTurns(onTurn: (turn: TranscriptTurn) => void) {
   };
 }
 
-export type CallerTurns = ReturnType<typeof createCallerTurns>;
+export type ProviderTurns = ReturnType<typeof createProviderTurns>;

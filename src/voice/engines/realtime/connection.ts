@@ -22,7 +22,7 @@ export interface ConnectionHandlers {
   onLost(why: string): void;
 }
 
-export interface Connection {
+export interface ProviderConnection {
   /** Dropped when the socket is not open. */
   send(event: ClientEvent): void;
   close(): void;
@@ -40,13 +40,13 @@ const SESSION_EVENT = 'session';
  * One socket to the provider, from dialing to its end. The first thing sent is the session's settings; it is ready when
  * the provider has confirmed them.
  */
-export function openConnection(p: {
+export function openProviderConnection(p: {
   url: string;
   apiKey: string;
   session: Record<string, unknown>;
   handlers: ConnectionHandlers;
   timings?: Partial<ConnectionTimings>;
-}): Connection {
+}): ProviderConnection {
   const { handlers } = p;
   const timings = { ...CONNECTION_TIMINGS, ...p.timings };
   let over = false;

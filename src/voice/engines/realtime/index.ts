@@ -6,7 +6,7 @@ import { createLocalLines } from '../local-lines.js';
 import type { Engine, EngineFactory } from '../port.js';
 import type { SilencePatience } from '../../session/silence-watch.js';
 import { beginTalk } from './talk.js';
-import type { Talk } from './talk.js';
+import type { RealtimeTalk } from './talk.js';
 import { TALK_TIMINGS } from './talk-settings.js';
 import type { TalkDeps, TalkTimings } from './talk-settings.js';
 
@@ -36,7 +36,7 @@ export function createOpenAiRealtimeEngine(p: {
 }
 
 function engineOf(deps: TalkDeps): Engine {
-  let talk: Talk | undefined;
+  let talk: RealtimeTalk | undefined;
   return {
     name: OPENAI_REALTIME,
     capabilities: { freeForm: true, dtmf: true },

@@ -1,8 +1,8 @@
 import type { TranscriptTurn } from '../port.js';
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { EngineCall } from '../port.js';
-import { openConnection } from './connection.js';
-import type { Connection, ConnectionTimings } from './connection.js';
+import { openProviderConnection } from './connection.js';
+import type { ProviderConnection, ConnectionTimings } from './connection.js';
 import type { ClientEvent, ServerEvent } from './protocol.js';
 import { sessionFor, socketUrl } from './session-settings.js';
 
@@ -34,7 +34,7 @@ export function createProviderLink(p: {
   timings: Partial<LinkTimings> & Pick<LinkTimings, 'retryAfterMs'>;
 }) {
   const { settings, call, handlers, timings } = p;
-  let connection: Connection | undefined;
+  let connection: ProviderConnection | undefined;
   let ready = false;
   let begun = false;
   let attempts = 0;
@@ -48,7 +48,7 @@ export function createProviderLink(p: {
     attempts += 1;
     generation += 1;
     const soFar = begun ? handlers.soFar() : undefined;
-    connection = openConnection({
+    connection = openProviderConnection({
       url: socketUrl(settings),
       apiKey: settings.apiKey,
       session: sessionFor(settings, call, soFar),

@@ -6,7 +6,7 @@ import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn }
 import { goesOn } from '../../session/prompt.js';
 import { watchSilence } from '../../session/silence-watch.js';
 import { createAgentVoice } from './agent-voice.js';
-import { createCallerTurns } from './caller-turns.js';
+import { createProviderTurns } from './caller-turns.js';
 import { createFarewell } from './farewell.js';
 import { textItem } from './protocol.js';
 import type { RealtimeResponse, ServerEvent } from './protocol.js';
@@ -20,7 +20,7 @@ import { createToolCalls } from './tool-calls.js';
 import { addResponse, addTranscription } from './usage.js';
 import { createVoicemail } from './voicemail.js';
 
-export type Talk = ReturnType<typeof beginTalk>;
+export type RealtimeTalk = ReturnType<typeof beginTalk>;
 
 const TICK_MS = 200;
 const BYTES_PER_FRAME_MS = 20;
@@ -54,7 +54,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   let saidOneMoment = false;
   let saidNothing = false;
 
-  const callerTurns = createCallerTurns(tell);
+  const callerTurns = createProviderTurns(tell);
   const responses = createResponses({ now, send: (event) => link.send(event), isReady: () => link.isReady() });
   const voice = createAgentVoice({
     sink,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MULAW_SILENCE } from '../../../audio/mulaw.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type Recogniser } from '../ports.js';
+import { ProviderError, type SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /** The protocol has no message that keeps an idle stream open; a little silence does it. */
@@ -11,7 +11,7 @@ const SILENCE = new Uint8Array(160).fill(MULAW_SILENCE);
 const turnInfo = z.object({ event: z.string(), transcript: z.string(), turn_index: z.number().default(0) });
 
 /** Flux models by `/v2/listen`: they tell when a turn probably is over, when it goes on after all, and when it is over. */
-export function createFluxRecogniser(account: DeepgramAccount): Recogniser {
+export function createFluxRecogniser(account: DeepgramAccount): SpeechToText {
   return {
     decidesTurns: true,
 

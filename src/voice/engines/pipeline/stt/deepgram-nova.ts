@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type Recogniser } from '../ports.js';
+import { ProviderError, type SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
 /** The provider closes a stream that is silent for 10 s (NET-0001). */
@@ -26,7 +26,7 @@ const results = z.object({
 });
 
 /** Nova models by `/v1/listen`: they tell of pauses; whether a pause ends the turn is for the caller's silence to say. */
-export function createNovaRecogniser(account: DeepgramAccount): Recogniser {
+export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
   return {
     decidesTurns: false,
 

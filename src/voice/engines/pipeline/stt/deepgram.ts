@@ -1,9 +1,9 @@
-import type { Recogniser } from '../ports.js';
+import type { SpeechToText } from '../ports.js';
 import type { DeepgramAccount } from './deepgram-account.js';
 import { createFluxRecogniser } from './deepgram-flux.js';
 import { createNovaRecogniser } from './deepgram-nova.js';
 
 /** The recogniser of an account, by the name of its model. */
-export function createDeepgramRecogniser(account: DeepgramAccount): Recogniser {
+export function createDeepgramRecogniser(account: DeepgramAccount): SpeechToText {
   return account.model.startsWith('flux') ? createFluxRecogniser(account) : createNovaRecogniser(account);
 }

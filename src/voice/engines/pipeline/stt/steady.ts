@@ -1,4 +1,4 @@
-import type { ProviderError, Recogniser, RecogniserEvents, RecogniserStream } from '../ports.js';
+import type { ProviderError, SpeechToText, RecogniserEvents, RecogniserStream } from '../ports.js';
 
 /** Audio kept for a stream that takes over, 10 s of frames of 20 ms. */
 const KEPT_FRAMES = 500;
@@ -16,7 +16,7 @@ export interface SteadyRecogniser extends RecogniserStream {
  * second time before it has understood anything, it is gone for good.
  */
 export function openSteadyRecogniser(p: {
-  recogniser: Recogniser;
+  recogniser: SpeechToText;
   language: string;
   events: Omit<RecogniserEvents, 'onLost'> & {
     /** The stream was lost and will be opened again. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import { openProviderSocket } from '../provider-socket.js';
-import { ProviderError, type Voice } from '../ports.js';
+import { ProviderError, type TextToSpeech } from '../ports.js';
 
 export interface ElevenLabsAccount {
   /** `wss://…` of the provider or of a server that speaks its protocol. */
@@ -22,7 +22,7 @@ const answer = z.object({
 });
 
 /** ElevenLabs' `stream-input`: one socket for an utterance, sentence by sentence, audio as mu-law. */
-export function createElevenLabsVoice(account: ElevenLabsAccount, options: { silentMs?: number } = {}): Voice {
+export function createElevenLabsVoice(account: ElevenLabsAccount, options: { silentMs?: number } = {}): TextToSpeech {
   const silentMs = options.silentMs ?? VOICE_SILENT_MS;
 
   return {

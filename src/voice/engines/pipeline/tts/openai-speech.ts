@@ -2,7 +2,7 @@ import { fetch, type Dispatcher } from 'undici';
 import { encodeMulaw } from '../../../audio/mulaw.js';
 import { createDownsampler } from '../../../audio/resample.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
-import { ProviderError, type SpeechEvents, type Voice } from '../ports.js';
+import { ProviderError, type SpeechEvents, type TextToSpeech } from '../ports.js';
 import { VOICE_SILENT_MS } from './elevenlabs.js';
 
 export interface SpeechAccount {
@@ -23,7 +23,7 @@ interface Sentence {
 }
 
 /** An OpenAI-compatible `/audio/speech`: one request a sentence, the next under way while one is spoken. */
-export function createOpenAiSpeech(account: SpeechAccount, deps: { dispatcher: Dispatcher; silentMs?: number }): Voice {
+export function createOpenAiSpeech(account: SpeechAccount, deps: { dispatcher: Dispatcher; silentMs?: number }): TextToSpeech {
   const silentMs = deps.silentMs ?? VOICE_SILENT_MS;
 
   async function* requestPcm(text: string, voice: string, controller: AbortController): AsyncGenerator<Uint8Array> {

@@ -1,0 +1,14 @@
+import type { Connection } from 'mongoose';
+import type { IdentityDatabase } from '../identity/database.js';
+import { agentSchema } from './model.js';
+import { phoneNumberSchema } from './numbers/model.js';
+
+/** The collections of agents and of the domains below it. */
+export type AgentsDatabase = IdentityDatabase & ReturnType<typeof agentsModels>;
+
+export function agentsModels(connection: Connection) {
+  return {
+    agents: connection.model('Agent', agentSchema),
+    phoneNumbers: connection.model('PhoneNumber', phoneNumberSchema),
+  };
+}

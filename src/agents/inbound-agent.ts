@@ -1,0 +1,23 @@
+import { createAccounts } from '../identity/accounts/accounts.js';
+import type { AccountDocument } from '../identity/accounts/model.js';
+import { ServiceError } from '../kernel/errors.js';
+import { LIVE_AGENTS } from './agent-mode.js';
+import type { AgentsDatabase } from './database.js';
+
+/** Names the live agent that conducts calls to an account's numbers. */
+export function createInboundAgents(database: AgentsDatabase) {
+  const accounts = createAccounts(database);
+  return {
+    /**
+     * @param agentId null: none
+     * @throws ServiceError AGENT_NOT_FOUND when the account has no such live agent
+     */
+    async set(accountId: string, agentId: string | null): Promise<AccountDocument> {
+      const named = { _id: agentId, accountId, archivedAt: null, ...LIVE_AGENTS };
+      if (agentId !== null && !(await database.agents.exists(named))) {
+        throw new ServiceError('AGENT_NOT_FOUND', `This account has no live agent ${agentId}.`);
+      }
+      return accounts.storeInboundAgent(accountId, agentId);
+    },
+  };
+}

@@ -1,0 +1,3 @@
+import type { OpenApiGeneratorV31 } from '@asteasolutions/zod-to-openapi';
+
+export type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;

@@ -1,0 +1,16 @@
+import type { Connection } from 'mongoose';
+import type { PlatformDatabase } from '../platform/mongo/platform-database.js';
+import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './ledger/model.js';
+import { paymentSchema } from './payments/model.js';
+
+/** The collections of billing and of the domains below it. */
+export type BillingDatabase = PlatformDatabase & ReturnType<typeof billingModels>;
+
+export function billingModels(connection: Connection) {
+  return {
+    ledgerAccounts: connection.model('LedgerAccount', ledgerAccountSchema),
+    ledgerEntries: connection.model('LedgerEntry', ledgerEntrySchema),
+    leases: connection.model('Lease', leaseSchema),
+    payments: connection.model('Payment', paymentSchema),
+  };
+}

@@ -1,0 +1,70 @@
+import type { UsageAgents } from '../billing/statements/usage-sums.js';
+import type { Config } from '../platform/config/config.js';
+import type { Logger } from '../platform/telemetry/logger.js';
+import { createDialGate, type DialGate } from '../telephony/destinations/dial-gate.js';
+import type { CompletedCalls } from '../webhooks/payload.js';
+import { createWebhookSender, type WebhookSender } from '../webhooks/sender.js';
+import type { CallReader } from '../voice/call-reader.js';
+import { createConversationResults, type ConversationResults } from '../voice/results/conversation-results.js';
+import { createCallQueries } from './call-queries.js';
+import { createCallRequests } from './call-requests.js';
+import type { CallsDatabase } from './database.js';
+import { createCallProjection } from './projection.js';
+
+/** Calls as media servers read them. */
+export function createStreamedCalls(database: CallsDatabase): CallReader {
+  const { find } = createCallRequests(database);
+  const { isFinal, isErased, endings } = createCallQueries(database);
+  return { find, isFinal, isErased, endings };
+}
+
+/** What media servers saw of calls. */
+export function createCallResults(database: CallsDatabase): ConversationResults {
+  return createConversationResults(database, createStreamedCalls(database));
+}
+
+/** Calls as webhooks tell of them. */
+export function createCompletedCalls(database: CallsDatabase): CompletedCalls {
+  const calls = createCallProjection(database);
+  const requests = createCallRequests(database);
+  return {
+    async find(callId) {
+      const [call, request] = await Promise.all([calls.find(callId), requests.find(callId)]);
+      // An expired call's tombstone has no account, and nobody is told of it.
+      if (!call?.accountId || !request?.webhookUrl) return null;
+      return { call, webhookUrl: request.webhookUrl };
+    },
+  };
+}
+
+/** The gate of everything that dials, over the calls that were asked for. */
+export function createCallGate(deps: { config: Config; database: CallsDatabase }): DialGate {
+  return createDialGate({ ...deps, requests: createCallRequests(deps.database) });
+}
+
+/** The sender of completion events, over the calls that ended. */
+export function createCompletionSender(deps: {
+  config: Config;
+  database: CallsDatabase;
+  logger: Logger;
+}): WebhookSender {
+  return createWebhookSender({ ...deps, calls: createCompletedCalls(deps.database) });
+}
+
+/** Which agents conducted calls, for usage by agent. */
+export function createUsageAgents(database: CallsDatabase): UsageAgents {
+  return {
+    async agentsOf(callIds) {
+      const calls = await database.calls
+        .find({ _id: { $in: [...callIds] } }, { agentId: 1 })
+        .lean<{ _id: string; agentId?: string }[]>();
+      return new Map(calls.map(({ _id, agentId }) => [_id, agentId]));
+    },
+    async namesOf(agentIds) {
+      const agents = await database.agents
+        .find({ _id: { $in: [...agentIds] } }, { name: 1 })
+        .lean<{ _id: string; name: string }[]>();
+      return new Map(agents.map(({ _id, name }) => [_id, name]));
+    },
+  };
+}

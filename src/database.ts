@@ -1,0 +1,32 @@
+import { agentsModels } from './agents/database.js';
+import { billingModels } from './billing/database.js';
+import { callsModels, type CallsDatabase } from './calls/database.js';
+import { identityModels } from './identity/database.js';
+import { openConnection, type ConnectionOptions } from './platform/mongo/connection.js';
+import { platformModels } from './platform/mongo/platform-database.js';
+import { telephonyModels } from './telephony/database.js';
+import { voiceModels } from './voice/database.js';
+import { webhooksModels } from './webhooks/database.js';
+
+/** The collections of every domain. */
+export type Database = CallsDatabase;
+
+/**
+ * Connects and makes the models of every collection.
+ * @throws MongooseServerSelectionError when no server answers within `waitMs`
+ */
+export async function openDatabase(uri: string, options: ConnectionOptions = {}): Promise<Database> {
+  const database = await openConnection(uri, options);
+  const { connection } = database;
+  return {
+    ...database,
+    ...platformModels(connection),
+    ...billingModels(connection),
+    ...identityModels(connection),
+    ...agentsModels(connection),
+    ...telephonyModels(connection),
+    ...webhooksModels(connection),
+    ...voiceModels(connection),
+    ...callsModels(connection),
+  };
+}

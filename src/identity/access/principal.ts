@@ -1,0 +1,25 @@
+import type { Actor } from '../../kernel/access.js';
+import type { Mode } from '../../kernel/ids.js';
+import type { AccountDocument } from '../accounts/model.js';
+import type { UserDocument } from '../people/model.js';
+
+/** Who asks: an account in one mode, by one of its keys or members. */
+export interface Principal {
+  account: AccountDocument;
+  mode: Mode;
+  actor: Actor;
+}
+
+/** A member who asks. */
+export interface MemberPrincipal extends Principal {
+  actor: Extract<Actor, { kind: 'member' }>;
+  user: UserDocument;
+  /** When the session ends at the latest. */
+  sessionEndsAt: Date;
+}
+
+/** Who brings an inbound call: the owner of a key, or, without an account, the carrier itself for whichever it is. */
+export interface Forwarder {
+  account?: AccountDocument;
+  mode: Mode;
+}

@@ -1,0 +1,22 @@
+import type { Connection } from 'mongoose';
+import type { BillingDatabase } from '../billing/database.js';
+import { accountSchema } from './accounts/model.js';
+import { apiKeySchema } from './api-keys/model.js';
+import { auditEntrySchema } from './access/audit-entry-model.js';
+import { emailLinkSchema, invitationSchema, sessionSchema, unverifiedUserSchema, userSchema } from './people/model.js';
+
+/** The collections of identity and of the domains below it. */
+export type IdentityDatabase = BillingDatabase & ReturnType<typeof identityModels>;
+
+export function identityModels(connection: Connection) {
+  return {
+    accounts: connection.model('Account', accountSchema),
+    apiKeys: connection.model('ApiKey', apiKeySchema),
+    auditEntries: connection.model('AuditEntry', auditEntrySchema),
+    invitations: connection.model('Invitation', invitationSchema),
+    sessions: connection.model('Session', sessionSchema),
+    emailLinks: connection.model('EmailLink', emailLinkSchema),
+    unverifiedUsers: connection.model('UnverifiedUser', unverifiedUserSchema),
+    users: connection.model('User', userSchema),
+  };
+}

@@ -1,0 +1,14 @@
+import { ServiceError } from '../../kernel/errors.js';
+import type { Config } from '../config/config.js';
+import { urlFault } from './guard.js';
+
+/** What is wrong with a webhook URL, in a sentence for the client, or undefined. */
+export function checkWebhookUrl(url: string, config: Pick<Config, 'webhooks'>): string | undefined {
+  return urlFault('webhook_url', url, config);
+}
+
+/** @throws ServiceError MISSING_PARAMS */
+export function refuseBadWebhookUrl(url: string | undefined, config: Pick<Config, 'webhooks'>): void {
+  const fault = url === undefined ? undefined : checkWebhookUrl(url, config);
+  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
+}

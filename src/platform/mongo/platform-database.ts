@@ -1,0 +1,14 @@
+import type { Connection } from 'mongoose';
+import type { MongoDatabase } from './connection.js';
+import { deploymentSecretSchema } from '../secrets/model.js';
+import { rateLimitSchema } from '../http/rate-limit-model.js';
+
+/** The connection, and the collections of the platform itself. */
+export type PlatformDatabase = MongoDatabase & ReturnType<typeof platformModels>;
+
+export function platformModels(connection: Connection) {
+  return {
+    deploymentSecrets: connection.model('DeploymentSecret', deploymentSecretSchema),
+    rateLimits: connection.model('RateLimit', rateLimitSchema),
+  };
+}

@@ -1,0 +1,14 @@
+import type { Connection } from 'mongoose';
+import type { WebhooksDatabase } from '../webhooks/database.js';
+import { conversationResultSchema } from './results/model.js';
+import { recordingFileSchema } from './recordings/model.js';
+
+/** The collections of voice and of the domains below it. */
+export type VoiceDatabase = WebhooksDatabase & ReturnType<typeof voiceModels>;
+
+export function voiceModels(connection: Connection) {
+  return {
+    conversationResults: connection.model('ConversationResult', conversationResultSchema),
+    recordingFiles: connection.model('RecordingFile', recordingFileSchema),
+  };
+}

@@ -1,0 +1,19 @@
+import { present } from '../platform/http/lists.js';
+import type { WebhookAttemptDocument } from './model.js';
+import type { WebhookAttempt } from './schemas.js';
+
+export function attemptView(attempt: WebhookAttemptDocument): WebhookAttempt {
+  return {
+    number: attempt.number,
+    redelivery: attempt.redelivery ?? 0,
+    started_at: attempt.startedAt.toISOString(),
+    ...present({
+      finished_at: attempt.finishedAt?.toISOString(),
+      outcome: attempt.outcome,
+      http_status: attempt.httpStatus,
+      error: attempt.error,
+      duration_ms: attempt.durationMs,
+      response_body: attempt.responseBody,
+    }),
+  };
+}

@@ -1,0 +1,13 @@
+import type { Connection } from 'mongoose';
+import type { TelephonyDatabase } from '../telephony/database.js';
+import { webhookAttemptSchema, webhookDeliverySchema } from './model.js';
+
+/** The collections of webhooks and of the domains below it. */
+export type WebhooksDatabase = TelephonyDatabase & ReturnType<typeof webhooksModels>;
+
+export function webhooksModels(connection: Connection) {
+  return {
+    webhookDeliveries: connection.model('WebhookDelivery', webhookDeliverySchema),
+    webhookAttempts: connection.model('WebhookAttempt', webhookAttemptSchema),
+  };
+}
