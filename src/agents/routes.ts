@@ -1,12 +1,6 @@
 import { refuseBadWebhookUrl } from '../platform/egress/webhook-url.js';
 import type { Config } from '../platform/config/config.js';
-import {
-  AGENT_FIELD_NAMES,
-  AgentChangesBody,
-  AgentsQuery,
-  NewAgentBody,
-  type Agent,
-} from './schemas.js';
+import { AGENT_FIELD_NAMES, AgentChangesBody, AgentsQuery, NewAgentBody, type Agent } from './schemas.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { AgentChanges, Agents, NewAgent } from './agents.js';
 import { modeOfAgent } from './agent-mode.js';

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { ENGINE_NAMES } from '../kernel/engines.js';
 import { E164_PATTERN } from '../kernel/phone-number.js';
 import { VOICEMAIL_ACTIONS } from '../kernel/voicemail.js';
-import { fullText, HTTP_URL, jsonObjectText, MAX_LENGTHS, ofLength, webhookUrl } from '../platform/http/contract/fields.js';
+import {
+  fullText,
+  HTTP_URL,
+  jsonObjectText,
+  MAX_LENGTHS,
+  ofLength,
+  webhookUrl,
+} from '../platform/http/contract/fields.js';
 import { label, listOf, timestamp, paging } from '../platform/http/contract/list.js';
 
 const wholeNumber = (field: string, min: number, max: number) => {

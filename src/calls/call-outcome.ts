@@ -1,4 +1,10 @@
-import { isTransferred, type CallOutcome, type CallState, type CarrierEnd, type EndReason } from '../kernel/call-state.js';
+import {
+  isTransferred,
+  type CallOutcome,
+  type CallState,
+  type CarrierEnd,
+  type EndReason,
+} from '../kernel/call-state.js';
 
 type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
 

@@ -82,7 +82,11 @@ describe('webhooks of one customer to 80 receivers that never resolve', () => {
   it("use up no other customer's places", async () => {
     const database = await openTestDatabase('dead_names');
     const config = parseConfig({ WEBHOOK_NAMESERVERS: dns.address });
-    const sender = createCompletionSender({ config, database, logger: createLogger({ role: 'test', level: 'silent' }) });
+    const sender = createCompletionSender({
+      config,
+      database,
+      logger: createLogger({ role: 'test', level: 'silent' }),
+    });
     const urlOf = (host: string) => `http://${host}:${port}/`;
     const ofDead = await Promise.all(
       times(80, (index) => callToTellOf(database, urlOf(`f${index}.dead.example`), { accountId: 'acct_dead' })),

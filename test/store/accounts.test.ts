@@ -92,7 +92,9 @@ describe('accounts, agents and numbers', () => {
     it("names one of its own agents for inbound calls, never another account's", async () => {
       const { _id: agentId } = await agent();
       expect((await createInboundAgents(database).set(accountId, agentId)).inboundAgentId).toBe(agentId);
-      await expect(createInboundAgents(database).set(strangerId, agentId)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
+      await expect(createInboundAgents(database).set(strangerId, agentId)).rejects.toMatchObject({
+        code: 'AGENT_NOT_FOUND',
+      });
       expect((await createInboundAgents(database).set(accountId, null)).inboundAgentId).toBeUndefined();
     });
   });

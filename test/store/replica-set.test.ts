@@ -85,7 +85,8 @@ describe('on a server that says it is of a replica set', () => {
     ['an audit', (ledgerAccountId: string) => ledger.audit(ledgerAccountId)],
     [
       'a page of a statement',
-      (ledgerAccountId: string) => createStatements(database, createUsageAgents(database)).page({ ledgerAccountId, limit: 9 }),
+      (ledgerAccountId: string) =>
+        createStatements(database, createUsageAgents(database)).page({ ledgerAccountId, limit: 9 }),
     ],
   ])('%s is one causally consistent session: each read sees what the one before it saw', async (_name, work) => {
     const id = newLedgerAccountId();

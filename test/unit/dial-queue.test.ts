@@ -1,4 +1,10 @@
-import { askForSlot, newDialQueue, SLOT_LEAD_MS, takeNextSlot, type DialQueue } from '../../src/telephony/pacing/dial-queue.js';
+import {
+  askForSlot,
+  newDialQueue,
+  SLOT_LEAD_MS,
+  takeNextSlot,
+  type DialQueue,
+} from '../../src/telephony/pacing/dial-queue.js';
 
 /** Calls that ask when they are told to, on a clock of the test's own; each question comes up to `lateMs` late. */
 class Callers {

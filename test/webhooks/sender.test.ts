@@ -177,7 +177,9 @@ describe('a completion webhook', () => {
     const callId = await endedCall();
     const away = await openDatabase(`${process.env['TEST_MONGODB_URI']}/webhooks_away`);
     await away.close();
-    await expect(createCompletionSender({ config, database: away, logger }).attempt(callId)).rejects.toThrow(/connect/i);
+    await expect(createCompletionSender({ config, database: away, logger }).attempt(callId)).rejects.toThrow(
+      /connect/i,
+    );
     expect(receiver.received).toHaveLength(0);
   });
 

@@ -37,7 +37,11 @@ async function until(holds: () => boolean): Promise<void> {
 
 describe('a receiver that takes its time', () => {
   it('is sent eight webhooks at once; the others use up no attempt, and nobody else waits', async () => {
-    const sender = createCompletionSender({ config, database, logger: createLogger({ role: 'test', level: 'silent' }) });
+    const sender = createCompletionSender({
+      config,
+      database,
+      logger: createLogger({ role: 'test', level: 'silent' }),
+    });
     const ofSlow = await calls(20, slow.url, 'acct_slow');
     const results = new Map<string, WebhookAttemptResult>();
     const attempts = ofSlow.map(async (callId) => results.set(callId, await sender.attempt(callId)));

@@ -89,7 +89,10 @@ describe('the end that will be forced is shown in time for a notice of 20 s', ()
     expect(result).toMatchObject({ status: 'COMPLETED', endReason: 'balance_exhausted', billedSeconds: 100 });
     expect(await details(call)).toContain('- no more could be held: the spending limit of the account for this day');
     const money = ledgerAccountId(call.accountId, 'live');
-    const { entries } = await createStatements(harness.database, createUsageAgents(harness.database)).page({ ledgerAccountId: money, limit: 10 });
+    const { entries } = await createStatements(harness.database, createUsageAgents(harness.database)).page({
+      ledgerAccountId: money,
+      limit: 10,
+    });
     expect(entries.find(({ type, window }) => type === 'hold' && window === 1)).toMatchObject({
       heldMicros: 40 * 2_500,
       reason: 'SPEND_LIMIT_EXCEEDED',

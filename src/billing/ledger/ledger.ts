@@ -1,14 +1,7 @@
 import type { Micros } from '../../kernel/money.js';
 import type { BillingDatabase } from '../database.js';
 import { auditAccount, balanceOf, type Balance, type LedgerAudit } from './audit.js';
-import {
-  SWEEP_AT_MARKERS,
-  createSharedSweeps,
-  randomPause,
-  readAccount,
-  sweep,
-  type LedgerWork,
-} from './decide.js';
+import { SWEEP_AT_MARKERS, createSharedSweeps, randomPause, readAccount, sweep, type LedgerWork } from './decide.js';
 import {
   checkedReason,
   correct,

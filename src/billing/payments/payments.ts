@@ -19,7 +19,10 @@ export interface Payment {
  * keeps it from being credited to a second account or mode.
  * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment is known with another account, mode or amount
  */
-export async function creditPayment(deps: { database: BillingDatabase; ledger: Ledger }, payment: Payment): Promise<void> {
+export async function creditPayment(
+  deps: { database: BillingDatabase; ledger: Ledger },
+  payment: Payment,
+): Promise<void> {
   const { paymentId, accountId, mode, amountMicros } = payment;
   const known = await claimed(deps.database, payment);
   if (known.accountId !== accountId || known.mode !== mode || known.amountMicros !== amountMicros) {

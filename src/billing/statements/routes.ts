@@ -3,7 +3,20 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Config } from '../../platform/config/config.js';
 import { csvOf } from './csv.js';
-import { amountsView, LEDGER_COLUMNS, ledgerEntryView, ledgerEntryViews, LedgerQuery, USAGE_COLUMNS, UsageQuery, usageTotal, usageView, type BalanceAnswer, type LedgerPage, type UsageAnswer } from './schemas.js';
+import {
+  amountsView,
+  LEDGER_COLUMNS,
+  ledgerEntryView,
+  ledgerEntryViews,
+  LedgerQuery,
+  USAGE_COLUMNS,
+  UsageQuery,
+  usageTotal,
+  usageView,
+  type BalanceAnswer,
+  type LedgerPage,
+  type UsageAnswer,
+} from './schemas.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { usagePeriod } from './statement.js';

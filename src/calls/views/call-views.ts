@@ -1,11 +1,5 @@
 import { attemptView } from '../../webhooks/attempt-view.js';
-import type {
-  Call,
-  CallSummary,
-  CostWindow,
-  TimelineEvent,
-  Transcript,
-} from './schemas.js';
+import type { Call, CallSummary, CostWindow, TimelineEvent, Transcript } from './schemas.js';
 import { rateOf, usdFromMicros, usdPerMinute } from '../../kernel/money.js';
 import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
 import type { CallDocument, StoredChange } from '../call-model.js';

@@ -19,7 +19,12 @@ const COLUMNS = {
   created_at: 'Created',
 };
 
-export async function createAccount({ database }: AdminConnection, out: Output, name: string, options: { plan?: Plan }) {
+export async function createAccount(
+  { database }: AdminConnection,
+  out: Output,
+  name: string,
+  options: { plan?: Plan },
+) {
   const account = await createAccounts(database).create({ name, ...options });
   await out.record('Account created; its test balance is 1,000 USD, its live balance 0.', accountRow(account));
 }

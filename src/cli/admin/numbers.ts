@@ -21,7 +21,12 @@ export async function listNumbers({ database }: AdminConnection, out: Output, ac
   await out.table((await createPhoneNumbers(database).list(accountId)).map(phoneNumberView), COLUMNS);
 }
 
-export async function setNumberAgent({ database }: AdminConnection, out: Output, number: string, agentId: string | null) {
+export async function setNumberAgent(
+  { database }: AdminConnection,
+  out: Output,
+  number: string,
+  agentId: string | null,
+) {
   const changed = await createPhoneNumbers(database).setAgent(number, agentId);
   await out.record(
     agentId === null ? 'The number has no agent of its own now.' : 'Agent set.',

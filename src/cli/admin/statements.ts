@@ -41,7 +41,10 @@ export async function showLedger(
   if (from && to && from >= to) throw new ServiceError('MISSING_PARAMS', '--from must be before --to.');
   const { _id } = await findAccount(on, accountId);
   const period = { ...(from ? { from } : {}), ...(to ? { to } : {}) };
-  const entries = createStatements(on.database, createUsageAgents(on.database)).entries({ ledgerAccountId: ledgerAccountId(_id, mode), ...period });
+  const entries = createStatements(on.database, createUsageAgents(on.database)).entries({
+    ledgerAccountId: ledgerAccountId(_id, mode),
+    ...period,
+  });
   if (csv) return out.pieces(csvOf(LEDGER_COLUMNS, ledgerEntryViews(first(limit ?? Infinity, entries))));
   const shown: StatementEntry[] = [];
   for await (const entry of first(limit ?? DEFAULT_LIMIT, entries)) shown.push(entry);

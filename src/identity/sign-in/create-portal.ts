@@ -56,11 +56,14 @@ export function createPortal(deps: {
       changePassword: (ctx: ApiContext, member: MemberPrincipal) => sessions.changePassword(ctx, member),
       sendVerificationEmail: (ctx: ApiContext, member: MemberPrincipal) => recovery.sendVerification(ctx, member),
       listMembers: (ctx: ApiContext, member: MemberPrincipal) => memberRoutes.list(ctx, member),
-      updateMember: (ctx: ApiContext, member: MemberPrincipal, params: PathParams) => memberRoutes.update(ctx, member, params['user_id'] ?? ''),
-      removeMember: (ctx: ApiContext, member: MemberPrincipal, params: PathParams) => memberRoutes.remove(ctx, member, params['user_id'] ?? ''),
+      updateMember: (ctx: ApiContext, member: MemberPrincipal, params: PathParams) =>
+        memberRoutes.update(ctx, member, params['user_id'] ?? ''),
+      removeMember: (ctx: ApiContext, member: MemberPrincipal, params: PathParams) =>
+        memberRoutes.remove(ctx, member, params['user_id'] ?? ''),
       listInvitations: (ctx: ApiContext, member: MemberPrincipal) => memberRoutes.invitations(ctx, member),
       inviteMember: (ctx: ApiContext, member: MemberPrincipal) => memberRoutes.invite(ctx, member),
-      withdrawInvitation: (ctx: ApiContext, member: MemberPrincipal, params: PathParams) => memberRoutes.withdraw(ctx, member, params['invitation_id'] ?? ''),
+      withdrawInvitation: (ctx: ApiContext, member: MemberPrincipal, params: PathParams) =>
+        memberRoutes.withdraw(ctx, member, params['invitation_id'] ?? ''),
     },
     origin: {
       signUp: (ctx: ApiContext) => sessions.signUp(ctx),

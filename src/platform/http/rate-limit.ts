@@ -16,7 +16,10 @@ const FAILURES_PER_MINUTE = 3_000;
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** So many points in so many seconds, counted in the database for all processes, in memory while it is away. */
-export function createLimiter(database: PlatformDatabase, counting: { points: number; duration: number }): RateLimiterMongo {
+export function createLimiter(
+  database: PlatformDatabase,
+  counting: { points: number; duration: number },
+): RateLimiterMongo {
   return new RateLimiterMongo({
     ...counting,
     storeClient: database.connection.getClient(),

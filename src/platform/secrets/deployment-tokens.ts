@@ -39,7 +39,10 @@ export function deploymentContext(id: string): string {
 }
 
 /** The standing secret of that name, which is this one when there is none. */
-async function firstOf(database: PlatformDatabase, secret: DeploymentSecretDocument): Promise<DeploymentSecretDocument> {
+async function firstOf(
+  database: PlatformDatabase,
+  secret: DeploymentSecretDocument,
+): Promise<DeploymentSecretDocument> {
   const find = () => database.deploymentSecrets.findById(secret._id).lean<DeploymentSecretDocument>().exec();
   const standing = await find();
   if (standing) return standing;

@@ -1,5 +1,10 @@
 import type { Config } from '../../platform/config/config.js';
-import { countedCaps, destinationFault, isFictionalNumber, isNeverDialed } from '../../kernel/destinations/destinations.js';
+import {
+  countedCaps,
+  destinationFault,
+  isFictionalNumber,
+  isNeverDialed,
+} from '../../kernel/destinations/destinations.js';
 import type { Direction } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';

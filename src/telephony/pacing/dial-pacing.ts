@@ -1,12 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  askForSlot,
-  isMissed,
-  newDialQueue,
-  takeNextSlot,
-  type DialAnswer,
-  type DialQueue,
-} from './dial-queue.js';
+import { askForSlot, isMissed, newDialQueue, takeNextSlot, type DialAnswer, type DialQueue } from './dial-queue.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { TelephonyDatabase } from '../database.js';

@@ -1,13 +1,15 @@
 import type { ConversationProgress } from './conversation-results.js';
-import type {
-  ConversationResultDocument,
-  StoredLatency,
-  StoredTurn,
-  StoredUsage,
-} from './model.js';
+import type { ConversationResultDocument, StoredLatency, StoredTurn, StoredUsage } from './model.js';
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import { valueIn } from '../session/parameter-values.js';
-import type { EngineCall, EngineResult, EngineUsage, ParameterValues, TranscriptTurn, TurnLatency } from '../engines/port.js';
+import type {
+  EngineCall,
+  EngineResult,
+  EngineUsage,
+  ParameterValues,
+  TranscriptTurn,
+  TurnLatency,
+} from '../engines/port.js';
 
 /** Of a longer call the first ones are kept: a document has its limits. */
 const MAX_LATENCIES = 1_000;

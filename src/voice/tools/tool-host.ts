@@ -125,7 +125,8 @@ export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: 
       const definition = definitions.get(name);
       let answer: ToolAnswer | undefined;
       try {
-        answer = definition === undefined ? unknown(name) : await settledWithin(ANSWER_WITHIN_MS, perform(definition, given));
+        answer =
+          definition === undefined ? unknown(name) : await settledWithin(ANSWER_WITHIN_MS, perform(definition, given));
       } catch (error) {
         logger.warn({ callId, tool: definition?.name, err: error }, 'a tool failed');
         answer = { ok: false, error: 'the tool does not work now' };

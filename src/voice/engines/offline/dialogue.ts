@@ -1,15 +1,7 @@
 import type { Grammar, Meaning } from '../../audio/grammar.js';
 import type { Recogniser } from '../../audio/recogniser.js';
 import type { FliteVoice } from '../../audio/flite.js';
-import type {
-  AnsweredBy,
-  Engine,
-  EngineCall,
-  EngineEnd,
-  EngineResult,
-  EngineSink,
-  TranscriptTurn,
-} from '../port.js';
+import type { AnsweredBy, Engine, EngineCall, EngineEnd, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { valueIn } from '../../session/parameter-values.js';
 import { filled } from '../../session/prompt.js';
 import type { TurnTaking } from '../../session/turn-taking.js';

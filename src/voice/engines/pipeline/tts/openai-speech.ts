@@ -23,7 +23,10 @@ interface Sentence {
 }
 
 /** An OpenAI-compatible `/audio/speech`: one request a sentence, the next under way while one is spoken. */
-export function createOpenAiSpeech(account: SpeechAccount, deps: { dispatcher: Dispatcher; silentMs?: number }): TextToSpeech {
+export function createOpenAiSpeech(
+  account: SpeechAccount,
+  deps: { dispatcher: Dispatcher; silentMs?: number },
+): TextToSpeech {
   const silentMs = deps.silentMs ?? VOICE_SILENT_MS;
 
   async function* requestPcm(text: string, voice: string, controller: AbortController): AsyncGenerator<Uint8Array> {
