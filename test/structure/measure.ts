@@ -1,0 +1,194 @@
+import { posix } from 'node:path';
+import { LIMITS, NARROWER, PARTS, PURE } from './rules.js';
+import { parse, type SourceFile } from './sources.js';
+
+/** Everything in which the sources break the rules, one line each. */
+export function faultsOf(sources: readonly SourceFile[]): string[] {
+  return [
+    ...sources.flatMap(importFaults),
+    ...cyclesOf(sources).map((cycle) => `import cycle: ${cycle.join(' -> ')}`),
+    ...sources.flatMap(sizeFaults),
+    ...folderFaults(sources),
+    ...nameFaults(sources),
+  ];
+}
+
+function rankOf(path: string): number {
+  // The longest fitting folder: src/voice/audio stands before src/voice.
+  const fitting = PARTS.filter(({ at }) => path === at || path.startsWith(`${at}/`));
+  const part = fitting.toSorted((a, b) => b.at.length - a.at.length)[0];
+  return part === undefined ? -1 : PARTS.indexOf(part);
+}
+
+const isPure = (path: string) => PURE.some((pattern) => pattern.test(path));
+
+function importFaults({ path, imports }: SourceFile): string[] {
+  const faults: string[] = [];
+  const rank = rankOf(path);
+  if (rank < 0) faults.push(`${path} belongs to no part of the table`);
+  for (const { target, relative, typeOnly } of imports) {
+    const fault = `${path} imports ${target}`;
+    // Workflows take the types of their activities.
+    const isProxyType = path.startsWith('workflows/') && typeOnly && target.startsWith('activities/');
+    if (relative && rankOf(target) > rank && !isProxyType) faults.push(`${fault}, which comes after it`);
+    if (isPure(path) && !(relative ? isPure(target) : target === 'zod')) faults.push(`${fault}, which is not pure`);
+    for (const { from, only, why } of NARROWER) {
+      if (from.test(path) && relative && !typeOnly && !only.test(target) && !isPure(target)) {
+        faults.push(`${fault}. ${why}`);
+      }
+    }
+  }
+  return faults;
+}
+
+/** Tarjan's strongly connected components of more than one file. */
+export function cyclesOf(sources: readonly SourceFile[]): string[][] {
+  const targets = new Map(sources.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
+  const index = new Map<string, number>();
+  const low = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+
+  function visit(path: string): void {
+    index.set(path, index.size);
+    low.set(path, index.get(path) ?? 0);
+    stack.push(path);
+    for (const next of targets.get(path) ?? []) {
+      if (!targets.has(next)) continue;
+      if (!index.has(next)) visit(next);
+      if (stack.includes(next)) low.set(path, Math.min(low.get(path) ?? 0, low.get(next) ?? 0));
+    }
+    if (low.get(path) !== index.get(path)) return;
+    const component = stack.splice(stack.indexOf(path));
+    if (component.length > 1) cycles.push(component);
+  }
+
+  for (const { path } of sources) if (!index.has(path)) visit(path);
+  return cycles;
+}
+
+function sizeFaults(source: SourceFile): string[] {
+  const lines = source.text.split('\n').length - 1;
+  const tooLong = lines > LIMITS.fileLines ? [`${source.path} has ${lines} lines`] : [];
+  const functions = functionsOf(source).filter(
+    (each) => each.lines > (each.isFactory ? LIMITS.factoryLines : LIMITS.functionLines),
+  );
+  return [
+    ...tooLong,
+    ...functions.map(
+      ({ name, lines: count, isFactory }) =>
+        `${source.path}: ${isFactory ? 'factory' : 'function'} ${name} has ${count} lines`,
+    ),
+  ];
+}
+
+interface Measured {
+  name: string;
+  lines: number;
+  isFactory: boolean;
+}
+
+type Node = Record<string, unknown> & { type?: string; span?: { start: number; end: number } };
+
+const FUNCTIONS = new Set([
+  'FunctionDeclaration',
+  'FunctionExpression',
+  'ArrowFunctionExpression',
+  'MethodProperty',
+  'ClassMethod',
+  'Constructor',
+]);
+
+/** Every function of a file with its length in lines. */
+export function functionsOf(source: SourceFile): Measured[] {
+  const module = parse(source) as unknown as Node;
+  // Positions count bytes over all files parsed so far; the semicolon put in front marks where this one begins.
+  const begin = (module.span?.start ?? 0) + 1;
+  const bytes = Buffer.from(source.text);
+  const found: Measured[] = [];
+
+  function walk(node: unknown, name: string): void {
+    if (Array.isArray(node)) return node.forEach((each) => walk(each, name));
+    if (typeof node !== 'object' || node === null) return;
+    const each = node as Node;
+    const own = nameOf(each) ?? name;
+    if (each.type !== undefined && FUNCTIONS.has(each.type)) {
+      // A method's span is that of its function where it has one.
+      const span = each.span ?? (each['function'] as Node | undefined)?.span;
+      if (span !== undefined) {
+        const text = bytes.subarray(span.start - begin, span.end - begin).toString();
+        found.push({ name: own, lines: text.split('\n').length, isFactory: returnsFunctions(each) });
+      }
+    }
+    for (const [key, value] of Object.entries(each)) if (key !== 'span') walk(value, own);
+  }
+
+  walk(module, '(anonymous)');
+  return found;
+}
+
+function nameOf(node: Node): string | undefined {
+  const identifier = (node['identifier'] ?? node['key'] ?? node['id']) as Node | undefined;
+  return typeof identifier?.['value'] === 'string' ? identifier['value'] : undefined;
+}
+
+/** Whether it returns an object literal that holds functions, by itself or by name. */
+function returnsFunctions(node: Node): boolean {
+  const inner = node.type === 'ClassMethod' ? (node['function'] as Node) : node;
+  const body = inner['body'] as Node | undefined;
+  if (body === undefined || body === null) return false;
+  if (isObjectOfFunctions(unwrapped(body))) return true;
+  const statements = (body['stmts'] ?? []) as Node[];
+  const named = new Set<string>();
+  for (const statement of statements) {
+    for (const declaration of (statement['declarations'] ?? []) as Node[]) {
+      const name = (declaration['id'] as Node | undefined)?.['value'];
+      if (typeof name === 'string' && isObjectOfFunctions(unwrapped(declaration['init']))) named.add(name);
+    }
+  }
+  return statements.some((statement) => {
+    if (statement.type !== 'ReturnStatement') return false;
+    const argument = unwrapped(statement['argument']);
+    return isObjectOfFunctions(argument) || (argument?.type === 'Identifier' && named.has(String(argument['value'])));
+  });
+}
+
+function unwrapped(node: unknown): Node | undefined {
+  const each = node as Node | undefined | null;
+  if (each === undefined || each === null) return undefined;
+  return ['ParenthesisExpression', 'TsSatisfiesExpression', 'TsAsExpression'].includes(each.type ?? '')
+    ? unwrapped(each['expression'])
+    : each;
+}
+
+function isObjectOfFunctions(node: Node | undefined): boolean {
+  if (node?.type !== 'ObjectExpression') return false;
+  const properties = (node['properties'] ?? []) as Node[];
+  return properties.some((property) => {
+    if (property.type === 'MethodProperty') return true;
+    const value = unwrapped(property['value']);
+    if (value?.type === 'ObjectExpression') return isObjectOfFunctions(value);
+    return value?.type === 'ArrowFunctionExpression' || value?.type === 'FunctionExpression';
+  });
+}
+
+function folderFaults(sources: readonly SourceFile[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of sources) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > LIMITS.filesInFolder)
+    .map(([folder, count]) => `${folder} has ${count} files`);
+}
+
+const EXPORT = /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|const|class|interface|type|enum) (\w+)/gm;
+
+/** One exported name means one thing. A schema and its type may share theirs, in one file. */
+function nameFaults(sources: readonly SourceFile[]): string[] {
+  const places = new Map<string, Set<string>>();
+  for (const { path, text } of sources) {
+    for (const [, name = ''] of text.matchAll(EXPORT)) places.set(name, (places.get(name) ?? new Set()).add(path));
+  }
+  return [...places]
+    .filter(([, paths]) => paths.size > 1)
+    .map(([name, paths]) => `${name} is exported by ${[...paths].join(' and ')}`);
+}

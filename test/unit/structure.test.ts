@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lintConfig } from '../structure/lint-config.js';
+import { cyclesOf, faultsOf, functionsOf } from '../structure/measure.js';
+import { OUTSTANDING } from '../structure/outstanding.js';
+import { readSources, ROOT, type SourceFile } from '../structure/sources.js';
+
+const source = (path: string, text: string, ...targets: string[]): SourceFile => ({
+  path,
+  text,
+  imports: targets.map((target) => ({ target, relative: target.includes('/'), typeOnly: false })),
+});
+
+describe('the structure of the code', () => {
+  it('follows the rules, but for what is still outstanding', () => {
+    const faults = faultsOf(readSources()).map((fault) => fault.replace(/ has \d+ \w+$/, ''));
+    expect([...new Set(faults)].toSorted()).toEqual([...OUTSTANDING].toSorted());
+  });
+
+  it('is what lint checks, too (npm run structure writes its configuration)', () => {
+    expect(readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')).toBe(lintConfig());
+  });
+});
+
+describe('the measurement', () => {
+  it('finds an import of a later part, and an impure one in a pure file', () => {
+    const upward = source('src/billing/leases.ts', '', 'src/calls/gateway.ts');
+    expect(faultsOf([upward])).toEqual(['src/billing/leases.ts imports src/calls/gateway.ts, which comes after it']);
+    const impure = source('src/kernel/ids.ts', '', 'mongoose');
+    expect(faultsOf([impure])).toEqual(['src/kernel/ids.ts imports mongoose, which is not pure']);
+  });
+
+  it('finds a cycle', () => {
+    const a = source('src/billing/a.ts', '', 'src/billing/b.ts');
+    const b = source('src/billing/b.ts', '', 'src/billing/a.ts');
+    expect(cyclesOf([a, b]).map((cycle) => cycle.toSorted())).toEqual([['src/billing/a.ts', 'src/billing/b.ts']]);
+  });
+
+  it('counts the lines of functions and tells factories apart', () => {
+    const lines = Array.from({ length: 70 }, (_, n) => `  const v${n} = ${n};`).join('\n');
+    const text = `/** Two. */\nexport function long() {\n${lines}\n}\n\nexport function createX() {\n${lines}\n  return { ask() { return 1; } };\n}\n`;
+    const found = functionsOf(source('src/billing/a.ts', text));
+    expect(found).toContainEqual({ name: 'long', lines: 72, isFactory: false });
+    expect(found).toContainEqual({ name: 'createX', lines: 73, isFactory: true });
+    expect(faultsOf([source('src/billing/a.ts', text)])).toEqual(['src/billing/a.ts: function long has 72 lines']);
+  });
+
+  it('finds one name that two files export', () => {
+    const one = source('src/billing/a.ts', 'export interface Place {}\n');
+    const two = source('src/voice/b.ts', 'export const Place = 1;\n');
+    expect(faultsOf([one, two])).toEqual(['Place is exported by src/billing/a.ts and src/voice/b.ts']);
+  });
+});
