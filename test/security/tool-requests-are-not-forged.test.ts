@@ -49,13 +49,19 @@ const secretOf = async (accountId: string) => {
   return new Webhook((await secrets.rotate(accountId, 0)).secret);
 };
 
+/** No other receiver of the account takes a request that was meant for this one. */
+function idOf(callId: string, path: string): RegExp {
+  const digest = createHash('sha256').update(`${base}${path}`).digest('base64url');
+  return new RegExp(`^tool_${callId}_[0-9A-Z]{26}_${digest}$`);
+}
+
 describe('a request of a tool', () => {
-  it('is signed with its body, as webhooks are', async () => {
+  it('is signed with its body, as webhooks are, and with its URL', async () => {
     const accountId = await newAccount();
     const webhook = await secretOf(accountId);
-    const { body, headers, callId } = await requestOf(accountId, 'POST', { order: 'A-7' });
+    const { body, headers, path, callId } = await requestOf(accountId, 'POST', { order: 'A-7' });
     expect(webhook.verify(body, headers)).toEqual({ order: 'A-7' });
-    expect(headers['webhook-id']).toMatch(new RegExp(`^tool_${callId}_[0-9A-Z]{26}$`));
+    expect(headers['webhook-id']).toMatch(idOf(callId, path));
     expect(() => webhook.verify('{"order":"A-8"}', headers)).toThrow(WebhookVerificationError);
   });
 
@@ -65,8 +71,7 @@ describe('a request of a tool', () => {
     const { body, headers, path, callId } = await requestOf(accountId, 'GET', { order: 'A/7' });
     expect(body).toBe('');
     webhook.verify(body, headers);
-    const digest = createHash('sha256').update(`${base}${path}`).digest('base64url');
-    expect(headers['webhook-id']).toMatch(new RegExp(`^tool_${callId}_[0-9A-Z]{26}_${digest}$`));
+    expect(headers['webhook-id']).toMatch(idOf(callId, path));
     expect(() => webhook.verify(body, { ...headers, 'webhook-id': 'tool_other' })).toThrow(WebhookVerificationError);
   });
 

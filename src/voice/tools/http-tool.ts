@@ -33,7 +33,7 @@ export async function askServer(
   given: Record<string, unknown>,
   caller: ToolCaller,
 ): Promise<ToolAnswer> {
-  const url = tool.method === 'GET' ? withQuery(tool.url, given) : tool.url;
+  const url = tool.method === 'GET' ? withQuery(tool.url, given) : asSent(new URL(tool.url));
   if (url.length > MAX_URL_CHARACTERS) return { ok: false, error: 'the arguments are too long' };
   const body = tool.method === 'POST' ? JSON.stringify(given) : undefined;
   const answer = await client.send({
@@ -57,12 +57,11 @@ export async function askServer(
 }
 
 /**
- * The headers of Standard Webhooks. The id names the call; that of a GET, which has no body, ends in the SHA-256 of its
- * URL, so that the signature covers the arguments there too.
+ * The headers of Standard Webhooks. The id names the call and ends in the SHA-256 of the URL, so that the signature covers
+ * the arguments of a GET, and no receiver can pass a request on to another one of the account's.
  */
 function signatureHeaders({ callId, keys }: ToolCaller, url: string, body?: string): Record<string, string> {
-  const digest = body === undefined ? [createHash('sha256').update(url).digest('base64url')] : [];
-  const id = ['tool', callId, ulid(), ...digest].join('_');
+  const id = ['tool', callId, ulid(), createHash('sha256').update(url).digest('base64url')].join('_');
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const signature = signatureHeader({ keys, id, timestamp, body: body ?? '' });
   return {
@@ -83,9 +82,14 @@ function withQuery(url: string, given: Record<string, unknown>): string {
   }
   // Once: each change of the URL's own parameters writes the whole URL anew.
   parsed.search = query.toString();
-  // As it is sent, and as the receiver sees it.
-  parsed.hash = '';
-  return parsed.toString();
+  return asSent(parsed);
+}
+
+/** A URL as its receiver sees it. */
+function asSent(url: URL): string {
+  const sent = new URL(url);
+  sent.hash = '';
+  return sent.toString();
 }
 
 /** Some servers tell a request back; the model must not read its secrets there. */

@@ -9,6 +9,7 @@ import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '
 /** A model that sends nothing for so long is taken for dead. */
 export const MODEL_SILENT_MS = 6_000;
 const MAX_RETRY_AFTER_MS = 2_000;
+/** What is said and the arguments of tools, together. */
 const MAX_TEXT_CHARACTERS = 20_000;
 
 const usage = z
@@ -100,10 +101,11 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
           if (counts) yield { kind: 'usage', usage: counts };
           if (choice === undefined) continue;
           if (choice.finish_reason) finished = true;
-          for (const part of choice.delta.tool_calls ?? []) addTo(requests, part);
+          const parts = choice.delta.tool_calls ?? [];
           const text = choice.delta.content ?? '';
-          characters += text.length;
+          characters += text.length + lengthOf(parts);
           if (characters > MAX_TEXT_CHARACTERS) throw new ProviderError('model', 'does not come to an end');
+          for (const part of parts) addTo(requests, part);
           if (text !== '') yield { kind: 'text', text };
         }
       } catch (error) {
@@ -153,15 +155,18 @@ function readJson<T>(schema: z.ZodType<T>, text: string): T {
   return schema.parse(JSON.parse(text));
 }
 
+interface ToolRequestPart {
+  index: number;
+  id?: string | null | undefined;
+  function?: { name?: string | null | undefined; arguments?: string | null | undefined } | undefined;
+}
+
+function lengthOf(parts: readonly ToolRequestPart[]): number {
+  return parts.reduce((sum, { function: asked }) => sum + (asked?.arguments?.length ?? 0), 0);
+}
+
 /** Tool requests come in pieces: first id and name, then the arguments bit by bit. */
-function addTo(
-  requests: ToolRequest[],
-  part: {
-    index: number;
-    id?: string | null | undefined;
-    function?: { name?: string | null | undefined; arguments?: string | null | undefined } | undefined;
-  },
-): void {
+function addTo(requests: ToolRequest[], part: ToolRequestPart): void {
   for (let index = requests.length; index <= part.index; index++)
     requests.push({ id: `call_${index}`, name: '', arguments: '' });
   const request = requests[part.index];

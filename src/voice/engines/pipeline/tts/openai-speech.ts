@@ -16,6 +16,12 @@ export interface SpeechAccount {
 const MAX_RETRY_AFTER_MS = 2_000;
 /** The provider's `pcm` is 24 kHz, 16 bits, one channel. */
 const DOWN_BY = 3;
+const BYTES_PER_SECOND = 48_000;
+
+/** The slowest voices take a fifth of a second for a character; pauses come on top. */
+function mostBytesOf(text: string): number {
+  return BYTES_PER_SECOND * (10 + text.length / 2);
+}
 
 interface Sentence {
   text: string;
@@ -59,6 +65,7 @@ export function createOpenAiSpeech(
         clearTimeout(timer);
         timer = setTimeout(give, silentMs);
         bytes += part.length;
+        if (bytes > mostBytesOf(text)) throw new ProviderError('voice', 'does not come to an end');
         yield part;
       }
       if (bytes === 0) throw new ProviderError('voice', 'answered without audio');
