@@ -1,5 +1,6 @@
 import { expectError, startService, type Service } from '../http/harness.js';
 import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { createDelays } from '../../src/identity/sign-in/delays.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -48,25 +49,43 @@ describe('a password cannot be guessed', () => {
     expect((await tryPassword(email, PASSWORD)).ms).toBeLessThan(2_000);
   });
 
-  it('by many tries at once: only so many are held back, and an address that has failed is turned away', async () => {
+  it('by many tries at once: an address without failures waits like any other, and so does the owner after a typo', async () => {
     const email = await createBrowser(service).signUp();
     const known = newAddress();
     for (let count = 0; count < 6; count++) {
       await tryPassword(email, 'wrong horse battery', count === 0 ? known : newAddress());
     }
     await service.database.rateLimits.updateMany({ key: /^failures:/ }, { $set: { points: 100_000 } });
-    const held = Array.from({ length: 10 }, () => tryPassword(email, 'wrong horse battery'));
+    const strangers = Array.from({ length: 12 }, () => tryPassword(email, 'wrong horse battery'));
     await new Promise((resolve) => setTimeout(resolve, 1_500));
 
-    const turnedAway = await tryPassword(email, 'wrong horse battery', known);
-    expectError(turnedAway, 429, 'RATE_LIMIT_EXCEEDED');
-    expect(turnedAway.headers.get('retry-after')).toBe('5');
-    // The owner comes from an address without failures and is not locked out, however many strangers wait.
-    expect((await tryPassword(email, PASSWORD)).status).toBe(200);
-    // Somebody else's log-in is not held back meanwhile.
-    const other = await createBrowser(service).signUp();
-    expect((await tryPassword(other, PASSWORD)).ms).toBeLessThan(2_000);
-    for (const { status } of await Promise.all(held)) expect(status).toBe(401);
+    const [fresh, owner] = await Promise.all([
+      tryPassword(email, 'wrong horse battery'),
+      tryPassword(email, PASSWORD, known),
+      // Somebody else's log-in is not held back meanwhile.
+      createBrowser(service)
+        .signUp()
+        .then(async (other) => expect((await tryPassword(other, PASSWORD)).ms).toBeLessThan(3_000)),
+    ]);
+    const toldOf = ({ status, ms }: typeof owner) => ({ status, isDelayed: ms > 4_900 });
+    expect({ fresh: toldOf(fresh), owner: toldOf(owner) }).toEqual({
+      fresh: { status: 401, isDelayed: true },
+      owner: { status: 200, isDelayed: true },
+    });
+    for (const { status } of await Promise.all(strangers)) expect(status).toBe(401);
+  });
+
+  it('by many tries of one address at once: two wait, a third is turned away and costs nothing', async () => {
+    const email = await createBrowser(service).signUp();
+    for (let count = 0; count < 6; count++) await tryPassword(email, 'wrong horse battery');
+    await service.database.rateLimits.updateMany({ key: /^failures:/ }, { $set: { points: 100_000 } });
+    const address = newAddress();
+    const answers = await Promise.all(Array.from({ length: 4 }, () => tryPassword(email, 'wrong horse', address)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, 429, 429]);
+    const turnedAway = answers.find(({ status }) => status === 429);
+    expectError(turnedAway!, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(turnedAway?.headers.get('retry-after')).toBe('5');
+    expect((await tryPassword(email, PASSWORD, address)).status).toBe(200);
   });
 
   it('by the change of a password', async () => {
@@ -83,4 +102,38 @@ it('right passwords never use up the tries of an address', async () => {
   const email = await createBrowser(service).signUp();
   const address = newAddress();
   for (let count = 0; count < 62; count++) expect((await tryPassword(email, PASSWORD, address)).status).toBe(200);
+});
+
+describe('who floods the places of tries that wait', () => {
+  const LONG_MS = 60_000;
+  /** Waiting tries, each of an own address of the network, and how many of them were turned away so far. */
+  function flood(delays: ReturnType<typeof createDelays>, p: { email: string; network: string; tries: number }) {
+    const state = { turnedAway: 0 };
+    for (let count = 0; count < p.tries; count++) {
+      const address = `${p.network}.${Math.floor(count / 250)}.${count % 250}`;
+      const waits = delays.wait({ email: p.email, address }, LONG_MS);
+      void waits.then((hasWaited) => (state.turnedAway += hasWaited ? 0 : 1));
+    }
+    return state;
+  }
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  it('turns away neither another e-mail address nor its owner in another network, and no more wait than may', async () => {
+    const delays = createDelays();
+    const owner = delays.wait({ email: 'ada', address: '203.0.113.7' }, 5_000);
+    const other = delays.wait({ email: 'grace', address: '198.51.0.1' }, 5_000);
+    const ofOne = flood(delays, { email: 'ada', network: '198.51', tries: 5_000 });
+    const late = delays.wait({ email: 'ada', address: '2001:db8::/64' }, 5_000);
+    const ofMany = Array.from({ length: 100 }, (_, which) =>
+      flood(delays, { email: `e-mail ${which}`, network: '198.51', tries: 40 }),
+    );
+    expect(jest.getTimerCount()).toBe(1_000);
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(await Promise.all([owner, other, late])).toEqual([true, true, true]);
+    expect(ofOne.turnedAway).toBeGreaterThanOrEqual(4_952);
+    expect(ofMany.reduce((sum, { turnedAway }) => sum + turnedAway, 0)).toBeGreaterThan(3_000);
+    await jest.advanceTimersByTimeAsync(LONG_MS);
+    expect(jest.getTimerCount()).toBe(0);
+  });
 });

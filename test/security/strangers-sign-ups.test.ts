@@ -64,6 +64,22 @@ describe('who signs up with somebody else’s address', () => {
     expect([await isVerified(email, PASSWORD), await isVerified(email, STRANGERS_PASSWORD)]).toEqual([true, false]);
   });
 
+  it('does not undo his wrong guesses of her password by logging in to his own sign-up', async () => {
+    const email = newAddress();
+    const own = await signUp(email, PASSWORD);
+    expect((await own.post('/portal/verify-email', { token: tokenIn(await mailTo(email)) })).status).toBe(200);
+    const stranger = await signUp(email, STRANGERS_PASSWORD);
+    const change = (current: string) =>
+      stranger.post('/portal/password', { current_password: current, new_password: STRANGERS_PASSWORD });
+    for (let guess = 0; guess < 4; guess++) expectError(await logIn(email, `wrong ${guess}`), 401, 'UNAUTHORIZED');
+    expect((await logIn(email, STRANGERS_PASSWORD)).status).toBe(200);
+    expect((await change(STRANGERS_PASSWORD)).status).toBe(200);
+    expectError(await logIn(email, 'wrong 4'), 401, 'UNAUTHORIZED');
+    expectError(await logIn(email, 'wrong 5'), 429, 'RATE_LIMIT_EXCEEDED');
+    const ofEmail = await service.database.rateLimits.collection.findOne({ key: /^failures:/ });
+    expect(ofEmail?.['points']).toBeGreaterThanOrEqual(5);
+  });
+
   it('does not keep her from logging in, however often he signs up after her', async () => {
     const email = newAddress();
     await signUp(email, PASSWORD, 'Hers');

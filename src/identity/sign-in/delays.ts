@@ -1,12 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { randomInt } from 'node:crypto';
 
 export const LONGEST_DELAY_MS = 5_000;
 const FIRST_DELAY_MS = 250;
-/** As many failures as one address may have cost no time: people mistype. */
+/** As many failures as one e-mail address may have cost no time: people mistype. */
 const FREE_FAILURES = 5;
-/** A delayed request holds a socket, so only so many wait at once. */
-const MOST_HELD = 200;
-const MOST_HELD_OF_ONE = 10;
+
+/**
+ * How many tries wait at once. Each holds a socket and a timer and has its password checked afterwards, so those of one
+ * e-mail address are fewer than the checks that may queue (passwords.ts).
+ */
+const MOST = { ofAddress: 2, ofEmail: 50, inAll: 1_000 };
+
+interface Waiting {
+  address: string;
+  network: string;
+  turnAway: () => void;
+}
 
 /** How long the next try of an e-mail address waits after so many failures, in ms. */
 export function delayAfter(failures: number): number {
@@ -14,28 +23,82 @@ export function delayAfter(failures: number): number {
   return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - FREE_FAILURES));
 }
 
-/** Holds requests back, so many at once and so many of one key. */
+/**
+ * Holds tries back, so many at once. Where there are too many, one of whoever has most of them makes room: first by e-mail
+ * address, then by network. Whoever floods an e-mail address from one network thus turns away their own tries, not the
+ * owner's; from many networks they turn away one at random, so that the owner gets in by trying again.
+ */
 export function createDelays() {
-  const held = new Map<string, number>();
-  let heldInAll = 0;
+  /** By e-mail address. */
+  const waiting = new Map<string, Set<Waiting>>();
+  let inAll = 0;
+
+  function enter(email: string, one: Waiting): void {
+    const ofEmail = waiting.get(email) ?? new Set();
+    waiting.set(email, ofEmail.add(one));
+    inAll++;
+  }
+
+  function leave(email: string, one: Waiting): void {
+    const ofEmail = waiting.get(email);
+    if (!ofEmail?.delete(one)) return;
+    inAll--;
+    if (ofEmail.size === 0) waiting.delete(email);
+  }
+
+  function makeRoom(email: string): void {
+    const ofEmail = [...(waiting.get(email) ?? [])];
+    const isFull = inAll > MOST.inAll;
+    if (ofEmail.length <= MOST.ofEmail && !isFull) return;
+    const crowd = isFull ? largest([...waiting.values()].map((tries) => [...tries])) : ofEmail;
+    oneOf(largest(byNetwork(crowd))).turnAway();
+  }
 
   return {
-    /** @returns true after the wait, or false at once when too many wait already */
-    async wait(key: string, ms: number): Promise<boolean> {
+    /**
+     * @param from the keys of the e-mail address and of the client, as `clientOf` names it
+     * @returns true after the wait, or false when the try is turned away because too many wait
+     */
+    async wait({ email, address }: { email: string; address: string }, ms: number): Promise<boolean> {
       if (ms === 0) return true;
-      const ofKey = held.get(key) ?? 0;
-      if (heldInAll >= MOST_HELD || ofKey >= MOST_HELD_OF_ONE) return false;
-      held.set(key, ofKey + 1);
-      heldInAll++;
-      try {
-        await sleep(ms);
-      } finally {
-        heldInAll--;
-        const left = (held.get(key) ?? 1) - 1;
-        if (left === 0) held.delete(key);
-        else held.set(key, left);
-      }
-      return true;
+      const ofAddress = [...(waiting.get(email) ?? [])].filter((other) => other.address === address);
+      if (ofAddress.length >= MOST.ofAddress) return false;
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => end(true), ms);
+        const one = { address, network: networkOf(address), turnAway: () => end(false) };
+        function end(hasWaited: boolean): void {
+          clearTimeout(timer);
+          leave(email, one);
+          resolve(hasWaited);
+        }
+        enter(email, one);
+        makeRoom(email);
+      });
     },
   };
+}
+
+function byNetwork(tries: Waiting[]): Waiting[][] {
+  const networks = new Map<string, Waiting[]>();
+  for (const one of tries) {
+    const known = networks.get(one.network);
+    if (known) known.push(one);
+    else networks.set(one.network, [one]);
+  }
+  return [...networks.values()];
+}
+
+/** What a provider has: a /16 of IPv4, a /32 of IPv6. Whoever can use many /64s mostly has them in one of these. */
+function networkOf(address: string): string {
+  return address.split(/[.:]/, 2).join('.');
+}
+
+/** Of several equally large ones, any. */
+function largest(groups: Waiting[][]): Waiting[] {
+  const size = Math.max(...groups.map((group) => group.length));
+  return oneOf(groups.filter((group) => group.length === size));
+}
+
+function oneOf<T>(items: readonly T[]): T {
+  return items[randomInt(items.length)] as T;
 }

@@ -45,31 +45,38 @@ export function createPortalLimits({ config, database }: { config: Config; datab
 
   return {
     /**
-     * Checks a password as often, and as fast, as one may try. A try is counted before, so that no burst slips through; a
-     * right password forgets the tries before it, and an error counts none.
+     * Checks a password as often, and as fast, as one may try. A try is counted before, so that no burst slips through; an
+     * error costs none of the tries of the network address. The right password of the e-mail address's holder forgets the
+     * tries before it; that of an unverified sign-up does not, since strangers can sign up with any address.
      * @param check undefined when the password is wrong
      * @throws ServiceError RATE_LIMIT_EXCEEDED, or what `check` throws
      */
-    async tryPassword<T>(ctx: ApiContext, email: string, check: () => Promise<T | undefined>): Promise<T | undefined> {
+    async tryPassword<T extends { unverified?: true }>(
+      ctx: ApiContext,
+      email: string,
+      check: () => Promise<T | undefined>,
+    ): Promise<T | undefined> {
       const address = clientAddress(ctx, config);
       const keys = {
         address: `log-ins:${address}`,
         both: keyOf('log-in', email, address),
         email: keyOf('failures', email),
       };
+      // Failures of the e-mail address are never taken back: after they were forgotten, that would give tries for free.
+      const takeBack = () => Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address)]);
       await count(ctx, ofAddress, keys.address);
-      const tries = await count(ctx, logIns, keys.both);
+      await count(ctx, logIns, keys.both);
       const { state } = await consume(failures, keys.email);
       try {
-        const hasWaited = await delays.wait(keys.email, delayAfter(state.consumedPoints - 1));
-        // Strangers who keep every place taken must not lock out the owner, who comes from an address without failures.
-        if (!hasWaited && tries > 1) throw limitExceeded(ctx, LONGEST_DELAY_MS / 1_000);
+        const hasWaited = await delays.wait({ email: keys.email, address }, delayAfter(state.consumedPoints - 1));
+        if (!hasWaited) throw limitExceeded(ctx, LONGEST_DELAY_MS / 1_000);
         const found = await check();
         if (found === undefined) return undefined;
-        await Promise.all([logIns.delete(keys.both), failures.delete(keys.email), ofAddress.reward(keys.address)]);
+        if (found.unverified) await takeBack();
+        else await Promise.all([logIns.delete(keys.both), failures.delete(keys.email), ofAddress.reward(keys.address)]);
         return found;
       } catch (error) {
-        await Promise.all([logIns.reward(keys.both), failures.reward(keys.email), ofAddress.reward(keys.address)]);
+        await takeBack();
         throw error;
       }
     },

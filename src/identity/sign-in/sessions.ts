@@ -126,10 +126,10 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       const { current_password: current, new_password: next } = await bodyOf(PasswordBody, ctx);
       const own = [user.email, user.name, account.name];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
-      const isRight = await limits.tryPassword(ctx, user.email, async () => {
-        return (await inTime(ctx, passwords.verify(current, user.passwordHash))) || undefined;
+      const known = await limits.tryPassword(ctx, user.email, async () => {
+        return (await inTime(ctx, passwords.verify(current, user.passwordHash))) ? user : undefined;
       });
-      if (isRight === undefined) {
+      if (known === undefined) {
         const fault = 'current_password is not right.';
         throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
       }
