@@ -1,5 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Config } from '../../src/platform/config/config.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
+import { createFailureLimiter } from '../../src/platform/http/rate-limit.js';
 import { clientAddress } from '../../src/platform/http/security.js';
 
 const PROXY = '10.0.0.7';
@@ -82,3 +85,22 @@ describe('a client address cannot be disguised to escape a limit', () => {
     expect(connected('')).toBe('unknown');
   });
 });
+
+/** Bytes of the heap that are in use after a collection. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+it('counters of failures take a bounded memory, whatever the number of addresses', async () => {
+  const limiter = createFailureLimiter({ api: { trustProxy: false } } as Config);
+  const failAt = (n: number) => {
+    const remoteAddress = `2001:db8:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`;
+    return limiter.count({ get: () => '', req: { socket: { remoteAddress } } } as unknown as ApiContext);
+  };
+  for (let n = 0; n < 100_000; n++) await failAt(n);
+  const before = heapUsed();
+  for (let n = 100_000; n < 400_000; n++) await failAt(n);
+  expect((heapUsed() - before) / 1_000_000).toBeLessThan(40);
+}, 60_000);

@@ -32,6 +32,13 @@ describe('a request that names two hosts is never answered as one of them', () =
     }
   });
 
+  it('nor is another host taken from a header of proxies: links name the configured address', async () => {
+    const headers = { 'X-Forwarded-Host': 'evil.example', 'X-Host': 'evil.example', Forwarded: 'host=evil.example' };
+    const { headers: answered, text } = await service.request('/openapi.json', { headers });
+    expect(text).toContain(service.config.publicBaseUrl);
+    expect(`${text}${JSON.stringify([...answered])}`).not.toContain('evil.example');
+  });
+
   it('and one is answered', async () => {
     expect(await send(['GET /health/live HTTP/1.1', 'Host: a.test', 'Connection: close'])).toMatch(/^HTTP\/1\.1 200 /);
     expect(await send(['GET /health/live HTTP/1.0'])).toMatch(/^HTTP\/1\.1 200 /);

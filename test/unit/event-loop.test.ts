@@ -4,10 +4,11 @@ import type { Logger } from '../../src/platform/telemetry/logger.js';
 
 const LOG_EVERY_MS = 1_500;
 
-/** By its own time, so that it is work also where the processor is shared. */
+/** By its own time, too, so that it is work also where the processor is shared. */
 function busy(ms: number): void {
-  const before = process.cpuUsage();
-  for (let used = { user: 0, system: 0 }; used.user + used.system < ms * 1_000;) used = process.cpuUsage(before);
+  const [began, before] = [performance.now(), process.cpuUsage()];
+  let used = { user: 0, system: 0 };
+  while (used.user + used.system < ms * 1_000 || performance.now() - began < ms) used = process.cpuUsage(before);
 }
 
 function watch() {
@@ -31,6 +32,17 @@ describe('the watch over the event loop', () => {
     await sleep(LOG_EVERY_MS);
     expect(lines.length).toBeLessThanOrEqual(3);
     expect(lines.at(-1)?.[0]).toMatchObject({ count: count() });
+    close();
+  });
+
+  it('counts stalls that are little longer than 100 ms', async () => {
+    const { stalls, close } = watch();
+    for (let n = 0; n < 10; n++) {
+      await sleep(3 + (n % 5));
+      busy(130);
+    }
+    await sleep(120);
+    expect(stalls.length).toBeGreaterThanOrEqual(9);
     close();
   });
 

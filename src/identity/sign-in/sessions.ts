@@ -64,7 +64,8 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
   return {
     async signUp(ctx: ApiContext): Promise<void> {
       if (config.signUp.mode !== 'open') {
-        throw new ServiceError('FORBIDDEN', 'Sign-up is closed on this service. Ask one of its members to invite you.');
+        const remedy = config.signUp.mode === 'off' ? 'Ask its operator.' : 'Ask one of its members to invite you.';
+        throw new ServiceError('FORBIDDEN', `Sign-up is closed on this service. ${remedy}`);
       }
       const { email, name, password, account_name: accountName } = await bodyOf(SignUpBody, ctx);
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));

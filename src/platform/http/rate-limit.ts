@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { RateLimiterMemory, RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
@@ -68,13 +69,22 @@ export function createRateLimiter(database: PlatformDatabase) {
 
 export type FailureLimiter = ReturnType<typeof createFailureLimiter>;
 
-/** Failed authentications and signatures per client address, in memory: one process's view is enough to slow a guesser. */
+/** Counters of failures in a process, whatever the number of addresses. */
+const BUCKETS = 65_536;
+
+/**
+ * Failed authentications and signatures per client address, in memory: one process's view is enough to slow a guesser.
+ * Addresses share a bounded number of counters, by a hash that nobody outside can compute.
+ */
 export function createFailureLimiter(config: Config) {
   const limiter = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
+  const salt = randomBytes(16);
+  const bucketOf = (ctx: ApiContext) =>
+    createHmac('sha256', salt).update(clientAddress(ctx, config)).digest().readUInt32BE() % BUCKETS;
   return {
     /** @throws ServiceError RATE_LIMIT_EXCEEDED */
     async check(ctx: ApiContext): Promise<void> {
-      const state = await limiter.get(clientAddress(ctx, config));
+      const state = await limiter.get(String(bucketOf(ctx)));
       if (state !== null && state.consumedPoints >= FAILURES_PER_MINUTE) {
         throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
       }
@@ -84,7 +94,7 @@ export function createFailureLimiter(config: Config) {
      * @throws ServiceError RATE_LIMIT_EXCEEDED when there were too many before it
      */
     async count(ctx: ApiContext): Promise<void> {
-      const { allowed, state } = await consume(limiter, clientAddress(ctx, config));
+      const { allowed, state } = await consume(limiter, String(bucketOf(ctx)));
       if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
     },
   };

@@ -1,11 +1,12 @@
 import type { Logger } from './logger.js';
 
-const LOOK_EVERY_MS = 50;
+/** Short, because a stall shows as its length less the time until the next look was due. */
+const LOOK_EVERY_MS = 10;
 /** Audio frames are 20 ms long and health is asked every second; a stall above this is felt by somebody. */
 const STALL_MS = 100;
 const LOG_EVERY_MS = 10_000;
-/** A process that was suspended is late without having worked. */
-const LEAST_WORK_MS = STALL_MS;
+/** A process that was suspended is late without having worked; one that shares its processor worked some of the time. */
+const LEAST_WORK_SHARE = 0.5;
 
 export interface EventLoopWatch {
   /** Stalls since the start. */
@@ -38,7 +39,7 @@ export function watchEventLoop(deps: {
     const workedMs = (used.user + used.system) / 1_000;
     lookedAt = now;
     cpu = process.cpuUsage();
-    if (lateMs > STALL_MS && workedMs >= LEAST_WORK_MS) {
+    if (lateMs > STALL_MS && workedMs >= lateMs * LEAST_WORK_SHARE) {
       total += 1;
       unlogged += 1;
       longest = Math.max(longest, lateMs);
