@@ -157,6 +157,20 @@ describe('transfer_call', () => {
     await createAccounts(media.database).setLimits(accountId, { allowedCountryPrefixes: null });
   });
 
+  it('may be tried again when it could not be checked', async () => {
+    const { use, line } = await talk({ transferNumbers });
+    const { collection } = media.database.accounts;
+    const account = { _id: accountId as never };
+    await collection.updateOne(account, { $set: { destinationCaps: 'unreadable' } });
+    expect(await use('transfer_call', { number: '+12025550143' })).toEqual({
+      ok: false,
+      error: 'the tool does not work now',
+    });
+    await collection.updateOne(account, { $unset: { destinationCaps: '' } });
+    expect(await use('transfer_call', { number: '+12025550143' })).toMatchObject({ ok: true });
+    await line.closed;
+  });
+
   it('stands when the engine fails while its last word is heard', async () => {
     const { sink, use, line, callId } = await talk({ transferNumbers });
     sink.audio('words', speech(1_000));

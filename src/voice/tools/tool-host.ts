@@ -84,9 +84,14 @@ export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: 
     // One at a time: a call counts as one transfer at most.
     if (transferring) return { ok: false, error: 'the call is being transferred already' };
     transferring = true;
-    const answer = await transferCounted(number);
-    transferring = answer.ok;
-    return answer;
+    let isUnderWay = false;
+    try {
+      const answer = await transferCounted(number);
+      isUnderWay = answer.ok;
+      return answer;
+    } finally {
+      transferring = isUnderWay;
+    }
   }
 
   /** Checks and counts a transfer as a call of its own, before anything is dialed. */
