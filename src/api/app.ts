@@ -1,5 +1,5 @@
 import { createCallResults } from '../calls/wiring.js';
-import { signingMode } from '../telephony/twilio/signing-mode.js';
+import { mayBeSigned, signingMode } from '../telephony/twilio/signing-mode.js';
 import { createUsageAgents } from '../calls/wiring.js';
 import Koa from 'koa';
 import type { DialGate } from '../telephony/destinations/dial-gate.js';
@@ -65,7 +65,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
     rateLimiter,
     failureLimiter,
     signedRequests,
-    verifyCarrier: (ctx, form) => signingMode(ctx, form, config),
+    carrierSignatures: { mayBeSigned, signingMode: (ctx, form) => signingMode(ctx, form, config) },
   });
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });

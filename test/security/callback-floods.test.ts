@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { sign } from '../../src/telephony/twilio/signature.js';
+import { ServiceError, type ErrorCode } from '../../src/kernel/errors.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
 import { createSignedRequests } from '../../src/platform/http/signed-requests.js';
 import { expectError, startService, type Service } from '../http/harness.js';
@@ -13,6 +14,8 @@ const CALLBACKS_OF_A_CALL = 7;
 /** More than one address may fail a minute. */
 const FLOOD = 3_100;
 const AT_ONCE = 50;
+/** Of the right form, over nothing that anybody signed. */
+const WRONG_SIGNATURE = `${'A'.repeat(27)}=`;
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
 let service: Service;
@@ -90,10 +93,10 @@ describe('callbacks from one address', () => {
       'TwiML',
       '/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/twiml',
       403,
-      { 'X-Twilio-Signature': 'AA' },
+      { 'X-Twilio-Signature': WRONG_SIGNATURE },
       '198.51.100.2',
     ],
-    ['the inbound call', '/inbound_call', 401, { 'X-Twilio-Signature': 'AA' }, '198.51.100.3'],
+    ['the inbound call', '/inbound_call', 401, { 'X-Twilio-Signature': WRONG_SIGNATURE }, '198.51.100.3'],
     ['payments', '/webhooks/payments', 403, { 'Stripe-Signature': 't=1,v1=00' }, '198.51.100.4'],
   ])(
     'that flood %s without a valid signature are 429, and hinder no signed one',
@@ -143,6 +146,19 @@ describe('signed requests in flight', () => {
     await Promise.all([second.answered, third.answered]);
     expect(counted).toEqual([]);
   });
+
+  it('count against their address when their signature is wrong, and not when they could not be read', async () => {
+    const counted: unknown[] = [];
+    const failureLimiter = { check: async () => undefined, count: async (ctx: unknown) => void counted.push(ctx) };
+    const { admit } = createSignedRequests({ failureLimiter });
+    const ctx = { state: {} } as ApiContext;
+    const refuse = (code: ErrorCode) => admit(ctx, () => Promise.reject(new ServiceError(code, 'Refused.')));
+    await expect(refuse('SERVICE_UNAVAILABLE')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect(counted).toEqual([]);
+    await expect(refuse('FORBIDDEN')).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(refuse('UNAUTHORIZED')).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
+    expect(counted).toEqual([ctx, ctx]);
+  });
 });
 
 describe('a form never costs more than its size', () => {
@@ -155,7 +171,7 @@ describe('a form never costs more than its size', () => {
   }, 120_000);
 
   it('of more than 200 fields is 400, before its signature is looked at', async () => {
-    const headers = { ...FORM, 'X-Twilio-Signature': 'AAAA' };
+    const headers = { ...FORM, 'X-Twilio-Signature': WRONG_SIGNATURE };
     for (const path of ['/carrier/status', '/inbound_call']) {
       for (const body of [formOfNames(201), 'a=1&'.repeat(201)]) {
         const answer = await service.request(path, { method: 'POST', headers, body });

@@ -9,18 +9,15 @@ import { creditPayment } from './payments.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { within } from '../../platform/http/deadline.js';
-import { createBodiesInFlight, type BodiesInFlight } from '../../platform/http/bodies-in-flight.js';
 import { parseJsonObject } from '../../platform/http/json-body.js';
 import { readBody, utf8 } from '../../platform/http/raw-body.js';
-import { clientAddress, requireHttps } from '../../platform/http/security.js';
-import type { SignedRequests } from '../../platform/http/signed-requests.js';
+import { requireHttps } from '../../platform/http/security.js';
+import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requests.js';
 import { validated } from '../../platform/http/validation.js';
 import { isPaymentSignature, mayBePaymentSignature } from './signature.js';
 
 /** Events of checkout sessions have a few KiB; 50 fields of metadata at their longest make 30. */
 const MAX_EVENT_BYTES = 64 * 1_024;
-/** Events come one by one; 16 MiB are held at most for whoever has no signature. */
-const MAX_BODIES = { perAddress: 32, total: 256 };
 const MICROS_PER_CENT = MICROS_PER_USD / 100;
 
 /** The provider waits longer for us than clients do, and sends an event again for days when it got no 2xx. */
@@ -46,7 +43,6 @@ export interface PaymentWebhookDeps {
  */
 export function createPaymentWebhook(deps: PaymentWebhookDeps) {
   const { config, accounts, logger } = deps;
-  const bodies = createBodiesInFlight(MAX_BODIES);
 
   /** @throws ServiceError MISSING_PARAMS, NOT_FOUND, IDEMPOTENCY_CONFLICT */
   async function credit(session: CheckoutSession, livemode: boolean | undefined): Promise<void> {
@@ -65,7 +61,7 @@ export function createPaymentWebhook(deps: PaymentWebhookDeps) {
     const secret = config.payments.webhookSecret;
     if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
     requireHttps(ctx, config);
-    const body = await deps.signedRequests.admit(ctx, () => readSigned(ctx, { config, bodies, secret }));
+    const body = await deps.signedRequests.admit(ctx, (read) => readSigned(ctx, secret, read));
     const { fields } = parseJsonObject(utf8(body));
     const { type, livemode, data } = validated(PaymentEvent, fields);
     const object = data?.object ?? {};
@@ -79,17 +75,12 @@ export function createPaymentWebhook(deps: PaymentWebhookDeps) {
 }
 
 /** @throws ServiceError FORBIDDEN, SERVICE_UNAVAILABLE, or what reading the body throws */
-async function readSigned(
-  ctx: ApiContext,
-  { config, bodies, secret }: { config: Config; bodies: BodiesInFlight; secret: string },
-): Promise<Buffer> {
+async function readSigned(ctx: ApiContext, secret: string, read: ReadSigned): Promise<Buffer> {
   const header = ctx.get('Stripe-Signature');
   const forged = new ServiceError('FORBIDDEN', 'The payment provider’s signature is missing, wrong or too old.');
   // With a signature that fits nothing the body is not worth reading.
   if (!mayBePaymentSignature(header, Date.now())) throw forged;
-  const body = await bodies.read(clientAddress(ctx, config), () =>
-    readBody(ctx.req, { limit: MAX_EVENT_BYTES, decompress: false }),
-  );
+  const body = await read((signal) => readBody(ctx.req, { limit: MAX_EVENT_BYTES, decompress: false, signal }));
   if (!isPaymentSignature({ secret, header, body, now: Date.now() })) throw forged;
   return body;
 }

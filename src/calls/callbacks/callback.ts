@@ -1,4 +1,4 @@
-import { signingMode } from '../../telephony/twilio/signing-mode.js';
+import { mayBeSigned, signingMode } from '../../telephony/twilio/signing-mode.js';
 import { CallbackIdentifiers } from '../../telephony/twilio/forms.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
@@ -9,7 +9,7 @@ import { CALL_ID_PATTERN, type Mode } from '../../kernel/ids.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { within } from '../../platform/http/deadline.js';
 import { readForm, type FormFields } from '../../platform/http/form.js';
-import type { SignedRequests } from '../../platform/http/signed-requests.js';
+import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requests.js';
 import { validated } from '../../platform/http/validation.js';
 
 /** The carrier waits longer for us than clients do, and a call in its hands is worth a second try of the database. */
@@ -33,7 +33,7 @@ export async function verifiedCallback(
   ctx: ApiContext,
   deps: { config: Config; signedRequests: SignedRequests },
 ): Promise<Callback> {
-  const { mode, form } = await deps.signedRequests.admit(ctx, () => readSignedForm(ctx, deps.config));
+  const { mode, form } = await deps.signedRequests.admit(ctx, (read) => readSignedForm(ctx, deps.config, read));
   const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
   if (carrierSid !== '') requireCallSidOf(deps.config, mode, carrierSid);
   return { mode, form, carrierSid };
@@ -56,11 +56,15 @@ export async function answerCallback(
   ctx.body = '';
 }
 
-async function readSignedForm(ctx: ApiContext, config: Config): Promise<Pick<Callback, 'mode' | 'form'>> {
+async function readSignedForm(
+  ctx: ApiContext,
+  config: Config,
+  read: ReadSigned,
+): Promise<Pick<Callback, 'mode' | 'form'>> {
   const forged = new ServiceError('FORBIDDEN', 'The carrier’s signature is missing or wrong.');
-  // Without a signature the body is not worth reading.
-  if (ctx.get('X-Twilio-Signature') === '') throw forged;
-  const form = await readForm(ctx.req);
+  // With a signature that fits nothing the body is not worth reading.
+  if (!mayBeSigned(ctx)) throw forged;
+  const form = await read((signal) => readForm(ctx.req, signal));
   const mode = signingMode(ctx, form, config);
   if (mode === undefined) throw forged;
   return { mode, form };

@@ -29,7 +29,7 @@ export function createInboundCall(deps: InboundCallDeps) {
   return async function receive(ctx: ApiContext): Promise<void> {
     const deadline = deadlineOf(ctx);
     let form: Promise<FormFields> | undefined;
-    const readOnce = () => (form ??= readForm(ctx.req));
+    const readOnce = (signal?: AbortSignal) => (form ??= readForm(ctx.req, signal));
     const forwarder = await deps.authenticator.byKeyOrCarrier(ctx, readOnce);
     if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
       throw new ServiceError('MISSING_PARAMS', 'The request body must be application/x-www-form-urlencoded.');

@@ -12,6 +12,7 @@ import { createSessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Forwarder, MemberPrincipal, Principal } from './principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
+import type { Read } from '../../platform/http/bodies-in-flight.js';
 import type { FormFields } from '../../platform/http/form.js';
 import type { Standing } from './principal-watch.js';
 import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
@@ -28,8 +29,13 @@ const RECHECK_WITHIN_MS = 1_500;
 /** Pages ask for several things at once and watch calls. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
 
-/** The mode whose carrier account signed a request; undefined when none did. The telephony domain provides it. */
-export type VerifyCarrier = (ctx: ApiContext, form: FormFields) => Mode | undefined;
+/** How requests of a carrier are verified; the telephony domain provides it. */
+export interface CarrierSignatures {
+  /** Whether the signature could be that of any form. */
+  mayBeSigned(ctx: ApiContext): boolean;
+  /** The mode whose carrier account signed a request; undefined when none did. */
+  signingMode(ctx: ApiContext, form: FormFields): Mode | undefined;
+}
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
@@ -40,9 +46,9 @@ export function createAuthenticator(deps: {
   rateLimiter: RateLimiter;
   failureLimiter: FailureLimiter;
   signedRequests: SignedRequests;
-  verifyCarrier: VerifyCarrier;
+  carrierSignatures: CarrierSignatures;
 }) {
-  const { config, rateLimiter, failureLimiter, signedRequests, verifyCarrier } = deps;
+  const { config, rateLimiter, failureLimiter, signedRequests, carrierSignatures } = deps;
   const accounts = createAccounts(deps.database);
   const sessions = createSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
@@ -165,12 +171,12 @@ export function createAuthenticator(deps: {
      * The owner of the key, sent as Bearer or as the password of Basic, or the mode whose carrier signed the form.
      * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what reading the form throws
      */
-    async byKeyOrCarrier(ctx: ApiContext, readForm: () => Promise<FormFields>): Promise<Forwarder> {
+    async byKeyOrCarrier(ctx: ApiContext, readForm: Read<FormFields>): Promise<Forwarder> {
       const secret = keyOf(ctx, true);
       const challenges = [BEARER_CHALLENGE, BASIC_CHALLENGE];
-      if (secret === undefined && ctx.get('X-Twilio-Signature') !== '') {
-        const mode = await signedRequests.admit(ctx, async () => {
-          const signer = verifyCarrier(ctx, await readForm());
+      if (secret === undefined && carrierSignatures.mayBeSigned(ctx)) {
+        const mode = await signedRequests.admit(ctx, async (read) => {
+          const signer = carrierSignatures.signingMode(ctx, await read(readForm));
           if (signer === undefined) throw unauthorized(ctx, challenges);
           return signer;
         });

@@ -1,29 +1,43 @@
+import type { ApiContext } from './context.js';
 import { unavailable } from './deadline.js';
+
+/** Reads a body that is not known to be signed; stops, and keeps nothing of it, once the signal is aborted. */
+export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
 export type BodiesInFlight = ReturnType<typeof createBodiesInFlight>;
 
 /**
- * Bounds the bodies that are read before their signature can be checked: at most `total` in this process, and at most
- * `perAddress` of one client, so that one client alone cannot keep out the others.
+ * Bounds the bodies that are read before their signature can be checked. The oldest makes room: the body of an honest
+ * sender arrives within milliseconds, so the oldest is the least likely to be one. Addresses play no part, since carriers
+ * send from few of them.
+ * @param total bodies that are read at the same time in this process
  */
-export function createBodiesInFlight({ perAddress, total }: { perAddress: number; total: number }) {
-  const byAddress = new Map<string, number>();
-  let all = 0;
+export function createBodiesInFlight(total: number) {
+  /** By age. */
+  const reading = new Set<AbortController>();
+
+  function dropOldest(): void {
+    for (const oldest of reading) {
+      reading.delete(oldest);
+      oldest.abort(unavailable());
+      return;
+    }
+  }
 
   return {
-    /** @throws ServiceError SERVICE_UNAVAILABLE when too many are in flight, so that the sender tries again */
-    async read<T>(address: string, read: () => Promise<T>): Promise<T> {
-      const own = byAddress.get(address) ?? 0;
-      if (all >= total || own >= perAddress) throw unavailable();
-      all += 1;
-      byAddress.set(address, own + 1);
+    /**
+     * @throws ServiceError what `read` throws; SERVICE_UNAVAILABLE, after which the connection is closed, when the body
+     *   had to make room, so that the sender tries again
+     */
+    async read<T>(ctx: ApiContext, read: Read<T>): Promise<T> {
+      const own = new AbortController();
+      reading.add(own);
+      if (reading.size > total) dropOldest();
       try {
-        return await read();
+        return await read(own.signal);
       } finally {
-        all -= 1;
-        const left = (byAddress.get(address) ?? 1) - 1;
-        if (left > 0) byAddress.set(address, left);
-        else byAddress.delete(address);
+        reading.delete(own);
+        if (own.signal.aborted) ctx.set('Connection', 'close');
       }
     },
   };

@@ -11,10 +11,11 @@ export type FormFields = Record<string, string | string[]>;
 /**
  * Every field of a form body, unknown ones too: the carrier's signature covers them all. Parsed by URLSearchParams because
  * parsers that read brackets in names change what was signed. Not decompressed: nobody is authenticated yet.
+ * @param signal stops the reading; its reason is thrown
  * @throws ServiceError PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, MISSING_PARAMS
  */
-export async function readForm(req: IncomingMessage): Promise<FormFields> {
-  const bytes = await readBody(req, { limit: MAX_FORM_BYTES, decompress: false });
+export async function readForm(req: IncomingMessage, signal?: AbortSignal): Promise<FormFields> {
+  const bytes = await readBody(req, { limit: MAX_FORM_BYTES, decompress: false, ...(signal && { signal }) });
   return fieldsOf(bytes.toString('utf8'));
 }
 

@@ -15,18 +15,22 @@ const DECODERS: Readonly<Record<string, Inflate>> = {
  * The whole body of a request.
  * @param p.limit bytes, of what was sent and of what it inflates to
  * @param p.decompress whether a compressed body is taken: only from a sender that is authenticated
+ * @param p.signal stops the reading; its reason is thrown
  * @throws ServiceError PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, MISSING_PARAMS
  */
-export async function readBody(req: IncomingMessage, p: { limit: number; decompress: boolean }): Promise<Buffer> {
-  const { limit } = p;
+export async function readBody(
+  req: IncomingMessage,
+  p: { limit: number; decompress: boolean; signal?: AbortSignal },
+): Promise<Buffer> {
+  const { limit, signal } = p;
   const encoding = (req.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
-  if (encoding === 'identity' || encoding === '') return readBytes(req, limit);
+  if (encoding === 'identity' || encoding === '') return readBytes(req, limit, signal);
   if (!p.decompress) throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'This request body must not be compressed.');
   const decode = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding] : undefined;
   if (decode === undefined) {
     throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate or none.');
   }
-  const bytes = await readBytes(req, limit);
+  const bytes = await readBytes(req, limit, signal);
   try {
     return await decode(bytes, { maxOutputLength: limit });
   } catch (error) {
@@ -35,17 +39,23 @@ export async function readBody(req: IncomingMessage, p: { limit: number; decompr
   }
 }
 
-function readBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
+function readBytes(req: IncomingMessage, limit: number, signal?: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length'] ?? 0) > limit) return reject(tooLarge(limit));
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let size = 0;
+    const refuse = (reason: unknown) => {
+      chunks = [];
+      size = Infinity;
+      reject(reason);
+    };
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
       // What still comes is thrown away, so that a client in the middle of sending can read the answer.
-      if (size > limit) reject(tooLarge(limit));
+      if (size > limit) refuse(tooLarge(limit));
       else chunks.push(chunk);
     });
+    signal?.addEventListener('abort', () => refuse(signal.reason), { once: true });
     req.on('end', () => resolve(Buffer.concat(chunks)));
     const broken = () => reject(new ServiceError('MISSING_PARAMS', 'The request body ended early.'));
     req.on('error', broken);

@@ -1,0 +1,41 @@
+import { connect, type Socket } from 'node:net';
+import { eventually } from '../../http/harness.js';
+
+/** A request whose last bytes are not sent yet, on a connection of its own. */
+export interface HeldBack {
+  /** What was answered so far. */
+  answer(): string;
+  isClosed(): boolean;
+  /** Sends the rest. @returns the status of the answer */
+  finish(): Promise<number>;
+  drop(): void;
+}
+
+/** Sends as many copies of a request, each but for its last 10 bytes. */
+export function holdBack(port: number, count: number, bytesOf: (index: number) => Buffer): Promise<HeldBack[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => holdBackOne(port, bytesOf(index))));
+}
+
+function holdBackOne(port: number, bytes: Buffer): Promise<HeldBack> {
+  let answer = '';
+  return new Promise((resolve) => {
+    const socket: Socket = connect(port, '127.0.0.1', () => socket.write(bytes.subarray(0, -10), () => resolve(held)));
+    const held: HeldBack = {
+      answer: () => answer,
+      isClosed: () => socket.destroyed,
+      async finish() {
+        socket.write(bytes.subarray(-10));
+        return eventually(async () => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0));
+      },
+      drop: () => socket.destroy(),
+    };
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(held));
+  });
+}
+
+/** Whether a request was answered with 503, and its connection closed, before it was complete. */
+export function madeRoom(held: HeldBack): boolean {
+  return held.isClosed() && /^HTTP\/1\.1 503 [^]*\r\nConnection: close\r\n/i.test(held.answer());
+}

@@ -1,0 +1,81 @@
+import { sign } from '../../src/telephony/twilio/signature.js';
+import { eventually, startService, type Service } from '../http/harness.js';
+import { rawRequest, sendBytes } from '../support/hostile-requests.js';
+import { newSid } from '../support/sids.js';
+import { holdBack, madeRoom } from './support/held-back-requests.js';
+
+/** Bodies that are read at the same time before their signature is known. */
+const BODIES = 1_000;
+const WRONG_SIGNATURE = `${'A'.repeat(27)}=`;
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false, env: { TRUST_PROXY: 'true' } });
+});
+afterAll(() => service.close());
+
+function requestOf(p: { path: string; signature: string; from: string; body: string }): Buffer {
+  const headers = {
+    'Content-Type': 'application/x-www-form-urlencoded',
+    'X-Twilio-Signature': p.signature,
+    'X-Forwarded-For': p.from,
+  };
+  return rawRequest({ method: 'POST', path: p.path, headers, body: p.body });
+}
+
+const status = () => service.carrierPost('/carrier/status', { CallSid: newSid('CA'), CallStatus: 'ringing' });
+
+function signedStatus(from: string): Buffer {
+  const { accountSid, authToken } = service.config.carriers.live;
+  const path = '/carrier/status';
+  const params = { AccountSid: accountSid, CallSid: newSid('CA'), CallStatus: 'ringing' };
+  const signature = sign({ authToken, url: `${service.config.publicBaseUrl}${path}`, params });
+  return requestOf({ path, signature, from, body: new URLSearchParams(params).toString() });
+}
+
+describe('forms without a signature of the carrier hold little memory', () => {
+  it.each([
+    ['/carrier/status', 403],
+    ['/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/twiml', 403],
+    ['/inbound_call', 401],
+  ])(
+    'since nothing is read behind what is no signature: %s',
+    async (path, refused) => {
+      const body = 'x'.repeat(65_536);
+      for (const signature of [
+        'x',
+        'A'.repeat(28),
+        `${'A'.repeat(28)}=`,
+        `${'A'.repeat(26)}==`,
+        `${'-'.repeat(27)}=`,
+      ]) {
+        const head = requestOf({ path, signature, from: '192.0.2.2', body }).subarray(0, -body.length);
+        expect(await sendBytes(service.port, head, { forMs: 1_000 })).toMatch(`HTTP/1.1 ${refused} `);
+      }
+    },
+    20_000,
+  );
+
+  it.each(['/carrier/status', '/inbound_call'])(
+    'since the oldest makes room, so that whoever holds as many as are read keeps no callback out: %s',
+    async (path) => {
+      const held = await holdBack(service.port, BODIES, (index) =>
+        requestOf({ path, signature: WRONG_SIGNATURE, from: `192.0.2.${index % 64}`, body: 'x'.repeat(65_536) }),
+      );
+      await eventually(async () => {
+        expect((await status()).status).toBe(200);
+        return held.some(madeRoom);
+      });
+      expect(held.filter(madeRoom).length).toBeLessThan(BODIES / 10);
+      for (const each of held) each.drop();
+    },
+    30_000,
+  );
+
+  it('and any number of one address that are signed arrive at the same time', async () => {
+    const held = await holdBack(service.port, 300, () => signedStatus('192.0.2.3'));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(new Set(await Promise.all(held.map((each) => each.finish())))).toEqual(new Set([200]));
+    for (const each of held) each.drop();
+  }, 30_000);
+});
