@@ -12,6 +12,12 @@ import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 import { storedTools, type GivenTool } from './tool-headers.js';
 
+/** Each holds up to 180 kB. */
+const MOST_AGENTS = 1_000;
+/** Of a page; the rest comes with the next. */
+const PAGE_BYTES = 512 * 1_024;
+const READ_AT_ONCE = 10;
+
 const DEFAULT_MAX_DURATION_SECONDS = 600;
 const DEFAULT_RING_TIMEOUT_SECONDS = 30;
 
@@ -67,6 +73,9 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       }
       await checkNumber(accountId, fields.phoneNumber);
+      if ((await agents.countDocuments({ accountId })) >= MOST_AGENTS) {
+        throw new ServiceError('CONFLICT', `An account has at most ${MOST_AGENTS} agents, archived ones included.`);
+      }
       const createdAt = new Date();
       const agent: AgentDocument = {
         _id: agentId ?? `agent_${ulid()}`,
@@ -94,17 +103,33 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       return agents.find({ accountId, archivedAt: null }).sort({ createdAt: 1, _id: 1 }).lean<AgentDocument[]>().exec();
     },
 
-    /** One page, newest first: of those in use that calls of the mode may use, or of the archived ones. */
-    page(p: {
+    /**
+     * One page, newest first: of those in use that calls of the mode may use, or of the archived ones. Large agents make a
+     * page shorter.
+     */
+    async page(p: {
       accountId: string;
       mode: Mode;
       archived: boolean;
       after?: PagePosition;
       limit: number;
     }): Promise<Page<AgentDocument>> {
-      const { accountId, mode, archived, ...position } = p;
+      const { accountId, mode, archived, limit, after } = p;
       const filter = { accountId, archivedAt: archived ? { $ne: null } : null, ...agentsOf(mode) };
-      return readPage<AgentDocument>(agents, { filter, ...position });
+      const items: AgentDocument[] = [];
+      let bytes = 0;
+      for (let position = after; ;) {
+        const atOnce = Math.min(READ_AT_ONCE, limit - items.length);
+        const part = await readPage<AgentDocument>(agents, {
+          filter,
+          limit: atOnce,
+          ...(position ? { after: position } : {}),
+        });
+        items.push(...part.items);
+        bytes += part.items.reduce((sum, item) => sum + JSON.stringify(item).length, 0);
+        if (part.next === undefined || items.length >= limit || bytes >= PAGE_BYTES) return { ...part, items };
+        position = part.next;
+      }
     },
 
     /** An agent of the account that calls of the mode may use, also an archived one. */

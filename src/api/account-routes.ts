@@ -74,7 +74,7 @@ export const accountRoutes = {
       examples: { agent: { name: 'Reminders', instruction: 'Remind the caller of the appointment.' } },
     },
     success: agentAnswer,
-    errors: [],
+    errors: ['CONFLICT'],
   },
   readAgent: {
     method: 'get',

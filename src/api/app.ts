@@ -14,6 +14,7 @@ import { createCarrierBindings } from '../telephony/carrier-bindings.js';
 import { createCarrierEvents } from '../telephony/carrier-events.js';
 import type { Database } from '../database.js';
 import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
+import { createLeases } from '../billing/leases.js';
 import { createLedger } from '../billing/ledger/ledger.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
@@ -108,6 +109,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
     recordings: createRecordings(database),
     idempotencyKeys: createIdempotencyKeys(database),
     ledger: createLedger(database),
+    leases: createLeases(database),
     statements: createStatements(database, createUsageAgents(database)),
   };
   const outboundCall = createOutboundCall(shared);

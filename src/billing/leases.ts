@@ -15,6 +15,8 @@ export interface Leases {
   release(p: { accountId: string; mode: Mode; callId: string }): Promise<void>;
   /** The places of every account and mode. */
   places(): AsyncIterable<LeaseCount>;
+  /** How many places of one account and mode are taken. */
+  taken(p: { accountId: string; mode: Mode }): Promise<number>;
   /** The places of one account and mode; null when it never had a call. */
   placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null>;
   /**
@@ -126,6 +128,10 @@ export function createLeases(
     for await (const document of documents.find({})) yield placesIn(document);
   }
 
+  async function taken(p: { accountId: string; mode: Mode }): Promise<number> {
+    return (await documents.findOne({ _id: documentId(p) }, { projection: { count: 1 } }))?.count ?? 0;
+  }
+
   async function placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null> {
     const document = await documents.findOne({ _id: documentId(p) });
     return document && placesIn(document);
@@ -146,7 +152,7 @@ export function createLeases(
     throw new Error('the account found no quiet moment for a recount of its places');
   }
 
-  return { acquire, release, places, placesOf, recount };
+  return { acquire, release, taken, places, placesOf, recount };
 }
 
 function placesIn({ _id, count, leases }: LeaseDocument): LeaseCount {

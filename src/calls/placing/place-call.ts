@@ -9,10 +9,11 @@ import type { CallRequestDocument } from '../call-request-model.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 import type { Principal } from '../../identity/access/principal.js';
 import { within } from '../../platform/http/deadline.js';
+import { foreseenRefusal, type ForecastDeps } from './forecast.js';
 import { outboundCallOf, type OutboundDeps } from './outbound-request.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 
-export interface PlacingDeps extends OutboundDeps, CallStarter {
+export interface PlacingDeps extends OutboundDeps, CallStarter, ForecastDeps {
   idempotencyKeys: IdempotencyKeys;
 }
 
@@ -40,7 +41,7 @@ export async function placeCall(deps: PlacingDeps, order: Order): Promise<Placed
   if (order.idempotencyKey !== undefined) return placeOnce(deps, order, order.idempotencyKey);
   const call = await within(order.deadline, outboundCallOf(deps, order.principal, order.request));
   const callId = newCallId();
-  const answer = await startCounted(deps, order, documentOf(callId, call));
+  const answer = (await foresee(deps, order, call)) ?? (await startCounted(deps, order, documentOf(callId, call)));
   const refusal = refusalOfReservation(answer);
   if (refusal) throw refusal;
   return placed(callId);
@@ -69,7 +70,9 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
   let row = claim.row;
   // A key that was there may stand for a call that came to nothing: then the next call_id is asked for at once.
   for (let mayAskAgain = !claim.created; ; mayAskAgain = false) {
-    const answer = await startCounted(deps, order, documentOf(row.callId, call));
+    // A call that an earlier request has started takes a place and money of its own.
+    const foreseen = claim.created ? await foresee(deps, order, call) : undefined;
+    const answer = foreseen ?? (await startCounted(deps, order, documentOf(row.callId, call)));
     const refusal = refusalOfReservation(answer);
     if (refusal === undefined) {
       const response = placed(row.callId);
@@ -83,6 +86,15 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
     row = { ...row, callId: await within(deadline, keys.renew(row, newCallId())) };
     if (!mayAskAgain) throw refusal;
   }
+}
+
+/** A new call that is sure to be refused is given no row and no workflow. */
+function foresee(
+  deps: PlacingDeps,
+  { principal, deadline }: Order,
+  call: Omit<CallRequestDocument, '_id' | 'createdAt'>,
+): Promise<ReservationAnswer | undefined> {
+  return within(deadline, foreseenRefusal(deps, principal, call));
 }
 
 /**

@@ -20,6 +20,9 @@ import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
 import type { SignedRequests } from '../../platform/http/signed-requests.js';
 import { validated } from '../../platform/http/validation.js';
 
+/** What all keys of an account may ask together in a mode, in limits of one key. Unverified ones share one limit. */
+const KEYS_WORTH_OF_REQUESTS = 5;
+
 const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 const BASIC_CHALLENGE = 'Basic realm="callwright"';
 
@@ -65,7 +68,12 @@ export function createAuthenticator(deps: {
     const { requestsPerMinute } = limitsOf(account, key.mode, config.calls.liveLimits);
     // With the key that it descends from: a key gets no further requests by making others.
     const counted = key.ancestors?.[0] ?? key.keyId;
-    await within(deadlineOf(ctx), rateLimiter.count(ctx, counted, requestsPerMinute));
+    const ofAccount = requestsPerMinute * (account.unverified ? 1 : KEYS_WORTH_OF_REQUESTS);
+    const both = Promise.all([
+      rateLimiter.count(ctx, counted, requestsPerMinute),
+      rateLimiter.count(ctx, `${account._id}:${key.mode}`, ofAccount, { told: false }),
+    ]);
+    await within(deadlineOf(ctx), both);
     return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
   }
 

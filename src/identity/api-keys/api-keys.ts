@@ -9,6 +9,8 @@ import type { ApiKeyDocument } from './model.js';
 
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SHOWN_PREFIX_LENGTH = 12;
+/** Revoked ones included, so that making and revoking keys fills no list. */
+const MOST_KEYS = 500;
 
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
@@ -45,6 +47,12 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       }
       if (!(await accounts.exists({ _id: p.accountId }))) {
         throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
+      }
+      if ((await apiKeys.countDocuments({ accountId: p.accountId })) >= MOST_KEYS) {
+        throw new ServiceError(
+          'CONFLICT',
+          `An account has at most ${MOST_KEYS} keys, revoked ones of 30 days included.`,
+        );
       }
       const secret = newSecret(p.mode);
       const key: ApiKeyDocument = {

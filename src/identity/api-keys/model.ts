@@ -35,3 +35,8 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
   },
   { collection: 'api_keys', versionKey: false },
 );
+
+// Keys of an account, newest first. Unique only so that every server builds it.
+apiKeySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
+// Servers that know this kind of index remove keys 30 days after they were revoked.
+apiKeySchema.index({ revokedAt: 1 }, { expireAfterSeconds: 30 * 24 * 3_600 });

@@ -1,0 +1,45 @@
+import type { Leases } from '../../billing/leases.js';
+import type { Ledger } from '../../billing/ledger/ledger.js';
+import { limitsOf } from '../../identity/accounts/accounts.js';
+import type { Principal } from '../../identity/access/principal.js';
+import type { ReservationAnswer } from '../../kernel/call-signals.js';
+import { windowRequest } from '../../kernel/hold-windows.js';
+import { ledgerAccountId } from '../../kernel/ids.js';
+import { rateOf } from '../../kernel/money.js';
+import type { Config } from '../../platform/config/config.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+
+export interface ForecastDeps {
+  config: Config;
+  leases: Leases;
+  ledger: Ledger;
+}
+
+/**
+ * The refusal that a new call's reservation would end with as things stand, for the price of two reads instead of a workflow.
+ * Whatever it does not foresee the reservation decides, in the same order.
+ */
+export async function foreseenRefusal(
+  { config, leases, ledger }: ForecastDeps,
+  { account, mode }: Principal,
+  call: Pick<CallRequestDocument, 'maxDurationSeconds' | 'microsPerSecond'>,
+): Promise<ReservationAnswer | undefined> {
+  const id = ledgerAccountId(account._id, mode);
+  const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
+  const [current, balance] = await Promise.all([leases.taken({ accountId: account._id, mode }), ledger.balance(id)]);
+  const { holdWindows } = config.calls;
+  const { micros: first } = windowRequest(0, {
+    heldSeconds: 0,
+    maxDurationSeconds: call.maxDurationSeconds,
+    microsPerSecond: rateOf(call),
+    ...(holdWindows === undefined ? {} : { windows: holdWindows }),
+  });
+  const isFull = current >= limit;
+  if (!isFull && balance.availableMicros >= first) return undefined;
+  // An account whose day is spent is told so first.
+  if (dailySpendCapMicros !== undefined && (await ledger.spentToday(id)) + first > dailySpendCapMicros) {
+    return { outcome: 'refused', code: 'SPEND_LIMIT_EXCEEDED' };
+  }
+  if (isFull) return { outcome: 'refused', code: 'CONCURRENCY_LIMIT_EXCEEDED', limit, current };
+  return { outcome: 'refused', code: 'INSUFFICIENT_BALANCE' };
+}

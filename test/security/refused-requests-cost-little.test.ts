@@ -1,0 +1,111 @@
+import { eventually, expectError, startService, type Customer, type Service } from '../http/harness.js';
+
+/** Rings until it is given up. */
+const NEVER_ANSWERS = '+12025550102';
+
+let service: Service;
+let customer: Customer;
+beforeAll(async () => {
+  service = await startService();
+});
+beforeEach(async () => {
+  customer = await service.customer();
+});
+afterAll(() => service.close());
+
+const order = (more: object = {}) => ({ to_phone_number: NEVER_ANSWERS, agent_id: customer.agent._id, ...more });
+const place = () => service.place(customer.testKey, order());
+const rows = () => service.database.callRequests.find({ accountId: customer.account._id }).lean();
+
+describe('a request that is refused', () => {
+  it('for want of a place starts no workflow and leaves nothing behind', async () => {
+    await service.accounts.setLimits(customer.account._id, { concurrentCalls: 1 });
+    expect((await place()).status).toBe(200);
+    for (let n = 0; n < 5; n++) {
+      const refused = await place();
+      expectError(refused, 429, 'CONCURRENCY_LIMIT_EXCEEDED');
+      expect(refused.json).toMatchObject({ limit: 1, current: 1 });
+    }
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it('for want of money starts no workflow and leaves nothing behind', async () => {
+    customer = await service.customer(0);
+    for (let n = 0; n < 3; n++) {
+      const key = n === 2 ? { 'Idempotency-Key': 'poor' } : {};
+      expectError(await service.place(customer.liveKey, order(), key), 402, 'INSUFFICIENT_BALANCE');
+    }
+    expect(await rows()).toEqual([]);
+  });
+
+  it('only by its reservation keeps no number and no instruction', async () => {
+    await service.accounts.setLimits(customer.account._id, { concurrentCalls: 1 });
+    const answers = await Promise.all(Array.from({ length: 6 }, place));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    await eventually(async () => (await rows()).filter(({ toPhoneNumber }) => toPhoneNumber !== '').length === 1);
+  });
+});
+
+it('the keys of an account share a bounded number of requests', async () => {
+  const limit = 3;
+  await service.accounts.setLimits(customer.account._id, { requestsPerMinute: limit });
+  const keys = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const { _id: accountId } = customer.account;
+      return (await service.apiKeys.create({ accountId, mode: 'test', name: 'One of many' })).secret;
+    }),
+  );
+  const asked = keys.flatMap((key) => Array.from({ length: limit }, () => service.request('/account', { key })));
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(5 * limit);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(3 * limit);
+});
+
+it('a page of large agents ends before it is large', async () => {
+  const text = 'x'.repeat(32_000);
+  for (let n = 0; n < 60; n++) {
+    const { _id: accountId } = customer.account;
+    await service.agents.create({
+      accountId,
+      name: `Large ${n}`,
+      instruction: text,
+      voice: 'amber',
+      language: 'en-US',
+    });
+  }
+  const names: string[] = [];
+  let path = '/agents?limit=100';
+  for (let pages = 0; pages < 20; pages++) {
+    const { json, text: body } = await service.request(path, { key: customer.liveKey });
+    expect(body.length).toBeLessThan(1_000_000);
+    const { data, next_cursor: next } = json as { data: { name: string }[]; next_cursor?: string };
+    names.push(...data.map(({ name }) => name));
+    if (next === undefined) break;
+    path = `/agents?limit=100&cursor=${encodeURIComponent(next)}`;
+  }
+  expect(names.filter((name) => name.startsWith('Large '))).toHaveLength(60);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+it('an account cannot fill its list of keys by making and revoking them', async () => {
+  const { _id: accountId } = customer.account;
+  const filler = Array.from({ length: 500 }, (_, n) => ({
+    _id: `${accountId} ${n}`,
+    keyId: `key_${accountId}_${n}`,
+    accountId,
+    mode: 'test' as const,
+    name: 'Old',
+    prefix: 'sk_test_',
+    lastFour: '0000',
+    createdAt: new Date(Date.now() - n),
+    revokedAt: new Date(),
+  }));
+  await service.database.apiKeys.insertMany(filler);
+  const answer = await service.request('/api_keys', {
+    method: 'POST',
+    key: customer.testKey,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: 'One more' }),
+  });
+  expectError(answer, 409, 'CONFLICT');
+});
