@@ -13,9 +13,14 @@ import { createCallProjection } from './projection.js';
 
 /** Calls as media servers read them. */
 export function createStreamedCalls(database: CallsDatabase): CallReader {
-  const { find } = createCallRequests(database);
-  const { isFinal, isErased, endings } = createCallQueries(database);
-  return { find, isFinal, isErased, endings };
+  const requests = createCallRequests(database);
+  const queries = createCallQueries(database);
+  return {
+    find: (callId) => requests.find(callId),
+    isFinal: (callId) => queries.isFinal(callId),
+    isErased: (callId) => queries.isErased(callId),
+    endings: (callIds) => queries.endings(callIds),
+  };
 }
 
 /** What media servers saw of calls. */

@@ -150,9 +150,10 @@ describe('signed requests in flight', () => {
   it('count against their address when their signature is wrong, and not when they could not be read', async () => {
     const counted: unknown[] = [];
     const failureLimiter = { check: async () => undefined, count: async (ctx: unknown) => void counted.push(ctx) };
-    const { admit } = createSignedRequests({ failureLimiter });
+    const signedRequests = createSignedRequests({ failureLimiter });
     const ctx = { state: {} } as ApiContext;
-    const refuse = (code: ErrorCode) => admit(ctx, () => Promise.reject(new ServiceError(code, 'Refused.')));
+    const refuse = (code: ErrorCode) =>
+      signedRequests.admit(ctx, () => Promise.reject(new ServiceError(code, 'Refused.')));
     await expect(refuse('SERVICE_UNAVAILABLE')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     expect(counted).toEqual([]);
     await expect(refuse('FORBIDDEN')).rejects.toMatchObject({ code: 'FORBIDDEN' });

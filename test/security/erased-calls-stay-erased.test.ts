@@ -21,7 +21,7 @@ beforeAll(async () => {
   customer = await service.customer();
   make = managementOf(service);
   const { database } = service;
-  const { eraseCall } = createErasureActivities({
+  const activities = createErasureActivities({
     projection: createCallProjection(database),
     requests: createCallRequests(database),
     results: createCallResults(database),
@@ -30,7 +30,7 @@ beforeAll(async () => {
     attempts: createWebhookAttempts(database),
     idempotencyKeys: createIdempotencyKeys(database),
   });
-  erase = (callId) => eraseCall({ callId });
+  erase = (callId) => activities.eraseCall({ callId });
 });
 afterAll(() => service.close());
 

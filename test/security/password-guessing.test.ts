@@ -81,7 +81,7 @@ describe('a password cannot be guessed', () => {
     await service.database.rateLimits.updateMany({ key: /^failures:/ }, { $set: { points: 100_000 } });
     const address = newAddress();
     const answers = await Promise.all(Array.from({ length: 4 }, () => tryPassword(email, 'wrong horse', address)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([401, 401, 429, 429]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([401, 401, 429, 429]);
     const turnedAway = answers.find(({ status }) => status === 429);
     expectError(turnedAway!, 429, 'RATE_LIMIT_EXCEEDED');
     expect(turnedAway?.headers.get('retry-after')).toBe('5');

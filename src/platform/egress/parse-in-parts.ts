@@ -20,13 +20,17 @@ export function parseInParts(server: Server): void {
       // Nothing that comes behind the last answer is parsed.
       for (let at = 0; at < chunk.length && socket.writable; at += PARSED_AT_ONCE) {
         // Node pauses a connection whose output is full, and its parser takes no bytes meanwhile.
-        if (socket.isPaused()) return void socket.unshift(chunk.subarray(at));
+        if (socket.isPaused()) {
+          socket.unshift(chunk.subarray(at));
+          return;
+        }
         parse?.call(socket, chunk.subarray(at, at + PARSED_AT_ONCE));
         // An upgraded connection is not flowing until its new owner listens; what is left belongs to him.
         if (socket.readableFlowing === null) {
           socket.removeListener('data', read);
           const rest = chunk.subarray(at + PARSED_AT_ONCE);
-          return void (rest.length > 0 && socket.unshift(rest));
+          if (rest.length > 0) socket.unshift(rest);
+          return;
         }
       }
     }
