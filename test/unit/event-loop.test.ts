@@ -38,6 +38,8 @@ describe('the watch over the event loop', () => {
   it('counts stalls that are little longer than 100 ms', async () => {
     const { stalls, close } = watch();
     for (let n = 0; n < 10; n++) {
+      // Two stalls are one where nothing looks in between.
+      await new Promise((resolve) => setImmediate(resolve));
       await sleep(3 + (n % 5));
       busy(130);
     }

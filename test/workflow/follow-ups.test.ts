@@ -58,9 +58,12 @@ describe('an erasure', () => {
     await until(
       async () => (await harness.database.calls.exists({ _id: callId, erasedAt: { $exists: true } })) !== null,
     );
-    // A media process that was late with its last words.
+    // A media process that is late with its last words is refused.
     await call.endStream();
-    expect(await harness.results.find(callId)).toMatchObject({ summary: 'They spoke.' });
+    expect(await harness.results.find(callId)).toBeNull();
+    // One that had asked a moment before the erasure is not.
+    const { collection } = harness.database.conversationResults;
+    await collection.insertOne({ _id: callId as never, summary: 'They spoke.' });
     const workflowId = eraseWorkflowId(callId);
     await runOf(workflowId).result();
     await recordRun(harness, workflowId, 'erased');
