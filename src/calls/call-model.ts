@@ -1,50 +1,25 @@
 import { Schema } from 'mongoose';
 import { CALL_STATUSES, END_REASONS } from '../kernel/call-state.js';
-import type { AnsweredBy, CallStatus, Direction, EndReason } from '../kernel/call-state.js';
-import type { Mode } from '../kernel/ids.js';
+import type { CallStatus, EndReason } from '../kernel/call-state.js';
 import type { Micros } from '../kernel/money.js';
 import type { StoredLatency, StoredUsage } from '../voice/results/model.js';
+import type { CompletedCall } from '../webhooks/payload.js';
 
 /**
  * The read model: what clients, the portal and the webhook are told of a call. Written by the projection alone, each
  * write with the workflow's next sequence number. A document without an account is the tombstone of an expired call:
  * it blocks late writes and nobody finds it.
  */
-export interface CallDocument {
-  _id: string;
+export interface CallDocument extends CompletedCall {
   sequence: number;
-  accountId: string;
-  mode: Mode;
-  direction: Direction;
-  status: CallStatus;
-  endReason?: EndReason;
-  answeredBy?: AnsweredBy;
-  fromPhoneNumber: string;
-  toPhoneNumber: string;
-  agentId: string;
-  agentName?: string;
-  inputParameters: string;
   externalCallId: string;
   carrierSid?: string;
   /** Why the call is IDLE: the carrier takes only so many calls per second. */
   waitingFor?: 'dial_slot';
   /** Seconds of talk after which money or the duration limit ends the call; absent while that is not known. */
   endsAfterSeconds?: number;
-  createdAt: Date;
-  updatedAt: Date;
-  /** The answer. */
-  startTime?: Date;
-  endTime?: Date;
   /** As its request says. */
   microsPerSecond?: Micros;
-  /** Billed seconds. */
-  durationSeconds?: number;
-  costMicros?: Micros;
-  summary?: string;
-  transcription?: string;
-  /** JSON object in a string. */
-  outputParameters?: string;
-  hasRecording?: boolean;
   engine?: string;
   /** What the far end waited for each answer. */
   latencies?: StoredLatency[];

@@ -21,12 +21,15 @@ export interface CompletedCall {
   externalCallId?: string;
   createdAt: Date;
   updatedAt: Date;
+  /** The answer. */
   startTime?: Date;
   endTime?: Date;
+  /** Billed seconds. */
   durationSeconds?: number;
   costMicros?: Micros;
   summary?: string;
   transcription?: string;
+  /** JSON object in a string. */
   outputParameters?: string;
   hasRecording?: boolean;
 }

@@ -79,8 +79,8 @@ export function createMembers(database: IdentityDatabase) {
     },
 
     /**
-     * Creates an invitation; its token is in the answer and nowhere else. An address of another account's member is
-     * invited as any other, so that nobody learns who has an account.
+     * Creates an invitation; its token is in the answer and nowhere else. Members of other accounts can be invited, too: a
+     * refusal would tell the inviter that they have an account.
      * @throws ServiceError CONFLICT when the address is of a member of this account, or the account is full
      */
     async invite(p: NewInvitation): Promise<{ token: string; invitation: InvitationDocument }> {

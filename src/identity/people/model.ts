@@ -67,18 +67,23 @@ export interface InvitationDocument {
 
 const role = { type: String, enum: ROLES, required: true };
 
+/** Of people, whether or not their address is verified. */
+const personFields = {
+  _id: String,
+  name: { type: String, required: true },
+  accountId: { type: String, required: true },
+  role,
+  passwordHash: { type: String, required: true },
+  createdAt: { type: Date, required: true },
+  openingAccount: String,
+  invited: Boolean,
+};
+
 export const userSchema = new Schema<UserDocument>(
   {
-    _id: String,
+    ...personFields,
     email: { type: String, required: true, unique: true },
-    name: { type: String, required: true },
-    accountId: { type: String, required: true },
-    role,
-    passwordHash: { type: String, required: true },
-    createdAt: { type: Date, required: true },
     operator: Boolean,
-    openingAccount: String,
-    invited: Boolean,
     verifying: Boolean,
   },
   { collection: 'users', versionKey: false },
@@ -87,16 +92,9 @@ userSchema.index({ accountId: 1, createdAt: 1 });
 
 export const unverifiedUserSchema = new Schema<UserDocument>(
   {
-    _id: String,
+    ...personFields,
     email: { type: String, required: true },
-    name: { type: String, required: true },
-    accountId: { type: String, required: true },
-    role,
-    passwordHash: { type: String, required: true },
-    createdAt: { type: Date, required: true },
     unverified: { type: Boolean, required: true },
-    openingAccount: String,
-    invited: Boolean,
     verifyingSince: Date,
     expiredAt: Date,
     kept: Boolean,
