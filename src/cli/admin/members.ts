@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Role } from '../../kernel/access.js';
 import { InvitationBody } from '../../identity/sign-in/schemas.js';
 import { ServiceError } from '../../kernel/errors.js';
+import { normalEmail } from '../../identity/people/email-contract.js';
 import { createEmailLinks, linkTo, type LinkPurpose } from '../../identity/people/email-links.js';
 import { createMembers } from '../../identity/people/members.js';
 import type { UserDocument } from '../../identity/people/model.js';
@@ -85,7 +86,7 @@ export async function verifyLink(on: AdminConnection, out: Output, email: string
   });
 }
 
-const addressOf = (email: string) => email.trim().toLowerCase();
+const addressOf = (email: string) => normalEmail(email) ?? email;
 
 const PAGES: Readonly<Record<LinkPurpose, string>> = { verify: 'verify-email', reset: 'reset-password' };
 

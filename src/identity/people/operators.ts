@@ -1,5 +1,6 @@
 import { ServiceError } from '../../kernel/errors.js';
 import type { IdentityDatabase } from '../database.js';
+import { normalEmail } from './email-contract.js';
 import type { UserDocument } from './model.js';
 
 export type Operators = ReturnType<typeof createOperators>;
@@ -10,7 +11,7 @@ export type Operators = ReturnType<typeof createOperators>;
  */
 export function createOperators({ users, unverifiedUsers }: IdentityDatabase) {
   async function change(email: string, update: object): Promise<UserDocument> {
-    const address = email.trim().toLowerCase();
+    const address = normalEmail(email) ?? email;
     const user = await users
       .findOneAndUpdate({ email: address }, update, { returnDocument: 'after' })
       .lean<UserDocument>();

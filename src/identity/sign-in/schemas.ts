@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ACCOUNT_EXAMPLE, Account, role } from '../accounts/schemas.js';
 import { ofLength } from '../../platform/http/contract/fields.js';
+import { normalEmail } from '../people/email-contract.js';
 import { label, listOf, timestamp } from '../../platform/http/contract/list.js';
 
 const MIN_PASSWORD = 12;
@@ -10,12 +11,12 @@ const email = z
   .string({ error: (issue) => (issue.input === undefined ? 'email is required.' : 'email must be a string.') })
   .trim()
   .max(254, 'email must have at most 254 characters.')
-  .refine(
-    (value) => /^[^\s@<>\p{Cc}\p{Surrogate}]+@[^\s@<>\p{Cc}\p{Surrogate}]+$/u.test(value),
-    'email must be an e-mail address.',
-  )
-  // Addresses are compared without regard to case: nobody tells people apart by it.
-  .toLowerCase()
+  .transform((text, ctx) => {
+    const address = normalEmail(text);
+    if (address !== undefined && address.length <= 254) return address;
+    ctx.addIssue('email must be an e-mail address, like ada@example.com.');
+    return z.NEVER;
+  })
   .meta({ format: 'email', examples: ['ada@example.com'] });
 
 const given = (field: string) =>
