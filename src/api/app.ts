@@ -10,6 +10,7 @@ import { createAgents } from '../agents/agents.js';
 import { createAuditLog, type AuditLog } from '../identity/access/audit-log.js';
 import { createCallQueries } from '../calls/call-queries.js';
 import { createCallRequests } from '../calls/call-requests.js';
+import { createCarriers } from '../telephony/carriers.js';
 import { createCarrierBindings } from '../telephony/carrier-bindings.js';
 import { createCarrierEvents } from '../telephony/carrier-events.js';
 import type { Database } from '../database.js';
@@ -44,6 +45,9 @@ import { createPortal } from '../identity/sign-in/create-portal.js';
 import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
 import { createRouters, unmatched, type Handlers } from './router.js';
+
+/** What a request waits for at the carrier ends with the request. */
+const CARRIER_ANSWER_WITHIN_MS = 2_000;
 
 export interface AppDeps {
   config: Config;
@@ -104,6 +108,7 @@ function createHandlers(deps: HandlerDeps): Handlers {
     requests: createCallRequests(database),
     queries: createCallQueries(database),
     bindings: createCarrierBindings(database),
+    carriers: createCarriers({ config, timeoutMs: CARRIER_ANSWER_WITHIN_MS }),
     carrierEvents: createCarrierEvents(database),
     results: createCallResults(database),
     recordings: createRecordings(database),

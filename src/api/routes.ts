@@ -137,7 +137,7 @@ export const routes = {
     tag: 'Calls',
     summary: 'Receive a call from the telephony provider',
     description:
-      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call.',
+      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
     auth: 'keyOrCarrier',
     changes: 'mode',
     query: InboundCallQuery,
@@ -162,6 +162,7 @@ export const routes = {
     errors: [
       'MISSING_PARAMS',
       'INSUFFICIENT_BALANCE',
+      'FORBIDDEN',
       'SPEND_LIMIT_EXCEEDED',
       'AGENT_NOT_FOUND',
       'PAYLOAD_TOO_LARGE',

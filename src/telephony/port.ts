@@ -1,10 +1,15 @@
-import type { AnsweredBy, CarrierFinalStatus, EndReason } from '../kernel/call-state.js';
+import type { AnsweredBy, CarrierFinalStatus, Direction, EndReason } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
 import type { MachineDetection } from '../kernel/voicemail.js';
 
 /** A call as the carrier's own record tells it. */
 export interface CarrierCall {
   carrierSid: string;
+  direction?: Direction;
+  /** The called number, as the carrier writes it. */
+  to?: string;
+  /** The number that forwarded an inbound call. */
+  forwardedFrom?: string;
   status: 'queued' | 'ringing' | 'in-progress' | CarrierFinalStatus;
   /** Times in ms since the epoch; absent while the carrier has none. */
   createdAt?: number;

@@ -17,15 +17,18 @@ import { sendTwiml, streamTwiml } from '../../telephony/twilio/twiml.js';
 import { requireCallSidOf } from '../callbacks/callback.js';
 import { inboundAgent, type InboundAgentDeps } from './inbound-agent.js';
 import { snapshotOfAgent } from './outbound-request.js';
+import { createRequireOwnCarrierCall, type OwnCarrierCallDeps } from './own-carrier-call.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 
-export interface InboundCallDeps extends CallStarter, InboundAgentDeps {
+export interface InboundCallDeps extends CallStarter, InboundAgentDeps, OwnCarrierCallDeps {
   authenticator: Authenticator;
   bindings: CarrierBindings;
 }
 
 /** POST /inbound_call: the carrier's voice webhook. */
 export function createInboundCall(deps: InboundCallDeps) {
+  const requireOwnCarrierCall = createRequireOwnCarrierCall(deps);
+
   return async function receive(ctx: ApiContext): Promise<void> {
     const deadline = deadlineOf(ctx);
     let form: Promise<FormFields> | undefined;
@@ -46,6 +49,9 @@ export function createInboundCall(deps: InboundCallDeps) {
     );
     if (forwarder.mode === 'live') refuseEngine(agent.engine, deps.config);
     const request = callRequestOf(deps.config, forwarder.mode, agent, fields);
+    // A repeat is about a call that was checked, and may be over by now.
+    const isRepeat = (await within(deadline, deps.bindings.find(request._id))) !== null;
+    if (!isRepeat) await requireOwnCarrierCall(forwarder, fields, deadline);
     await within(deadline, bind(deps.bindings, request._id, fields.CallSid));
     const refusal = refusalOfReservation(await startCall(deps, request, deadline));
     if (refusal) throw refusal;

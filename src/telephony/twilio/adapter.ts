@@ -128,7 +128,10 @@ function toCarrierCall(call: Call): CarrierCall {
   const durationSeconds = call.duration ? Number(call.duration) : undefined;
   return {
     carrierSid: call.sid,
+    direction: call.direction === 'inbound' ? 'inbound' : 'outbound',
+    to: call.to,
     status: call.status,
+    ...optional('forwardedFrom', call.forwardedFrom || undefined),
     ...optional('createdAt', millis(call.dateCreated)),
     ...optional('startedAt', millis(call.startTime)),
     ...optional('endedAt', millis(call.endTime)),

@@ -1,0 +1,63 @@
+import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
+import type { Forwarder } from '../../identity/access/principal.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Config } from '../../platform/config/config.js';
+import { unavailable, within } from '../../platform/http/deadline.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import type { CarrierCall, Carriers } from '../../telephony/port.js';
+
+export interface OwnCarrierCallDeps {
+  config: Config;
+  carriers: Carriers;
+  phoneNumbers: PhoneNumbers;
+  logger: Logger;
+}
+
+/** An inbound call as its forwarder describes it. */
+interface DescribedCall {
+  CallSid: string;
+  To: string;
+  ForwardedFrom?: string | undefined;
+}
+
+/** Statuses of a call that can still be streamed. */
+const LIVE: ReadonlySet<CarrierCall['status']> = new Set(['queued', 'ringing', 'in-progress']);
+
+/**
+ * Checks with the carrier that an inbound call brought with an API key is a live one to a number of the key's account,
+ * or forwarded from one. The carrier's own signature needs no check, and calls of the simulated carrier cost nothing.
+ * One refusal stands for every reason, so that it tells nothing about the calls of others.
+ */
+export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
+  async function isOwn(accountId: string, number: string | undefined): Promise<boolean> {
+    return number !== undefined && (await phoneNumbers.find(number))?.accountId === accountId;
+  }
+
+  /**
+   * @param deadline ms since the epoch
+   * @throws ServiceError FORBIDDEN; SERVICE_UNAVAILABLE when the carrier does not answer in time
+   */
+  return async function requireOwnCarrierCall(
+    { account, mode }: Forwarder,
+    described: DescribedCall,
+    deadline: number,
+  ): Promise<void> {
+    if (account === undefined || config.carriers[mode].kind === 'simulator') return;
+    let call: CarrierCall | undefined;
+    try {
+      call = await within(deadline, carriers[mode].fetch(described.CallSid));
+    } catch (error) {
+      logger.error({ err: error }, 'the carrier could not be asked for an inbound call');
+      throw unavailable();
+    }
+    const isTheOne = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === described.To;
+    const forwardedFrom = call?.forwardedFrom === described.ForwardedFrom ? described.ForwardedFrom : undefined;
+    const { _id: accountId } = account;
+    if (isTheOne && (await within(deadline, isOwn(accountId, described.To)))) return;
+    if (isTheOne && (await within(deadline, isOwn(accountId, forwardedFrom)))) return;
+    throw new ServiceError(
+      'FORBIDDEN',
+      'CallSid must name a live inbound call to the number To, and To or ForwardedFrom must be a number of this account.',
+    );
+  };
+}
