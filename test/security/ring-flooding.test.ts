@@ -57,6 +57,35 @@ describe('a number that does not answer', () => {
     expectError(await service.place(customers[1]!.liveKey, order(NEVER_ANSWERS)), 403, 'SPEND_LIMIT_EXCEEDED');
   }, 120_000);
 
+  it('is the same number with digits behind it, which networks ignore', async () => {
+    const { service } = stack;
+    const customer = await service.customer();
+    for (let n = 0; n < 5; n++) await place(customer, NEVER_ANSWERS, `spelled ${n}`);
+    for (const more of ['0', '17', '1234']) {
+      const refused = await service.place(customer.liveKey, order(`${NEVER_ANSWERS}${more}`));
+      expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
+    }
+    expect(await attempts()).toBe(5);
+  });
+
+  it('gets a spelling with surplus digits out of its count as it got in', async () => {
+    const { service } = stack;
+    const { account } = await service.customer();
+    const { config, database } = service;
+    const gate = createCallGate({ config, database });
+    for (const release of ['release', 'releaseAttempt'] as const) {
+      const dial = { account, mode: 'live', callId: newCallId(), leg: 'call', to: `${NEVER_ANSWERS}77` } as const;
+      expect(await gate.count(dial)).toBeUndefined();
+      expect(await attempts()).toBe(1);
+      await gate[release](dial);
+      expect(await attempts()).toBe(0);
+    }
+    const transfer = { account, mode: 'live', callId: newCallId(), leg: 'transfer', to: `${NEVER_ANSWERS}8` } as const;
+    expect(await gate.count(transfer)).toBeUndefined();
+    await gate.transferAnswered(transfer.callId, transfer.to);
+    expect(await attempts()).toBe(0);
+  });
+
   it('is counted exactly, however many ask at once', async () => {
     const { database } = stack.service;
     const ask = () =>

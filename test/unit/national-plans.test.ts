@@ -44,5 +44,23 @@ describe('national numbering plans', () => {
     expect(examples.length).toBeGreaterThan(1_000);
     expect(examples.filter((number) => plans.serviceNumber(number) !== undefined)).toEqual([]);
     expect(examples.filter((number) => plans.hasTrunkPrefix(number))).toEqual([]);
+    expect(examples.filter((number) => plans.withoutSurplusDigits(number) !== number)).toEqual([]);
+  });
+
+  it.each([
+    ['+12025550102', '+120255501021', '+12025550102123'],
+    ['+442079460999', '+4420794609991', '+44207946099912'],
+    ['+33123456789', '+331234567890', '+33123456789012'],
+    ['+6561234567', '+65612345678', '+656123456789'],
+    // Of no number that the plan has, the most digits that one may have.
+    ['+15555555555', '+155555555551', '+15555555555123'],
+  ])('count %s with surplus digits as one number', (...numbers) => {
+    const [line] = numbers;
+    expect(numbers.map((number) => plans.withoutSurplusDigits(number))).toEqual(numbers.map(() => line));
+  });
+
+  it('cut no number that they do not know to be too long', () => {
+    const numbers = ['+12', '+1', '+88', '+888', '+9991234567', '+999123456789012', '+390612345678', '+4930112112'];
+    for (const number of numbers) expect(plans.withoutSurplusDigits(number)).toBe(number);
   });
 });

@@ -45,6 +45,11 @@ export interface NumberingPlans {
    * the same line, while no rule that goes by the first digits applies.
    */
   hasTrunkPrefix(number: string): boolean;
+  /**
+   * The number without the digits behind it that its country has no use for. Networks ignore them and ring the same line,
+   * so it is counted by what this returns.
+   */
+  withoutSurplusDigits(number: string): string;
 }
 
 /** What decides where an account may call. */

@@ -61,7 +61,26 @@ function plansOf(library: Library): NumberingPlans {
       const parts = partsOf(number, regionsOf);
       return parts !== undefined && beginsWithTrunkPrefix(library, parts);
     },
+
+    withoutSurplusDigits(number) {
+      const parts = partsOf(number, regionsOf);
+      return parts === undefined ? number : cutToPlan(library, parts);
+    },
   };
+}
+
+/** To the most digits that make a number of the plan; where none do, to the most that any number of the country has. */
+function cutToPlan(library: Library, { countryCode, national }: NumberParts): string {
+  const util = library.PhoneNumberUtil.getInstance();
+  const { TOO_LONG } = library.PhoneNumberUtil.ValidationResult;
+  const numberOf = (digits: string) => phoneNumberOf(library, countryCode, digits);
+  const isTooLong = (digits: string) => util.isPossibleNumberWithReason(numberOf(digits)) === TOO_LONG;
+  for (let digits = national; digits !== ''; digits = digits.slice(0, -1)) {
+    if (util.isValidNumber(numberOf(digits))) return `+${countryCode}${digits}`;
+  }
+  let digits = national;
+  while (isTooLong(digits)) digits = digits.slice(0, -1);
+  return `+${countryCode}${digits}`;
 }
 
 interface NumberParts {
