@@ -122,7 +122,7 @@ describe('callbacks from one address', () => {
 describe('signed requests in flight', () => {
   it('are bounded for all addresses together: 503 above, and admitted again when others are done', async () => {
     const counted: unknown[] = [];
-    const failureLimiter = { check: async () => undefined, count: async (ctx: unknown) => void counted.push(ctx) };
+    const failureLimiter = { isOver: async () => false, count: async (ctx: unknown) => void counted.push(ctx) };
     const signedRequests = createSignedRequests({ failureLimiter, maxInFlight: 2 });
     const start = () => {
       const ctx = { state: {} } as ApiContext;
@@ -149,7 +149,7 @@ describe('signed requests in flight', () => {
 
   it('count against their address when their signature is wrong, and not when they could not be read', async () => {
     const counted: unknown[] = [];
-    const failureLimiter = { check: async () => undefined, count: async (ctx: unknown) => void counted.push(ctx) };
+    const failureLimiter = { isOver: async () => false, count: async (ctx: unknown) => void counted.push(ctx) };
     const signedRequests = createSignedRequests({ failureLimiter });
     const ctx = { state: {} } as ApiContext;
     const refuse = (code: ErrorCode) =>

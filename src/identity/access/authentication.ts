@@ -10,6 +10,7 @@ import { createApiKeys } from '../api-keys/api-keys.js';
 import type { IdentityDatabase } from '../database.js';
 import { createSessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
+import { createLookUps } from './look-ups.js';
 import type { Forwarder, MemberPrincipal, Principal } from './principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import type { Read } from '../../platform/http/bodies-in-flight.js';
@@ -55,10 +56,17 @@ export function createAuthenticator(deps: {
   const accounts = createAccounts(deps.database);
   const sessions = createSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
+  const lookUps = createLookUps();
+
+  /** Only a look-up that finds nothing is refused for the failures of an address: a good key passes. */
+  async function foundBy<T>(ctx: ApiContext, secret: string, lookUp: () => Promise<T | null>): Promise<T | null> {
+    const deadline = deadlineOf(ctx);
+    const isCrowded = await failureLimiter.isOver(ctx);
+    return within(deadline, lookUps.find(secret, { isCrowded, deadline }, lookUp));
+  }
 
   async function principalOf(ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> {
-    await failureLimiter.check(ctx);
-    const found = secret === undefined ? null : await within(deadlineOf(ctx), apiKeys.authenticate(secret));
+    const found = await foundBy(ctx, secret ?? '', () => apiKeys.authenticate(secret ?? ''));
     if (found === null) {
       await failureLimiter.count(ctx);
       throw unauthorized(ctx, challenges);
@@ -84,9 +92,8 @@ export function createAuthenticator(deps: {
   }
 
   async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
-    await failureLimiter.check(ctx);
     const token = sessionTokenOf(ctx, config) ?? '';
-    const found = await within(deadlineOf(ctx), sessions.find(token));
+    const found = await foundBy(ctx, token, () => sessions.find(token));
     const account = found && (await within(deadlineOf(ctx), accounts.find(found.user.accountId)));
     if (!found || !account) {
       await failureLimiter.count(ctx);

@@ -82,12 +82,10 @@ export function createFailureLimiter(config: Config) {
   const bucketOf = (ctx: ApiContext) =>
     createHmac('sha256', salt).update(clientAddress(ctx, config)).digest().readUInt32BE() % BUCKETS;
   return {
-    /** @throws ServiceError RATE_LIMIT_EXCEEDED */
-    async check(ctx: ApiContext): Promise<void> {
+    /** Whether the address has failed so often that the next failure is 429. */
+    async isOver(ctx: ApiContext): Promise<boolean> {
       const state = await limiter.get(String(bucketOf(ctx)));
-      if (state !== null && state.consumedPoints >= FAILURES_PER_MINUTE) {
-        throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
-      }
+      return state !== null && state.consumedPoints >= FAILURES_PER_MINUTE;
     },
     /**
      * Counts a failure.

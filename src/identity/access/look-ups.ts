@@ -1,0 +1,70 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { unavailable } from '../../platform/http/deadline.js';
+
+/** Of keys and sessions, by addresses with too many failures, at the same time: a third of the database's connections. */
+const AT_ONCE = 32;
+const MOST_WAITING = 1_000;
+/** Keys and sessions that were good in this process; 64 bytes each. */
+const REMEMBERED = 10_000;
+
+export type LookUps = ReturnType<typeof createLookUps>;
+
+/**
+ * Looks up keys and sessions of addresses that failed too often. A good key must not suffer from others behind the same
+ * address, so it has to be looked up before anything is refused. What that costs is bounded: a text of the wrong form
+ * reaches no database, every other failure costs one read by primary key, and few of these reads are under way at a time.
+ * Keys and sessions that were good before pass the line; whether they still are is read as ever.
+ */
+export function createLookUps(options: { atOnce?: number; mostWaiting?: number; remembered?: number } = {}) {
+  const { atOnce = AT_ONCE, mostWaiting = MOST_WAITING, remembered = REMEMBERED } = options;
+  const salt = randomBytes(16);
+  const good = new Set<string>();
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  function remember(id: string): void {
+    good.delete(id);
+    good.add(id);
+    if (good.size <= remembered) return;
+    for (const oldest of good) {
+      good.delete(oldest);
+      return;
+    }
+  }
+
+  async function inTurn<T>(deadline: number, lookUp: () => Promise<T | null>): Promise<T | null> {
+    if (running >= atOnce) {
+      if (waiting.length >= mostWaiting) return null;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    } else running += 1;
+    try {
+      if (Date.now() >= deadline) throw unavailable();
+      return await lookUp();
+    } finally {
+      // The place goes to the next one, or is free.
+      const next = waiting.shift();
+      if (next !== undefined) next();
+      else running -= 1;
+    }
+  }
+
+  return {
+    /**
+     * @param p.isCrowded whether the address has failed too often
+     * @param p.deadline ms since the epoch, after which nobody waits for the answer
+     * @returns null also when too many wait for a turn
+     * @throws ServiceError SERVICE_UNAVAILABLE when the turn comes too late
+     */
+    async find<T>(
+      secret: string,
+      p: { isCrowded: boolean; deadline: number },
+      lookUp: () => Promise<T | null>,
+    ): Promise<T | null> {
+      const id = createHmac('sha256', salt).update(secret).digest('base64url');
+      const found = await (p.isCrowded && !good.has(id) ? inTurn(p.deadline, lookUp) : lookUp());
+      if (found === null) good.delete(id);
+      else remember(id);
+      return found;
+    },
+  };
+}
