@@ -1,6 +1,7 @@
 import { createCallGate } from '../../src/calls/wiring.js';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Mode } from '../../src/kernel/ids.js';
+import { createPlansLoader } from '../../src/platform/numbering/national-plans.js';
 import { createUnansweredAttempts } from '../../src/telephony/destinations/unanswered-attempts.js';
 import { eventually, expectError, startService, type Customer } from '../http/harness.js';
 import { newCallId } from '../store/support/test-database.js';
@@ -88,8 +89,9 @@ describe('a number that does not answer', () => {
 
   it('is counted exactly, however many ask at once', async () => {
     const { database } = stack.service;
+    const loadPlans = createPlansLoader();
     const ask = () =>
-      createUnansweredAttempts({ database, pepper: 'p' }).count(
+      createUnansweredAttempts({ database, pepper: 'p', loadPlans }).count(
         { callId: newCallId(), leg: 'call', to: '+442079460999' },
         5,
       );

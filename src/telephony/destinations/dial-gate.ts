@@ -38,7 +38,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const { liveLimits } = config.calls;
   const loadPlans = createPlansLoader();
   const destinationCounts = createDestinationCounts(database);
-  const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper });
+  const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
   const accounts = createAccounts(database);
 
   function counted({ account, mode, callId, leg, to }: PlannedDial) {
@@ -54,15 +54,10 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     return { callId, leg: 'call', to: request.toPhoneNumber };
   }
 
-  /** As the attempt counts: by the line that rings, whatever digits follow its number. */
-  async function atLine<A extends Attempt>(attempt: A): Promise<A> {
-    return { ...attempt, to: (await loadPlans()).withoutSurplusDigits(attempt.to) };
-  }
-
   /** Whether a number may get this attempt, which counts from now on; an attempt that is counted already may go on. */
   async function countAttempt(dial: PlannedDial): Promise<boolean> {
     const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
-    return limit === undefined || attempts.count(await atLine(dial), limit);
+    return limit === undefined || attempts.count(dial, limit);
   }
 
   return {
@@ -128,7 +123,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
 
     /** Takes a dial out of the attempts, for it may never be placed; {@link countAgain} counts it should it be after all. */
     async releaseAttempt(dial: PlannedDial): Promise<void> {
-      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(await atLine(dial));
+      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
     },
 
     /** Takes a dial out of every count, once: it was not placed. */
@@ -140,18 +135,18 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     /** A call was answered: it is no unanswered attempt any more. */
     async answered(callId: string): Promise<void> {
       const attempt = await attemptOf(callId);
-      if (attempt !== undefined) await attempts.answered(await atLine(attempt));
+      if (attempt !== undefined) await attempts.answered(attempt);
     },
 
     /** A call is over and was provably never dialed. */
     async notDialed(callId: string): Promise<void> {
       const attempt = await attemptOf(callId);
-      if (attempt !== undefined) await attempts.notDialed(await atLine(attempt));
+      if (attempt !== undefined) await attempts.notDialed(attempt);
     },
 
     /** Somebody answered the number that a live call was transferred to. */
     async transferAnswered(callId: string, to: string): Promise<void> {
-      if (liveLimits !== undefined) await attempts.answered(await atLine({ callId, leg: 'transfer', to }));
+      if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
     },
   };
 }

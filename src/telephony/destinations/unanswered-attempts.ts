@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { NumberingPlans } from '../../kernel/destinations/destinations.js';
 import type { TelephonyDatabase } from '../database.js';
 import { memberOf, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
@@ -18,15 +19,25 @@ const KEPT_MS = 2 * 60 * 60 * 1_000;
 
 /**
  * Dials per number and UTC hour that nobody has answered, of all accounts together: it is one person's phone that rings. A
- * dial counts from when it is asked for. One whose end is never told, because a process died, counts until the hour ends.
- * Numbers are kept as hashes under the pepper, for two hours.
+ * dial counts from when it is asked for, by the line that rings, whatever surplus digits follow its number. One whose end
+ * is never told, because a process died, counts until the hour ends. Numbers are kept as hashes under the pepper, for two
+ * hours.
  */
-export function createUnansweredAttempts(deps: { database: TelephonyDatabase; pepper: string; now?: () => Date }) {
-  const { database, pepper, now = () => new Date() } = deps;
+export function createUnansweredAttempts(deps: {
+  database: TelephonyDatabase;
+  pepper: string;
+  loadPlans: () => Promise<NumberingPlans>;
+  now?: () => Date;
+}) {
+  const { database, pepper, loadPlans, now = () => new Date() } = deps;
   const db = database.connection.getClient().db(database.connection.name);
   const documents = db.collection<PeriodCountDocument>(database.unansweredAttempts.collection.collectionName);
   const counts = createPeriodCounts(documents, now);
-  const idOf = (to: string) => createHmac('sha256', pepper).update(`unanswered attempts\n${to}`).digest('hex');
+
+  async function idOf(to: string): Promise<string> {
+    const line = (await loadPlans()).withoutSurplusDigits(to);
+    return createHmac('sha256', pepper).update(`unanswered attempts\n${line}`).digest('hex');
+  }
 
   return {
     /** @returns false when the number has had as many */
@@ -34,7 +45,7 @@ export function createUnansweredAttempts(deps: { database: TelephonyDatabase; pe
       const at = now().getTime();
       await documents.deleteMany({ expiresAt: { $lt: new Date(at) } });
       return counts.add({
-        _id: idOf(attempt.to),
+        _id: await idOf(attempt.to),
         period: 'hour',
         limit,
         member: memberOf(attempt),
@@ -43,9 +54,9 @@ export function createUnansweredAttempts(deps: { database: TelephonyDatabase; pe
     },
 
     /** The number was not dialed. */
-    notDialed: (attempt: Attempt) => counts.remove(idOf(attempt.to), memberOf(attempt)),
+    notDialed: async (attempt: Attempt) => counts.remove(await idOf(attempt.to), memberOf(attempt)),
 
     /** Somebody answered. A repeat of the request that asked for the call does not count it again. */
-    answered: (attempt: Attempt) => counts.remove(idOf(attempt.to), memberOf(attempt), { forGood: true }),
+    answered: async (attempt: Attempt) => counts.remove(await idOf(attempt.to), memberOf(attempt), { forGood: true }),
   };
 }
