@@ -1,6 +1,6 @@
 // Counts the tests of one or more reports of jest; of a file that ran twice the later run counts.
 //   node .ci/count-tests.mjs counts REPORT...   prints "<passed> <failed>"
-//   node .ci/count-tests.mjs failed REPORT      prints the files with a failure, a line each
+//   node .ci/count-tests.mjs failed REPORT...   prints the files with a failure, a line each
 import { readFileSync } from 'node:fs';
 
 const [what, ...paths] = process.argv.slice(2);

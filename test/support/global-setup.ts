@@ -11,6 +11,7 @@ const TIMEOUT_MS = 1_200_000;
 
 /** Starts the servers once for all test files, or takes those whose addresses are in the environment already. */
 export default async function globalSetup(): Promise<void> {
+  if (process.env.TEST_SERVER_PIDS !== undefined) return;
   const script = join(__dirname, 'servers.ts');
   const child = spawn(process.execPath, ['--import', 'tsx', script], { stdio: ['pipe', 'pipe', 'inherit'] });
   Reflect.set(globalThis, HANDLE, child);

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { createSocket } from 'node:dgram';
 import { createNameResolver } from '../../src/platform/egress/name-resolver.js';
 import { startDnsServer, type DnsEntry, type DnsServer } from '../support/dns-server.js';
@@ -18,7 +19,9 @@ async function serverOf(entries: Record<string, DnsEntry>): Promise<DnsServer> {
 
 /** Resolves by these servers and this hosts file, and says how long it took. */
 function resolverOf(nameservers: readonly string[], hosts = '') {
-  const hostsFile = join(mkdtempSync(join(tmpdir(), 'callwright-hosts-')), 'hosts');
+  const folder = mkdtempSync(join(tmpdir(), 'callwright-hosts-'));
+  closers.push(() => rm(folder, { recursive: true }));
+  const hostsFile = join(folder, 'hosts');
   writeFileSync(hostsFile, hosts);
   const resolve = createNameResolver({ nameservers, hostsFile });
   return {

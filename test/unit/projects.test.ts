@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(__dirname, '../..');
+const PROJECTS = ['realtime', 'unit', 'servers', 'e2e'];
+
+function filesOf(project: string): string[] {
+  const jest = [require.resolve('jest/bin/jest'), '--listTests', '--json', '--selectProjects', project];
+  return JSON.parse(execFileSync(process.execPath, jest, { cwd: ROOT, encoding: 'utf8' })) as string[];
+}
+
+it('runs every test file, and each in one project', () => {
+  const present = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => join(ROOT, 'test', path));
+  expect(PROJECTS.flatMap(filesOf).toSorted()).toEqual(present.toSorted());
+});
