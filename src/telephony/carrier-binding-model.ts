@@ -12,6 +12,8 @@ export interface CarrierBindingDocument {
   closed?: boolean;
   /** Who answered, by the carrier's own detection; told once. */
   answeredBy?: AnsweredBy;
+  /** The highest number of a stream that was granted after a lost one; absent: only the first stream is admitted. */
+  resumptions?: number;
   boundAt: Date;
 }
 
@@ -21,6 +23,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     carrierSid: { type: String, required: true, unique: true },
     closed: Boolean,
     answeredBy: String,
+    resumptions: Number,
     boundAt: { type: Date, required: true },
   },
   { collection: 'carrier_bindings', versionKey: false },

@@ -42,6 +42,11 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       return insertIfAbsent({ _id: callId, carrierSid, boundAt: new Date() });
     },
 
+    /** Notes that the bound call may have a stream of this number; a repeat changes nothing. */
+    async grantStream(callId: string, carrierSid: string, resumption: number): Promise<void> {
+      await bindings.updateOne({ _id: callId, carrierSid }, { $max: { resumptions: resumption } });
+    },
+
     /** Notes who answered the bound call; the first word stands, and another call's is not taken. */
     async noteAnsweredBy(callId: string, carrierSid: string, answeredBy: AnsweredBy): Promise<void> {
       await bindings.updateOne({ _id: callId, carrierSid, answeredBy: null }, { $set: { answeredBy } });

@@ -308,6 +308,8 @@ describe('after the stream', () => {
     const [callId = ''] = /call_\w{26}/.exec(answer.text) ?? [];
     await stream(callId, form.CallSid);
     expect((await afterStream(callId, form.CallSid)).text).toContain(resumed(callId, 1));
+    // Media servers read there that the stream was granted.
+    expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ resumptions: 1 });
     await service.carrierPost('/carrier/status', { CallSid: form.CallSid, CallStatus: 'completed', CallDuration: '3' });
     expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'caller_hangup', durationSeconds: 3 });
   });

@@ -68,7 +68,11 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
       deadline,
     );
     logger.warn({ callId, after, ...answer }, 'a call has lost its stream');
-    if (answer.decision === 'stream') return streamTwiml(config, callId, answer.resumption);
+    if (answer.decision === 'stream') {
+      // Media servers take no number that is not noted.
+      await bindings.grantStream(callId, carrierSid, answer.resumption);
+      return streamTwiml(config, callId, answer.resumption);
+    }
     return answer.why === 'limit' ? apologyTwiml() : hangUpTwiml();
   }
 

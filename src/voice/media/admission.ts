@@ -13,6 +13,8 @@ export type Admission =
       admitted: true;
       request: StreamedCall;
       carrierSid: string;
+      /** The highest number that the call's workflow granted to a stream; 0: only the first stream is. */
+      granted: number;
       earlier: ConversationResultDocument | null;
     }
   | { admitted: false; status: 403 | 404 | 409 | 503; why: string };
@@ -59,7 +61,8 @@ export function createAdmission(deps: { config: Config; database: VoiceDatabase;
     if (isFinal) return refusal(404, 'the call is over');
     if (binding === null || binding.closed === true) return refusal(404, 'the call has no call of the carrier');
     if (result?.endedAt !== undefined) return refusal(409, 'the conversation is over');
-    return { admitted: true, request, carrierSid: binding.carrierSid, earlier: result };
+    const { carrierSid, resumptions: granted = 0 } = binding;
+    return { admitted: true, request, carrierSid, granted, earlier: result };
   };
 }
 

@@ -205,7 +205,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   }
 
   function begin(callId: string, socket: WebSocket, admission: Extract<Admission, { admitted: true }>): void {
-    const { request, carrierSid, earlier } = admission;
+    const { request, carrierSid, granted, earlier } = admission;
     const wantsDetection =
       config.voicemailDetection &&
       request.direction === 'outbound' &&
@@ -216,6 +216,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       socket,
       request,
       carrierSid,
+      granted,
       earlier,
       createEngine: () => engines.of(request).create(),
       results,

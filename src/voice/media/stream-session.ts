@@ -20,6 +20,8 @@ export interface StreamSession {
 export type StreamSessionDeps = Omit<ConversationDeps, 'stream' | 'streamSid' | 'resumption' | 'engine'> & {
   socket: WebSocket;
   createEngine: () => Engine;
+  /** The highest number that the call's workflow granted to a stream. */
+  granted: number;
   timings: StreamTimings;
   /** Called with the number of the stream when it starts; false when another stream of the call has precedence. */
   takesPrecedence: (resumption: number) => boolean;
@@ -39,7 +41,7 @@ const REASON_OF_END: Record<Exclude<StreamEnd, 'dropped'>, MediaEndReason> = {
  * call this socket was admitted for; a socket without one leaves no trace.
  */
 export function openStreamSession(deps: StreamSessionDeps): StreamSession {
-  const { socket, timings, takesPrecedence, onDecided, createEngine, ...conversationDeps } = deps;
+  const { socket, timings, granted, takesPrecedence, onDecided, createEngine, ...conversationDeps } = deps;
   const { carrierSid, earlier, logger } = deps;
   const callId = deps.request._id;
   let conversation: Conversation | undefined;
@@ -54,6 +56,8 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
         if (start.carrierSid !== carrierSid) return 'not the call this stream was admitted for';
         if (!start.isTelephoneAudio) return 'audio must be 8 kHz mu-law, one channel';
         const { streamSid, resumption } = start;
+        // The signature of the call's first stream is good for any number, so whoever has it must not choose one.
+        if (resumption > granted) return 'the call was granted no such stream';
         const follows = earlier === null || resumption > (earlier.resumptions ?? 0);
         if (!follows || !takesPrecedence(resumption)) return 'the call has its stream';
         const engine = createEngine();

@@ -10,6 +10,7 @@ import type { EngineFactory } from '../../../src/voice/engines/port.js';
 import { createEngines } from '../../../src/voice/engines/engines.js';
 import { createOfflineEngine } from '../../../src/voice/engines/offline/index.js';
 import type { MediaSignal } from '../../../src/kernel/call-signals.js';
+import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import { createIndexes } from '../../../src/platform/mongo/connection.js';
 import { openDatabase } from '../../../src/database.js';
 import { createRecordings } from '../../../src/voice/recordings/recordings.js';
@@ -60,6 +61,7 @@ export async function openMediaFixture(
   const others: MediaServer[] = [];
   const results = createCallResults(database);
   const recordings = createRecordings(database);
+  const bindings = createCarrierBindings(database);
   const calls = createTestCalls({ database, client });
 
   function lineOptions(call: TestCall, changes: Partial<LineOptions> = {}): LineOptions {
@@ -78,8 +80,12 @@ export async function openMediaFixture(
     dialIn: (call: TestCall, changes: Partial<LineOptions> = {}) => dialIn(lineOptions(call, changes)),
     openLine: async (call: TestCall) => openLine(await dialIn(lineOptions(call)), call.carrierSid, call.streamSid),
 
+    /** Notes that the workflow has granted the call a stream of this number. */
+    grant: (call: TestCall, resumption: number) => bindings.grantStream(call.callId, call.carrierSid, resumption),
+
     /** A later stream of a call, as the carrier opens it when the workflow has granted it. */
     async resumeLine(call: TestCall, resumption: number, changes: Partial<LineOptions> = {}) {
+      await bindings.grantStream(call.callId, call.carrierSid, resumption);
       const streamSid = newSid('MZ');
       return openLine(await dialIn(lineOptions(call, changes)), call.carrierSid, streamSid, resumption);
     },
