@@ -62,9 +62,10 @@ export function createCarrierActivities(deps: Deps) {
         if (await dialGate.isNumberOfAnother(request.fromPhoneNumber, request)) {
           return { outcome: 'refused', endReason: 'rejected' };
         }
-        const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
-        if (!(await dialGate.countAgain(attempt))) return { outcome: 'refused', endReason: 'rejected' };
         if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
+        // Of more requests than a number has attempts left, those that come too late end here.
+        const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
+        if (!(await dialGate.countAttempt(attempt))) return { outcome: 'refused', endReason: 'rejected' };
       } catch {
         // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.
         return { outcome: 'unreachable' };

@@ -93,7 +93,6 @@ export function createMoneyActivities(deps: Deps) {
       await leases.release({ accountId, mode, callId });
       await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
       if (input.expired) await projection.bury(callId);
-      await dialGate.notDialed(callId);
       // Nobody can ask for a refused call, so nobody could have what it holds erased.
       await requests.erase(callId);
     },

@@ -1,3 +1,4 @@
+import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createCallGate } from '../../src/calls/wiring.js';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Mode } from '../../src/kernel/ids.js';
@@ -9,6 +10,8 @@ import { newSid } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
+/** Called by one test only. */
+const RUNG_BEFORE = '+12025550152';
 /** By the simulated carrier's scripts: never answers; answers and hangs up at once; answers and stays silent; answers and talks on. */
 const NEVER_ANSWERS = '+12025550102';
 const HANGS_UP = '+12025550106';
@@ -42,12 +45,20 @@ async function attempts(): Promise<number> {
   return rows.reduce((sum, { count }) => sum + count, 0);
 }
 
+/** Counted when the carrier is asked, which is soon after the answer to the request. */
+const countedAttempts = (count: number) => eventually(async () => (await attempts()) === count);
+
+async function carriedTo(number: string) {
+  return (await stack.carried()).filter(({ to }) => to === number);
+}
+
 describe('a number that does not answer', () => {
   it('is rung five times in an hour by all accounts together', async () => {
     const { service } = stack;
     const customers = [await service.customer(), await service.customer()];
     const placed: string[] = [];
     for (let n = 0; n < 5; n++) placed.push(await place(customers[n % 2]!, NEVER_ANSWERS, `attempt ${n}`));
+    await countedAttempts(5);
     const refused = await service.place(customers[0]!.liveKey, order(NEVER_ANSWERS));
     expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
     expect((await service.place(customers[0]!.liveKey, order('+12025550142'))).status).toBe(200);
@@ -62,6 +73,7 @@ describe('a number that does not answer', () => {
     const { service } = stack;
     const customer = await service.customer();
     for (let n = 0; n < 5; n++) await place(customer, NEVER_ANSWERS, `spelled ${n}`);
+    await countedAttempts(5);
     for (const more of ['0', '17', '1234']) {
       const refused = await service.place(customer.liveKey, order(`${NEVER_ANSWERS}${more}`));
       expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
@@ -74,13 +86,11 @@ describe('a number that does not answer', () => {
     const { account } = await service.customer();
     const { config, database } = service;
     const gate = createCallGate({ config, database });
-    for (const release of ['release', 'releaseAttempt'] as const) {
-      const dial = { account, mode: 'live', callId: newCallId(), leg: 'call', to: `${NEVER_ANSWERS}77` } as const;
-      expect(await gate.count(dial)).toBeUndefined();
-      expect(await attempts()).toBe(1);
-      await gate[release](dial);
-      expect(await attempts()).toBe(0);
-    }
+    const dial = { account, mode: 'live', callId: newCallId(), leg: 'call', to: `${NEVER_ANSWERS}77` } as const;
+    expect(await gate.count(dial)).toBeUndefined();
+    expect(await attempts()).toBe(1);
+    await gate.release(dial);
+    expect(await attempts()).toBe(0);
     const transfer = { account, mode: 'live', callId: newCallId(), leg: 'transfer', to: `${NEVER_ANSWERS}8` } as const;
     expect(await gate.count(transfer)).toBeUndefined();
     await gate.transferAnswered(transfer.callId, transfer.to);
@@ -104,12 +114,13 @@ describe('a number that does not answer', () => {
     const { service } = stack;
     const [one, other] = [await service.customer(), await service.customer()];
     for (let n = 0; n < 5; n++) await place(one, NEVER_ANSWERS, `own ${n}`);
+    await countedAttempts(5);
     const refused = await service.place(other.liveKey, order(NEVER_ANSWERS));
     expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /^This number gets no more attempts without an answer/);
     expect(refused.json).not.toHaveProperty('limit');
   });
 
-  it('is free again for others after requests that end with 503 and dial nothing', async () => {
+  it('is not used up by requests that have reserved no money yet, nor by those that end with 503', async () => {
     const { service } = stack;
     const { mongodbUri, temporal } = service.config;
     // No worker serves this task queue, so that no call of it begins.
@@ -118,12 +129,13 @@ describe('a number that does not answer', () => {
       env: { ...REAL_CARRIER, MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: `${temporal.taskQueue}-idle` },
     });
     try {
-      const customer = await service.customer();
-      for (let n = 0; n < 5; n++) {
-        const answer = await idle.place(customer.liveKey, order(NEVER_ANSWERS));
-        expect([n, answer.status]).toEqual([n, 503]);
-      }
-      await eventually(async () => (await attempts()) === 0);
+      const { account, liveKey } = await service.customer();
+      const asked = Promise.all(Array.from({ length: 5 }, () => idle.place(liveKey, order(NEVER_ANSWERS))));
+      await eventually(
+        async () => (await service.database.callRequests.countDocuments({ accountId: account._id })) === 5,
+      );
+      await place(await service.customer(), NEVER_ANSWERS, 'meanwhile');
+      expect(statusesOf(await asked)).toEqual([503, 503, 503, 503, 503]);
       await place(await service.customer(), NEVER_ANSWERS, 'after the 503s');
     } finally {
       await idle.close({ databaseIsClosed: true });
@@ -131,17 +143,52 @@ describe('a number that does not answer', () => {
     }
   }, 60_000);
 
-  it('counts again at the dial when the request was given up, and is not dialed beyond the limit', async () => {
-    const { config, database, accounts, customer } = stack.service;
+  it('is not rung beyond the limit by requests that pass at once: the rest end as rejected and cost nothing', async () => {
+    const { service } = stack;
+    const customers = await Promise.all(Array.from({ length: 3 }, () => service.customer()));
+    const before = (await carriedTo(NEVER_ANSWERS)).length;
+    const keys = customers.flatMap(({ liveKey }) => Array.from({ length: 4 }, () => liveKey));
+    const answers = await Promise.all(keys.map((key) => service.place(key, order(NEVER_ANSWERS))));
+    const ids = answers.flatMap(({ status, json }) => (status === 200 ? [String(json['call_id'])] : []));
+    const ended = await Promise.all(ids.map((id) => stack.ended(id)));
+    expect((await carriedTo(NEVER_ANSWERS)).length - before).toBeLessThanOrEqual(5);
+    for (const call of ended) expect(call).toMatchObject({ status: 'FAILED', costMicros: 0 });
+    expect(await attempts()).toBeLessThanOrEqual(5);
+  }, 120_000);
+
+  it('that has had its attempts by the time of the dial is not dialed', async () => {
+    const { config, database, customer } = stack.service;
     const gate = createCallGate({ config, database });
-    const { account } = await customer();
-    const dial = { account, mode: 'live' as const, callId: newCallId(), leg: 'call' as const, to: '+442079460999' };
-    await accounts.setLimits(account._id, { unansweredAttemptsPerHour: 1 });
-    const attempt = { ...dial, accountId: account._id };
-    expect(await gate.count(dial)).toBeUndefined();
-    await gate.releaseAttempt(dial);
-    expect([await gate.countAgain(attempt), await gate.countAgain(attempt)]).toEqual([true, true]);
-    expect(await gate.countAgain({ ...attempt, callId: newCallId() })).toBe(false);
+    const { account, agent } = await customer();
+    const of = { accountId: account._id, mode: 'live' as const };
+    const attempt = { ...of, callId: newCallId(), leg: 'call' as const, to: RUNG_BEFORE };
+    for (let n = 0; n < 5; n++) {
+      const counted = n === 0 ? attempt : { ...attempt, callId: newCallId() };
+      expect(await gate.countAttempt(counted)).toBe(true);
+    }
+    // Another try to dial the same call is the same attempt.
+    expect(await gate.countAttempt(attempt)).toBe(true);
+    const before = (await carriedTo(RUNG_BEFORE)).length;
+    const callId = newCallId();
+    const limits = { ringTimeoutSeconds: 30, maxDurationSeconds: 600 };
+    await createCallRequests(database).insert({
+      _id: callId,
+      ...of,
+      ...limits,
+      direction: 'outbound',
+      fromPhoneNumber: '+12025550199',
+      toPhoneNumber: RUNG_BEFORE,
+      agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
+      inputParameters: '{}',
+      externalCallId: '',
+      createdAt: new Date(),
+    });
+    const input = { callId, ...of, ...limits, direction: 'outbound' as const, agentId: agent._id };
+    const start = { ...input, answerWithinMs: 10_000, notify: false };
+    expect(await stack.service.gateway.start(start, Date.now() + 15_000)).toEqual({ outcome: 'granted' });
+    expect(await stack.ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'rejected', costMicros: 0 });
+    expect((await carriedTo(RUNG_BEFORE)).length).toBe(before);
+    expect(await gate.countAttempt({ ...attempt, callId: newCallId() })).toBe(false);
   });
 
   it('counts once for a request that is repeated, and not for one that is refused', async () => {
@@ -149,7 +196,7 @@ describe('a number that does not answer', () => {
     const customer = await service.customer();
     const place = () => service.place(customer.liveKey, order(NEVER_ANSWERS), { 'Idempotency-Key': 'once' });
     expect(statusesOf([await place(), await place()])).toEqual([200, 200]);
-    expect(await attempts()).toBe(1);
+    await countedAttempts(1);
     const poor = await service.customer(0);
     expectError(await service.place(poor.liveKey, order(NEVER_ANSWERS)), 402, 'INSUFFICIENT_BALANCE');
     expect(await attempts()).toBe(1);
@@ -160,6 +207,7 @@ describe('a number that does not answer', () => {
     const customer = await service.customer();
     await service.accounts.setLimits(customer.account._id, { unansweredAttemptsPerHour: 1 });
     expect((await service.place(customer.liveKey, order(NEVER_ANSWERS))).status).toBe(200);
+    await countedAttempts(1);
     expectError(await service.place(customer.liveKey, order(NEVER_ANSWERS)), 403, 'SPEND_LIMIT_EXCEEDED');
     await service.accounts.setLimits(customer.account._id, { unansweredAttemptsPerHour: 'none' });
     expect((await service.place(customer.liveKey, order(NEVER_ANSWERS))).status).toBe(200);

@@ -98,8 +98,8 @@ function foresee(
 }
 
 /**
- * Starts the call unless a limit of its destination is reached. It is counted before, so that no burst slips through, and
- * taken out again when it is refused; a repeat of the same call is the same count.
+ * Starts the call unless a limit of its destination is reached. Caps are counted before, so that no burst slips through, and
+ * freed when the call is refused; a repeat of the same call is the same count.
  * @throws ServiceError SPEND_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 async function startCounted(
@@ -109,13 +109,9 @@ async function startCounted(
 ): Promise<ReservationAnswer> {
   const { account, mode } = principal;
   const dial = { account, mode, callId: document._id, leg: 'call' as const, to: document.toPhoneNumber };
-  const reached = await within(deadline, deps.dialGate.count(dial));
+  const reached = await within(deadline, deps.dialGate.admit(dial));
   if (reached) throw reached;
-  const answer = await startCall(deps, document, deadline).catch((error: unknown) => {
-    // Not waited for, as the answer is due. Should the call have begun after all, its dial counts again.
-    void deps.dialGate.releaseAttempt(dial).catch(() => undefined);
-    throw error;
-  });
+  const answer = await startCall(deps, document, deadline);
   if (refusalOfReservation(answer) !== undefined) {
     // Left in the counts it errs on the safe side; the client is to hear of the refusal all the same.
     await within(deadline, deps.dialGate.release(dial)).catch(() => undefined);

@@ -4,6 +4,7 @@ import {
   destinationFault,
   isFictionalNumber,
   isNeverDialed,
+  type CountedCap,
 } from '../../kernel/destinations/destinations.js';
 import type { Direction } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
@@ -11,7 +12,7 @@ import type { Mode } from '../../kernel/ids.js';
 import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
 import type { TelephonyDatabase } from '../database.js';
-import { createDestinationCounts } from './destination-counts.js';
+import { createDestinationCounts, type CountedCall } from './destination-counts.js';
 import type { Leg } from './dial-legs.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import { createUnansweredAttempts, type Attempt } from './unanswered-attempts.js';
@@ -41,11 +42,6 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
   const accounts = createAccounts(database);
 
-  function counted({ account, mode, callId, leg, to }: PlannedDial) {
-    const caps = mode === 'test' && isFictionalNumber(to) ? [] : countedCaps(to, account.destinationCaps ?? []);
-    return { accountId: account._id, mode, callId, leg, caps };
-  }
-
   /** The attempt that an outbound live call is; undefined where attempts are not counted. */
   async function attemptOf(callId: string): Promise<Attempt | undefined> {
     if (liveLimits === undefined) return undefined;
@@ -55,9 +51,14 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   }
 
   /** Whether a number may get this attempt, which counts from now on; an attempt that is counted already may go on. */
-  async function countAttempt(dial: PlannedDial): Promise<boolean> {
+  async function countPlanned(dial: PlannedDial): Promise<boolean> {
     const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
     return limit === undefined || attempts.count(dial, limit);
+  }
+
+  async function countCaps(dial: PlannedDial): Promise<ServiceError | undefined> {
+    const reached = await destinationCounts.count(counted(dial));
+    return reached && capReached(reached);
   }
 
   return {
@@ -87,29 +88,34 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     },
 
     /**
-     * Counts a dial against every limit, or none; the same dial again is the same count.
+     * Counts a call that is asked for against the caps of its destination; the same call again is the same count. The
+     * unanswered attempts are only looked at: a request rings no phone, so it takes no attempt of a number that all
+     * accounts share. {@link countAttempt} counts at the dial.
      * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
      */
-    async count(dial: PlannedDial): Promise<ServiceError | undefined> {
-      const reached = await destinationCounts.count(counted(dial));
-      if (reached) {
-        const { prefix, period, limit } = reached;
-        const message = `The account has placed its ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
-        return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
-      }
-      if (await countAttempt(dial)) return undefined;
-      await destinationCounts.release(counted(dial));
-      // Says nothing of whose attempts they were: an account is not told about the calls of others.
-      const message = 'This number gets no more attempts without an answer in this hour. Try again in the next hour.';
-      return new ServiceError('SPEND_LIMIT_EXCEEDED', message);
+    async admit(dial: PlannedDial): Promise<ServiceError | undefined> {
+      const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
+      if (limit !== undefined && !(await attempts.hasRoom(dial, limit))) return tooManyAttempts();
+      return countCaps(dial);
     },
 
     /**
-     * Counts the attempt that a call is about to be, unless it is counted: the request that asked for the call may have been
-     * given up and taken out of the count.
+     * Counts a dial that follows at once against every limit, or none; the same dial again is the same count.
+     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
+     */
+    async count(dial: PlannedDial): Promise<ServiceError | undefined> {
+      const reached = await countCaps(dial);
+      if (reached) return reached;
+      if (await countPlanned(dial)) return undefined;
+      await destinationCounts.release(counted(dial));
+      return tooManyAttempts();
+    },
+
+    /**
+     * Counts the attempt that a call is about to be; every try to dial it is the same attempt.
      * @returns false when the number has had as many
      */
-    async countAgain({
+    async countAttempt({
       callId,
       leg,
       to,
@@ -118,18 +124,13 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     }: Attempt & { accountId: string; mode: Mode }): Promise<boolean> {
       if (liveLimits === undefined || mode !== 'live') return true;
       const account = await accounts.find(accountId);
-      return account !== null && countAttempt({ account, mode, callId, leg, to });
-    },
-
-    /** Takes a dial out of the attempts, for it may never be placed; {@link countAgain} counts it should it be after all. */
-    async releaseAttempt(dial: PlannedDial): Promise<void> {
-      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
+      return account !== null && countPlanned({ account, mode, callId, leg, to });
     },
 
     /** Takes a dial out of every count, once: it was not placed. */
     async release(dial: PlannedDial): Promise<void> {
       await destinationCounts.release(counted(dial));
-      await this.releaseAttempt(dial);
+      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
     },
 
     /** A call was answered: it is no unanswered attempt any more. */
@@ -149,4 +150,20 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
     },
   };
+}
+
+function counted({ account, mode, callId, leg, to }: PlannedDial): CountedCall {
+  const caps = mode === 'test' && isFictionalNumber(to) ? [] : countedCaps(to, account.destinationCaps ?? []);
+  return { accountId: account._id, mode, callId, leg, caps };
+}
+
+function capReached({ prefix, period, limit }: CountedCap): ServiceError {
+  const message = `The account has placed its ${limit} calls per ${period} to numbers that begin with ${prefix}.`;
+  return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+}
+
+/** Says nothing of whose attempts they were: an account is not told about the calls of others. */
+function tooManyAttempts(): ServiceError {
+  const message = 'This number gets no more attempts without an answer in this hour. Try again in the next hour.';
+  return new ServiceError('SPEND_LIMIT_EXCEEDED', message);
 }

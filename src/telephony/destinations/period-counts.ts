@@ -66,6 +66,16 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       throw new Error('a count found no quiet moment');
     },
 
+    /** Whether a member is counted, or would be. */
+    async hasRoom(p: { _id: string; period: CountPeriod; limit: number; member: string }): Promise<boolean> {
+      const { _id, limit, member } = p;
+      if (limit === 0) return false;
+      const projection = { period: 1, count: 1, [`calls.${member}`]: 1 };
+      const found = await documents.findOne({ _id }, { projection });
+      if (found === null || found.period < now().toISOString().slice(0, PERIOD_LENGTH[p.period])) return true;
+      return found.calls?.[member] !== undefined || found.count < limit;
+    },
+
     /** Takes a member out, once. With `forGood` it is not counted again in this period, should it be asked for. */
     async remove(_id: string, member: string, { forGood = false } = {}): Promise<void> {
       const path = `calls.${member}` as const;

@@ -19,9 +19,9 @@ const KEPT_MS = 2 * 60 * 60 * 1_000;
 
 /**
  * Dials per number and UTC hour that nobody has answered, of all accounts together: it is one person's phone that rings. A
- * dial counts from when it is asked for, by the line that rings, whatever surplus digits follow its number. One whose end
- * is never told, because a process died, counts until the hour ends. Numbers are kept as hashes under the pepper, for two
- * hours.
+ * dial counts from right before the carrier is asked, by the line that rings, whatever surplus digits follow its number. One
+ * whose end is never told, because a process died, counts until the hour ends. Numbers are kept as hashes under the pepper,
+ * for two hours.
  */
 export function createUnansweredAttempts(deps: {
   database: TelephonyDatabase;
@@ -52,6 +52,10 @@ export function createUnansweredAttempts(deps: {
         fields: { expiresAt: new Date(at + KEPT_MS) },
       });
     },
+
+    /** Whether {@link count} would let this attempt go on, as things stand. Counts nothing. */
+    hasRoom: async (attempt: Attempt, limit: number) =>
+      counts.hasRoom({ _id: await idOf(attempt.to), period: 'hour', limit, member: memberOf(attempt) }),
 
     /** The number was not dialed. */
     notDialed: async (attempt: Attempt) => counts.remove(await idOf(attempt.to), memberOf(attempt)),
