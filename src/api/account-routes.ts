@@ -270,7 +270,7 @@ export const accountRoutes = {
     path: '/audit_log',
     tag: 'Account',
     summary: 'Read who changed what',
-    description: 'Members need to be owners or developers.',
+    description: 'Members need to be owners or developers. A test key reads only what was changed in test mode alone.',
     auth: 'keyOrSession',
     roles: ['owner', 'developer'],
     query: AuditQuery,
@@ -280,6 +280,7 @@ export const accountRoutes = {
           {
             id: 'audit_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
             at: '2026-11-21T10:00:00.000Z',
+            mode: 'live',
             actor: { kind: 'member', id: 'user_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', name: 'ada@example.com' },
             action: 'createAgent',
             target: AGENT_EXAMPLE.agent_id,

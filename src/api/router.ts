@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import type { Route, RouteAuth } from '../platform/http/contract/route.js';
 import { routes, type OperationId } from './routes.js';
 import { ServiceError } from '../kernel/errors.js';
+import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
 import type { MemberPrincipal, Principal } from '../identity/access/principal.js';
@@ -56,8 +57,9 @@ export function createRouters(deps: {
     const route: Route = routes[id];
     if (route.method === 'get' || route.unaudited === true) return;
     const { account, actor } = principal;
+    const mode = changedMode(route, principal);
     const target = Object.values(params)[0] ?? ctx.state.target;
-    await auditor(ctx, { accountId: account._id, actor, action: id, target });
+    await auditor(ctx, { accountId: account._id, mode, actor, action: id, target });
   }
 
   /** Operations of which is kept who did them, wherever they change something. */
@@ -111,6 +113,12 @@ export function createRouters(deps: {
     routerOf(withSignature),
     routerOf(open),
   ];
+}
+
+/** The mode in which an operation changes something; what may reach both counts as live. */
+function changedMode({ changes }: Route, { mode, actor }: Principal): Mode {
+  // A test key changes test agents only, and what a member changes may be a live one.
+  return changes === 'mode' || (changes === 'agent' && actor.kind === 'key') ? mode : 'live';
 }
 
 interface Mounted {

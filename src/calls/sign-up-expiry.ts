@@ -15,8 +15,8 @@ const UNFINISHED = { $in: CALL_STATUSES.filter((status) => !isFinalStatus(status
 
 /**
  * Ends sign-ups whose address nobody verified within 7 days. Each expires first, which no verification can do any more,
- * and is deleted afterwards, the person last: a run that was cut off is completed by the next. The ledger and the audit log
- * stay. A sign-up that brought money is kept, and an account that has other members loses the person only.
+ * and is deleted afterwards, the person last: a run that was cut off is completed by the next. The ledger stays, and the audit
+ * log without the address. A sign-up that brought money is kept, and an account that has other members loses the person only.
  */
 export function createSignUpExpiry(deps: {
   database: CallsDatabase;
@@ -29,6 +29,8 @@ export function createSignUpExpiry(deps: {
     accounts,
     apiKeys,
     sessions,
+    auditEntries,
+    emailLinks,
     agents,
     phoneNumbers,
     invitations,
@@ -78,6 +80,8 @@ export function createSignUpExpiry(deps: {
       (await users.exists({ accountId })) ??
       (await unverifiedUsers.exists({ accountId, _id: { $ne: _id }, expiredAt: null }));
     if (others === null && !(await removeAccount(user, now))) return false;
+    await auditEntries.updateMany({ actorId: _id }, { $set: { actorName: 'expired sign-up' } });
+    await emailLinks.deleteMany({ subject: user.email, expiresAt: { $lte: new Date(now) } });
     await unverifiedUsers.deleteOne({ _id });
     return true;
   }

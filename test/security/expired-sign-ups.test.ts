@@ -63,6 +63,18 @@ const hangsOn = async ({ userId, accountId }: { userId: string; accountId: strin
   return counts.reduce((sum, count) => sum + count);
 };
 
+/** Collections that hold a text anywhere. */
+async function collectionsWith(text: string): Promise<string[]> {
+  const { connection } = service.database;
+  const db = connection.getClient().db(connection.name);
+  const found: string[] = [];
+  for (const { name } of await db.listCollections().toArray()) {
+    const documents = await db.collection(name).find().toArray();
+    if (JSON.stringify(documents).includes(text)) found.push(name);
+  }
+  return found;
+}
+
 describe('a sign-up that nobody verified', () => {
   it('lets nobody in after seven days, and is gone an hour later with everything but the books', async () => {
     const person = await signUp(7);
@@ -137,6 +149,25 @@ describe('a sign-up that nobody verified', () => {
     await runNowAndLater();
     expect(await service.database.unverifiedUsers.exists({ _id: person.userId })).toBeNull();
     expect((await service.request('/balance', { key: person.key })).status).toBe(200);
+  });
+
+  it('leaves its e-mail address nowhere, whether or not others have the account', async () => {
+    const { database } = service;
+    for (const others of [false, true]) {
+      const person = await signUp(8);
+      const entries = () => database.auditEntries.find({ accountId: person.accountId }).lean();
+      expect((await entries()).map(({ actorName }) => actorName)).toContain(person.email);
+      if (others) {
+        const colleague = { email: `colleague-${person.userId}@example.com`, role: 'owner', name: 'Grace' } as const;
+        const added = { accountId: person.accountId, passwordHash: 'none', ...colleague };
+        await createMembers(database).addMember(added);
+      }
+      await database.emailLinks.updateMany({ subject: person.email }, { $set: { expiresAt: new Date(0) } });
+      const kept = (await entries()).length;
+      await runNowAndLater();
+      expect(await entries()).toHaveLength(kept);
+      expect(await collectionsWith(person.email)).toEqual([]);
+    }
   });
 
   it('is deleted by the rounds of the reconciler', async () => {

@@ -1,20 +1,28 @@
 import { ulid } from 'ulid';
+import type { Mode } from '../../kernel/ids.js';
 import type { IdentityDatabase } from '../database.js';
 import type { AuditEntryDocument } from './audit-entry-model.js';
 import { readPage, type Page, type PagePosition } from '../../platform/mongo/pages.js';
 
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-/** Who changed what of an account; entries are added and never changed. */
+/** Who changed what of an account; entries are added, and lose nothing but the address of a sign-up that expired. */
 export function createAuditLog(database: IdentityDatabase) {
   return {
     async add(entry: Omit<AuditEntryDocument, '_id' | 'createdAt'>): Promise<void> {
       await database.auditEntries.create([{ _id: `audit_${ulid()}`, createdAt: new Date(), ...entry }]);
     },
 
-    page(p: { accountId: string; after?: PagePosition; limit: number }): Promise<Page<AuditEntryDocument>> {
-      const { accountId, ...position } = p;
-      return readPage<AuditEntryDocument>(database.auditEntries, { filter: { accountId }, ...position });
+    /** @param p.mode entries of this mode only; absent: all */
+    page(p: {
+      accountId: string;
+      mode?: Mode;
+      after?: PagePosition;
+      limit: number;
+    }): Promise<Page<AuditEntryDocument>> {
+      const { accountId, mode, ...position } = p;
+      const filter = { accountId, ...(mode === undefined ? {} : { mode }) };
+      return readPage<AuditEntryDocument>(database.auditEntries, { filter, ...position });
     },
   };
 }

@@ -1,12 +1,13 @@
+import type { Mode } from '../../kernel/ids.js';
 import type { Actor } from '../../kernel/access.js';
 import type { AuditLog } from './audit-log.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
 
-/** Writes down a change that was made. */
+/** Writes down a change that was made; `mode` is `test` where nothing but test mode was changed. */
 export type Auditor = (
   ctx: ApiContext,
-  change: { accountId: string; actor: Actor; action: string; target?: string | undefined },
+  change: { accountId: string; mode: Mode; actor: Actor; action: string; target?: string | undefined },
 ) => Promise<void>;
 
 /**
@@ -14,9 +15,10 @@ export type Auditor = (
  * the account's should have.
  */
 export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger: Logger }): Auditor {
-  return async (ctx, { accountId, actor, action, target }) => {
+  return async (ctx, { accountId, mode, actor, action, target }) => {
     const entry = {
       accountId,
+      mode,
       actorKind: actor.kind,
       actorId: actor.kind === 'key' ? actor.keyId : actor.userId,
       action,

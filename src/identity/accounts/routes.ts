@@ -43,10 +43,13 @@ export function createAccountRoutes({ config, accounts, auditLog, cursors, inbou
       ctx.body = accountView(account, principal.mode, config);
     },
 
-    async audit(ctx: ApiContext, { account }: Principal): Promise<void> {
+    /** A test key reads what was changed in test mode; a member and a live key read all. */
+    async audit(ctx: ApiContext, { account, mode, actor }: Principal): Promise<void> {
       const query = queryOf(AuditQuery, ctx);
-      const list = `audit ${account._id}`;
-      const asked = { accountId: account._id, ...positionOf(cursors, list, query) };
+      const isTestKey = actor.kind === 'key' && mode === 'test';
+      const list = `audit ${account._id}${isTestKey ? ' test' : ''}`;
+      const filter = { accountId: account._id, ...(isTestKey ? { mode } : {}) };
+      const asked = { ...filter, ...positionOf(cursors, list, query) };
       ctx.body = pageAnswer(cursors, list, await within(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
     },
   };
@@ -71,6 +74,7 @@ function auditView(entry: AuditEntryDocument): AuditEntry {
   return {
     id: entry._id,
     at: entry.createdAt.toISOString(),
+    mode: entry.mode ?? 'live',
     actor: { kind: entry.actorKind, id: entry.actorId, name: entry.actorName },
     action: entry.action,
     ...(entry.target === undefined ? {} : { target: entry.target }),

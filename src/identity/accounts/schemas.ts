@@ -104,13 +104,20 @@ export const AuditEntry = z
   .object({
     id: z.string().describe('Identifier of the entry.'),
     at: timestamp('When it was done.'),
+    mode: z
+      .enum(['live', 'test'])
+      .describe('`test` when nothing but test mode was changed. Changes that reach both modes are live.'),
     actor: z
       .object({
         kind: z
           .enum(['key', 'member', 'service'])
           .describe('Kind of actor: an API key, a member, or the service itself.'),
         id: z.string().describe('Identifier of the key or the member.'),
-        name: z.string().describe('Name of the key, or e-mail address of the member, at that time.'),
+        name: z
+          .string()
+          .describe(
+            'Name of the key, or e-mail address of the member, at that time; "expired sign-up" for one that was deleted.',
+          ),
       })
       .describe('Who made the change.'),
     action: z.string().describe('Operation id, such as createAgent.'),

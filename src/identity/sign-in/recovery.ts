@@ -68,7 +68,7 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
 
   async function audit(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
     const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
-    await auditor(ctx, { accountId: user.accountId, actor, action });
+    await auditor(ctx, { accountId: user.accountId, mode: 'live', actor, action });
   }
 
   return {

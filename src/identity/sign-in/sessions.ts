@@ -58,7 +58,7 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
     setSessionToken(ctx, config, token);
     ctx.body = sessionView({ user, account, mode: 'test', expiresAt, config });
     const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
-    await auditor(ctx, { accountId: account._id, actor, action });
+    await auditor(ctx, { accountId: account._id, mode: 'live', actor, action });
   }
 
   return {

@@ -1,0 +1,91 @@
+import { startService, type Customer, type Service } from '../http/harness.js';
+import { createBrowser } from '../http/portal-support.js';
+
+let service: Service;
+let customer: Customer;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  customer = await service.customer(0);
+});
+afterAll(() => service.close());
+
+interface Entry {
+  action: string;
+  mode: string;
+  target?: string;
+}
+
+const send = async (method: string, path: string, key: string, body: object) => {
+  const headers = { 'Content-Type': 'application/json' };
+  const { status, json } = await service.request(path, { method, key, headers, body: JSON.stringify(body) });
+  expect(status).toBe(200);
+  return json;
+};
+const logOf = async (key: string, query = '') => {
+  const { status, json } = await service.request(`/audit_log${query}`, { key });
+  expect(status).toBe(200);
+  return json as { data: Entry[]; next_cursor?: string };
+};
+const told = ({ data }: { data: Entry[] }) => data.map(({ action, mode }) => `${action} ${mode}`).toSorted();
+
+describe('a test key never reads what was done to live calls', () => {
+  it('in the audit log: it sees entries of test mode only', async () => {
+    const { account, liveKey, testKey } = customer;
+    const agent = { name: 'A', instruction: 'B' };
+    const { agent_id: live } = await send('POST', '/agents', liveKey, agent);
+    await send('PATCH', `/agents/${String(live)}`, liveKey, { name: 'C' });
+    const { agent_id: test } = await send('POST', '/agents', testKey, agent);
+    await send('PATCH', `/agents/${String(test)}`, testKey, { name: 'C' });
+    await send('POST', '/api_keys', testKey, { name: 'k' });
+    await send('POST', '/api_keys', liveKey, { name: 'k' });
+    await send('PATCH', '/account', liveKey, { name: 'Acme' });
+    // As an earlier version wrote it.
+    const entry = { accountId: account._id, actorKind: 'key', actorId: 'key_1', actorName: 'k', requestId: 'r' };
+    await service.database.auditEntries.collection.insertOne({
+      _id: 'audit_00000000000000000000000000' as never,
+      createdAt: new Date(0),
+      action: 'ofLongAgo',
+      ...entry,
+    });
+    const ofTest = ['createAgent test', 'createApiKey test', 'updateAgent test'];
+    expect(told(await logOf(testKey))).toEqual(ofTest);
+    const ofLive = [
+      'createAgent live',
+      'createApiKey live',
+      'ofLongAgo live',
+      'updateAccount live',
+      'updateAgent live',
+    ];
+    expect(told(await logOf(liveKey))).toEqual([...ofTest, ...ofLive].toSorted());
+  });
+
+  it('in its pages, nor by a cursor of a live key', async () => {
+    const { liveKey, testKey } = customer;
+    const seen: Entry[] = [];
+    for (let query = '?limit=1', pages = 0; query !== '' && pages < 10; pages += 1) {
+      const page = await logOf(testKey, query);
+      seen.push(...page.data);
+      query = page.next_cursor === undefined ? '' : `?limit=1&cursor=${encodeURIComponent(page.next_cursor)}`;
+    }
+    expect(seen.map(({ mode }) => mode)).toEqual(['test', 'test', 'test']);
+    const { next_cursor: cursor = '' } = await logOf(liveKey, '?limit=1');
+    expect(cursor).not.toBe('');
+    expect((await service.request(`/audit_log?cursor=${encodeURIComponent(cursor)}`, { key: testKey })).status).toBe(
+      400,
+    );
+  });
+
+  it('by a member, whose changes may reach a live agent; members read all', async () => {
+    const owner = createBrowser(service);
+    await owner.signUp();
+    const { json: made } = await owner.post('/agents?mode=live', { name: 'A', instruction: 'B' });
+    expect((await owner.patch(`/agents/${String(made['agent_id'])}?mode=test`, { name: 'C' })).status).toBe(200);
+    expect((await owner.post('/agents?mode=test', { name: 'A', instruction: 'B' })).status).toBe(200);
+    const { json: key } = await owner.post('/api_keys?mode=test', { name: 'k' });
+    const all = ['createAgent live', 'createAgent test', 'createApiKey test', 'signUp live', 'updateAgent live'];
+    for (const mode of ['live', 'test']) {
+      expect(told((await owner.get(`/audit_log?mode=${mode}`)).json as never)).toEqual(all);
+    }
+    expect(told(await logOf(String(key['secret'])))).toEqual(['createAgent test', 'createApiKey test']);
+  });
+});
