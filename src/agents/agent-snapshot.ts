@@ -1,27 +1,32 @@
 import { Schema } from 'mongoose';
-import { conversationSettingsFields, type ConversationSettings } from './model.js';
+import { AGENT_FIELD_LIST, type NameInCall } from './agent-definition.js';
+import { storedAgentFields, type AgentDocument, type StoredAgentFields } from './model.js';
+
+type Spoken = 'instruction' | 'voice' | 'language';
+type Kept = Pick<StoredAgentFields, NameInCall>;
 
 /** The agent as it was when the call was asked for; later edits do not reach a running call. */
-export interface AgentSnapshot extends ConversationSettings {
+export interface AgentSnapshot extends Pick<Kept, Spoken>, Partial<Omit<Kept, Spoken>> {
   agentId: string;
-  /** Absent for a temporary agent. */
-  name?: string;
-  instruction: string;
-  voice: string;
-  language: string;
-  /** JSON object in a string: the template of this call. */
-  outputParameters?: string;
 }
+
+const FIELDS_IN_CALL = AGENT_FIELD_LIST.filter(({ inCall }) => inCall);
+/** A temporary agent has these and no name. */
+const SPOKEN: readonly string[] = ['instruction', 'voice', 'language'] satisfies Spoken[];
 
 export const agentSnapshotSchema = new Schema<AgentSnapshot>(
   {
     agentId: { type: String, required: true },
-    name: String,
-    instruction: { type: String, required: true },
-    voice: { type: String, required: true },
-    language: { type: String, required: true },
-    outputParameters: String,
-    ...conversationSettingsFields,
+    ...storedAgentFields(FIELDS_IN_CALL, ({ stored }) => SPOKEN.includes(stored)),
   },
   { _id: false },
 );
+
+/** What of an agent a call keeps; what is not set stays absent. */
+export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
+  const kept = FIELDS_IN_CALL.map(({ stored }) => [stored, agent[stored as NameInCall]] as const);
+  return {
+    agentId: agent._id,
+    ...(Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as Kept),
+  };
+}

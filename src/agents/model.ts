@@ -1,6 +1,6 @@
 import { Schema, type SchemaDefinition } from 'mongoose';
 import type { Mode } from '../kernel/ids.js';
-import type { VoicemailAction } from '../kernel/voicemail.js';
+import { AGENT_FIELD_LIST, type AgentFields, type FieldDefinition, type FieldKind } from './agent-definition.js';
 
 /** A header with a secret value, sealed for the origin of its tool's URL. */
 export interface StoredHeader {
@@ -19,37 +19,14 @@ export interface HttpTool {
   headers?: StoredHeader[];
 }
 
-/**
- * How an agent conducts a conversation, beside what it says. Absent: the engine the service is configured with, AI
- * disclosed, voicemails hung up on, no transfers, no tools.
- */
-export interface ConversationSettings {
-  engine?: string;
-  aiDisclosure?: boolean;
-  voicemailAction?: VoicemailAction;
-  /** Said after the tone. */
-  voicemailMessage?: string;
-  /** The only numbers that the agent may transfer a call to. */
-  transferNumbers?: string[];
-  tools?: HttpTool[];
-}
+/** The fields of an agent as they are stored: tools with sealed headers, and an engine that may have been withdrawn. */
+export type StoredAgentFields = Omit<AgentFields, 'engine' | 'tools'> & { engine?: string; tools?: HttpTool[] };
 
-export interface AgentDocument extends ConversationSettings {
+export interface AgentDocument extends StoredAgentFields {
   _id: string;
   accountId: string;
   /** Live calls know no test agents. Absent in agents from before there were any: live. */
   mode?: Mode;
-  name: string;
-  instruction: string;
-  voice: string;
-  language: string;
-  /** The template as the interface has it: a JSON object in a string. */
-  outputParameters?: string;
-  maxDurationSeconds: number;
-  ringTimeoutSeconds: number;
-  webhookUrl?: string;
-  /** The number this agent calls from, one of the account's. */
-  phoneNumber?: string;
   createdAt: Date;
   updatedAt: Date;
   archivedAt?: Date;
@@ -67,31 +44,41 @@ const httpToolSchema = new Schema<HttpTool>(
   { _id: false },
 );
 
-/** How `ConversationSettings` are stored, in the agent and in the request of each call. */
-export const conversationSettingsFields = {
-  engine: String,
-  aiDisclosure: Boolean,
-  voicemailAction: String,
-  voicemailMessage: String,
-  transferNumbers: { type: [String], default: undefined },
+/** How each kind of field is stored. */
+const STORED_KINDS: { [K in FieldKind['kind']]: unknown } = {
+  label: String,
+  text: String,
+  word: String,
+  language: String,
+  template: String,
+  url: String,
+  phoneNumber: String,
+  choice: String,
+  seconds: Number,
+  yesNo: Boolean,
+  phoneNumbers: { type: [String], default: undefined },
   tools: { type: [httpToolSchema], default: undefined },
-} satisfies SchemaDefinition<ConversationSettings>;
+};
+
+/** Fields of agents as a schema stores them; what an agent cannot be without is required, unless said otherwise. */
+export function storedAgentFields(fields: readonly FieldDefinition[], required = isRequired): SchemaDefinition {
+  const entries = fields.map((field) => {
+    const type = STORED_KINDS[field.kind];
+    return [field.stored, required(field) ? { type, required: true } : type];
+  });
+  return Object.fromEntries(entries) as SchemaDefinition;
+}
+
+function isRequired({ presence }: FieldDefinition): boolean {
+  return presence !== 'optional';
+}
 
 export const agentSchema = new Schema<AgentDocument>(
   {
     _id: String,
     accountId: { type: String, required: true },
     mode: String,
-    name: { type: String, required: true },
-    instruction: { type: String, required: true },
-    voice: { type: String, required: true },
-    language: { type: String, required: true },
-    outputParameters: String,
-    maxDurationSeconds: { type: Number, required: true },
-    ringTimeoutSeconds: { type: Number, required: true },
-    webhookUrl: String,
-    phoneNumber: String,
-    ...conversationSettingsFields,
+    ...storedAgentFields(AGENT_FIELD_LIST),
     createdAt: { type: Date, required: true },
     updatedAt: { type: Date, required: true },
     archivedAt: Date,

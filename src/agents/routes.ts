@@ -1,11 +1,13 @@
 import { refuseBadWebhookUrl } from '../platform/egress/webhook-url.js';
 import type { Config } from '../platform/config/config.js';
-import { AGENT_FIELD_NAMES, AgentChangesBody, AgentsQuery, NewAgentBody, type Agent } from './schemas.js';
+import { AgentChangesBody, AgentsQuery, NewAgentBody } from './schemas.js';
+import { toStored } from './agent-definition.js';
+import { agentView } from './agent-view.js';
 import { ServiceError } from '../kernel/errors.js';
-import type { AgentChanges, Agents, NewAgent } from './agents.js';
+import type { AgentChanges } from './agent-fields.js';
+import type { Agents, NewAgent } from './agents.js';
 import { modeOfAgent } from './agent-mode.js';
 import type { AgentDocument } from './model.js';
-import { toolView } from './tool-headers.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal } from '../identity/access/principal.js';
 import { deadlineOf, within } from '../platform/http/deadline.js';
@@ -56,7 +58,7 @@ export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) 
           voice: config.calls.defaultVoice,
           language: config.calls.defaultLanguage,
           ringTimeoutSeconds: config.calls.ringSeconds,
-          ...(storedFields(fields) as Pick<NewAgent, 'name' | 'instruction'>),
+          ...(toStored(fields) as Pick<NewAgent, 'name' | 'instruction'>),
           accountId: account._id,
           mode,
         }),
@@ -74,7 +76,7 @@ export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) 
       if (archivedAt) throw notFound();
       const fields = await bodyOf(AgentChangesBody, ctx);
       refuseBadWebhookUrl(fields.webhook_url ?? undefined, config);
-      const changed = await within(deadlineOf(ctx), agents.update(agentId, storedFields(fields) as AgentChanges));
+      const changed = await within(deadlineOf(ctx), agents.update(agentId, toStored(fields) as AgentChanges));
       ctx.body = agentView(changed);
     },
 
@@ -87,27 +89,4 @@ export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) 
 
 function notFound(): ServiceError {
   return new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
-}
-
-/** Public fields by the names they have in the store. */
-function storedFields(fields: Partial<Record<keyof typeof AGENT_FIELD_NAMES, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [AGENT_FIELD_NAMES[name as keyof typeof AGENT_FIELD_NAMES], value]),
-  );
-}
-
-export function agentView(agent: AgentDocument): Agent {
-  const fields = Object.entries(AGENT_FIELD_NAMES)
-    .map(([name, stored]) => [name, stored === 'tools' ? agent.tools?.map(toolView) : agent[stored]] as const)
-    .filter(([, value]) => value !== undefined);
-  return {
-    agent_id: agent._id,
-    mode: modeOfAgent(agent),
-    ...(Object.fromEntries(fields) as Omit<Agent, 'agent_id' | 'mode' | 'created_at' | 'updated_at' | 'archived_at'>),
-    created_at: agent.createdAt.toISOString(),
-    updated_at: agent.updatedAt.toISOString(),
-    ...(agent.archivedAt ? { archived_at: agent.archivedAt.toISOString() } : {}),
-  };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../kernel/errors.js';
 import type { HttpTool, StoredHeader } from './model.js';
+import type { GivenTool } from './tool-rules.js';
 import type { SecretBox } from '../platform/secrets/secret-box.js';
 
 const MOST_HEADERS = 10;
@@ -29,13 +30,6 @@ const RESERVED = new Set([
 const RESERVED_PREFIXES = ['proxy-', 'webhook-', 'x-callwright-'];
 
 const givenHeaders = z.record(z.string(), z.string().nullable()).nullish();
-
-/** A tool as a customer gives it: header values in clear; null takes one away, or all of them. */
-export type GivenTool = Omit<HttpTool, 'headers'> & {
-  headers?: Record<string, string | null> | null | undefined;
-  /** As an answer has it; means nothing here, so that a tool can be given back as it was read. */
-  header_names?: string[] | undefined;
-};
 
 /**
  * The tools as they are stored: header values sealed. A tool that an agent has already keeps the values that are not

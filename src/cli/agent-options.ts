@@ -1,90 +1,83 @@
 import { readFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { ENGINE_NAMES, type EngineName } from '../kernel/engines.js';
-import { VOICEMAIL_ACTIONS, type VoicemailAction } from '../kernel/voicemail.js';
+import { AGENT_FIELD_LIST, type AgentFieldName, type OptionalField, type ValueOf } from '../agents/agent-definition.js';
 import { wholeNumber } from './arguments.js';
 import { CliError, EXIT_USAGE } from './run.js';
 
 /** Options of `agents create` and `agents update`, as commander names them. */
-export interface AgentOptions {
-  name?: string;
-  instruction?: string;
-  instructionFile?: string;
-  voice?: string;
-  language?: string;
-  outputParameters?: string;
-  maxDuration?: number;
-  ringTimeout?: number;
-  webhookUrl?: string;
-  phoneNumber?: string;
-  engine?: EngineName;
-  aiDisclosure?: boolean;
-  voicemail?: VoicemailAction;
-  voicemailMessage?: string;
-  transferNumber?: string[];
-  toolsFile?: string;
-}
+export type AgentOptions = Readonly<Record<string, unknown>>;
 
-/** What `--clear` takes, and how the interface names each. */
-export const CLEARABLE = {
-  'output-parameters': 'output_parameters',
-  'webhook-url': 'webhook_url',
-  'phone-number': 'phone_number',
-  engine: 'engine',
-  voicemail: 'voicemail_action',
-  'voicemail-message': 'voicemail_message',
-  'transfer-numbers': 'transfer_numbers',
-  tools: 'tools',
-} as const;
-export type Clearable = keyof typeof CLEARABLE;
+/** Fields of an agent by their public names; null removes an optional one. */
+export type AgentValues = { [F in AgentFieldName]?: ValueOf<F> };
+type AgentValueChanges = AgentValues & { [F in OptionalField]?: ValueOf<F> | null };
 
-/** A tool of an agent; `parameters` is a JSON Schema in a string, `headers` secret values by name. */
-export interface AgentTool {
-  name: string;
-  description: string;
-  method: 'GET' | 'POST';
-  url: string;
-  parameters: string;
-  headers?: Record<string, string | null> | null;
-  header_names?: string[];
-}
+type Field = (typeof AGENT_FIELD_LIST)[number];
 
+/** All options but the name, which only a new agent must have. */
 export function withAgentFields(command: Command): Command {
-  return command
-    .option('--instruction <text>', 'the prompt that defines its behaviour')
-    .addOption(new Option('--instruction-file <file>', 'the prompt, from a file').conflicts('instruction'))
-    .option('--voice <voice>', 'one that "callwright voices" lists')
-    .option('--language <tag>', 'of the conversation, like en-US; one that the voice speaks')
-    .addOption(new Option('--engine <engine>', 'conducts its live calls (default: ENGINE)').choices(ENGINE_NAMES))
-    .option('--ai-disclosure', 'say in the first sentence that an AI is speaking (default)')
-    .option('--no-ai-disclosure', 'say so only when asked')
-    .addOption(new Option('--voicemail <action>', 'what to do with a mailbox').choices(VOICEMAIL_ACTIONS))
-    .option('--voicemail-message <text>', 'what leave_message says after the tone')
-    .option('--transfer-number <number...>', 'the only numbers it may put a call through to; replaces the list')
-    .option('--tools-file <file>', 'a JSON list of its HTTP tools; replaces the list')
-    .option('--output-parameters <json>', 'data to extract: a JSON object of null, boolean, number or string values')
-    .option('--max-duration <seconds>', '30 to 14400', wholeNumber)
-    .option('--ring-timeout <seconds>', '5 to 120', wholeNumber)
-    .option('--webhook-url <url>', 'receives the completion event of its calls')
-    .option('--phone-number <number>', 'a number of the account that it calls from');
+  for (const option of AGENT_FIELD_LIST.filter(({ name }) => name !== 'name').flatMap(optionsOf)) {
+    command.addOption(option);
+  }
+  return command;
 }
 
 export function clearOption(): Option {
-  return new Option('--clear <field...>', 'remove an optional field').choices(Object.keys(CLEARABLE));
+  const names = AGENT_FIELD_LIST.flatMap(({ option }) => option.clear ?? []);
+  return new Option('--clear <field...>', 'remove an optional field').choices(names);
 }
 
-/** The same with the contents of the files that they name. */
-export async function readAgentFiles(options: AgentOptions) {
-  const { instructionFile, toolsFile, ...given } = options;
-  return {
-    ...given,
-    ...(instructionFile === undefined ? {} : { instruction: await textIn(instructionFile, 'instruction') }),
-    ...(toolsFile === undefined ? {} : { tools: await toolsIn(toolsFile) }),
-  };
+/** What a person types for a field of an agent, without the dashes. */
+export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
+  AGENT_FIELD_LIST.map(({ name, option }) => [name, option.name]),
+);
+
+/**
+ * The fields that options give, with the contents of the files that they name.
+ * @throws CliError for a file that cannot be read
+ */
+export async function agentValues(options: AgentOptions): Promise<AgentValues> {
+  const values: Record<string, unknown> = {};
+  for (const field of AGENT_FIELD_LIST) {
+    const value = await valueOf(field, options);
+    if (value !== undefined) values[field.name] = value;
+  }
+  return values;
+}
+
+/** The same for a change, where `--clear` takes fields away. */
+export async function agentChanges({ clear = [], ...options }: AgentOptions): Promise<AgentValueChanges> {
+  const cleared = AGENT_FIELD_LIST.filter(({ option }) => option.clear && (clear as string[]).includes(option.clear));
+  const changes = { ...(await agentValues(options)), ...Object.fromEntries(cleared.map(({ name }) => [name, null])) };
+  if (Object.keys(changes).length === 0) throw new CliError('Nothing to change was given.', EXIT_USAGE);
+  return changes;
+}
+
+function optionsOf(field: Field): Option[] {
+  const { name, value, about, opposite, file } = field.option;
+  const option = new Option(`--${name}${value === undefined ? '' : ` ${value}`}`, about);
+  if (field.kind === 'choice') option.choices(field.of);
+  if (field.kind === 'seconds') option.argParser(wholeNumber);
+  const others = [
+    ...(opposite === undefined ? [] : [new Option(`--no-${name}`, opposite)]),
+    ...(file === undefined ? [] : [new Option(`--${file.name} <file>`, file.about).conflicts(option.attributeName())]),
+  ];
+  return [option, ...others];
+}
+
+async function valueOf(field: Field, options: AgentOptions): Promise<unknown> {
+  const { name, file } = field.option;
+  const given = options[attributeOf(name)];
+  const fileGiven = file && options[attributeOf(file.name)];
+  if (field.kind === 'tools') return given === undefined ? undefined : toolsIn(String(given));
+  return fileGiven === undefined ? given : textIn(String(fileGiven), field.name);
+}
+
+function attributeOf(name: string): string {
+  return new Option(`--${name}`).attributeName();
 }
 
 /** Tools as a person writes them: `parameters` may be the JSON Schema itself. What else is wrong the service tells. */
-async function toolsIn(file: string): Promise<AgentTool[]> {
+async function toolsIn(file: string): Promise<unknown[]> {
   const text = await textIn(file, 'tools');
   let tools: unknown;
   try {
@@ -93,9 +86,9 @@ async function toolsIn(file: string): Promise<AgentTool[]> {
     throw new CliError(`The tools cannot be read: ${(error as Error).message}`, EXIT_USAGE);
   }
   if (!Array.isArray(tools)) throw new CliError('The tools file must hold a JSON list.', EXIT_USAGE);
-  return tools.map((tool: AgentTool | { parameters: object }) =>
+  return tools.map((tool: { parameters?: unknown } | null) =>
     typeof tool?.parameters === 'object' ? { ...tool, parameters: JSON.stringify(tool.parameters) } : tool,
-  ) as AgentTool[];
+  );
 }
 
 async function textIn(file: string, what: string): Promise<string> {

@@ -13,10 +13,10 @@ import type { Authenticator } from '../../identity/access/authentication.js';
 import { fieldsOf, readForm, type FormFields } from '../../platform/http/form.js';
 import { contentTypeOf } from '../../platform/http/raw-body.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
+import { snapshotOfAgent } from '../../agents/agent-snapshot.js';
 import { sendTwiml, streamTwiml } from '../../telephony/twilio/twiml.js';
 import { requireCallSidOf } from '../callbacks/callback.js';
 import { inboundAgent, type InboundAgentDeps } from './inbound-agent.js';
-import { snapshotOfAgent } from './outbound-request.js';
 import { createRequireOwnCarrierCall, type OwnCarrierCallDeps } from './own-carrier-call.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 

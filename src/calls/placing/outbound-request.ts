@@ -4,17 +4,14 @@ import type { OutboundCallRequest } from './contract.js';
 import { TEST_FROM_NUMBER, type Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { rateTo } from '../../kernel/rate-deck.js';
+import { AGENT_FIELDS } from '../../agents/agent-definition.js';
 import type { Agents } from '../../agents/agents.js';
 import type { AgentDocument } from '../../agents/model.js';
-import type { AgentSnapshot } from '../../agents/agent-snapshot.js';
+import { snapshotOfAgent, type AgentSnapshot } from '../../agents/agent-snapshot.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
-import { conversationSettingsOf } from '../../agents/agent-fields.js';
 import { refuseEngine } from '../../agents/agent-rules.js';
 import type { Principal } from '../../identity/access/principal.js';
-
-/** How long a call lasts at most when no agent says otherwise. */
-const DEFAULT_MAX_DURATION_SECONDS = 600;
 
 export interface OutboundDeps {
   config: Config;
@@ -59,7 +56,7 @@ export async function outboundCallOf(
     externalCallId: request.external_call_id ?? '',
     ...(webhookUrl === undefined ? {} : { webhookUrl }),
     ringTimeoutSeconds: agent?.ringTimeoutSeconds ?? config.calls.ringSeconds,
-    maxDurationSeconds: agent?.maxDurationSeconds ?? DEFAULT_MAX_DURATION_SECONDS,
+    maxDurationSeconds: agent?.maxDurationSeconds ?? AGENT_FIELDS.max_duration_seconds.initial,
     microsPerSecond: rateTo(config.calls.rates, to),
   };
 }
@@ -85,20 +82,6 @@ async function agentOf(agents: Agents, { account, mode }: Principal, agentId: st
     throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
   }
   return agent;
-}
-
-/** What of an agent a call keeps. */
-export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
-  const { _id: agentId, name, instruction, voice, language, outputParameters } = agent;
-  return {
-    ...conversationSettingsOf(agent),
-    agentId,
-    name,
-    instruction,
-    voice,
-    language,
-    ...(outputParameters === undefined ? {} : { outputParameters }),
-  };
 }
 
 function snapshotOf(agent: AgentDocument | undefined, request: OutboundCallRequest, config: Config): AgentSnapshot {

@@ -1,24 +1,21 @@
-import { AGENT_FIELD_NAMES } from '../../agents/schemas.js';
+import { toStored } from '../../agents/agent-definition.js';
 import { ServiceError } from '../../kernel/errors.js';
-import { createAgents, type AgentChanges } from '../../agents/agents.js';
+import { createAgents, type NewAgent } from '../../agents/agents.js';
 import { checkWebhookUrl } from '../../platform/egress/webhook-url.js';
-import { CLEARABLE, readAgentFiles, type AgentOptions, type Clearable } from '../agent-options.js';
+import { agentChanges, agentValues, type AgentOptions } from '../agent-options.js';
 import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
-import { CliError, EXIT_USAGE } from '../run.js';
 import { AGENT_TABLE } from '../tables.js';
 import { agentRow } from './views.js';
 
 export async function createAgent(on: AdminConnection, out: Output, accountId: string, options: AgentOptions) {
   const { calls } = on.config;
-  const { name = '', instruction = '', ...given } = await fieldsOf(on, options);
+  const fields = storedFields(on, await agentValues(options));
   const agent = await createAgents(on.database, on.config).create({
     voice: calls.defaultVoice,
     language: calls.defaultLanguage,
     ringTimeoutSeconds: calls.ringSeconds,
-    ...given,
-    name,
-    instruction,
+    ...(fields as Pick<NewAgent, 'name' | 'instruction'>),
     accountId,
   });
   await out.record('Agent created.', agentRow(agent));
@@ -34,30 +31,15 @@ export async function showAgent({ database }: AdminConnection, out: Output, agen
   await out.record('', agentRow(agent));
 }
 
-export async function updateAgent(
-  on: AdminConnection,
-  out: Output,
-  agentId: string,
-  options: AgentOptions & { clear?: Clearable[] },
-) {
-  const { clear = [], ...given } = options;
-  const cleared: AgentChanges = Object.fromEntries(clear.map((field) => [AGENT_FIELD_NAMES[CLEARABLE[field]], null]));
-  const changes: AgentChanges = { ...(await fieldsOf(on, given)), ...cleared };
-  if (Object.keys(changes).length === 0) throw new CliError('Nothing to change was given.', EXIT_USAGE);
+export async function updateAgent(on: AdminConnection, out: Output, agentId: string, options: AgentOptions) {
+  const changes = storedFields(on, await agentChanges(options));
   await out.record('Agent changed.', agentRow(await createAgents(on.database, on.config).update(agentId, changes)));
 }
 
-async function fieldsOf(on: AdminConnection, options: AgentOptions) {
-  const { maxDuration, ringTimeout, voicemail, transferNumber, ...fields } = await readAgentFiles(options);
-  if (fields.webhookUrl !== undefined) {
-    const fault = checkWebhookUrl(fields.webhookUrl, on.config);
-    if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
-  }
-  return {
-    ...fields,
-    ...(maxDuration === undefined ? {} : { maxDurationSeconds: maxDuration }),
-    ...(ringTimeout === undefined ? {} : { ringTimeoutSeconds: ringTimeout }),
-    ...(voicemail === undefined ? {} : { voicemailAction: voicemail }),
-    ...(transferNumber === undefined ? {} : { transferNumbers: transferNumber }),
-  };
+/** Fields as they are stored. */
+function storedFields(on: AdminConnection, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const url = values['webhook_url'];
+  const fault = typeof url === 'string' ? checkWebhookUrl(url, on.config) : undefined;
+  if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);
+  return toStored(values);
 }

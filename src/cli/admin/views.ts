@@ -1,14 +1,15 @@
 import type { DestinationCap } from '../../kernel/destinations/destinations.js';
 import { usdFromMicros, type Micros } from '../../kernel/money.js';
 import { limitsOf } from '../../identity/accounts/accounts.js';
+import { AGENT_FIELD_LIST } from '../../agents/agent-definition.js';
 import { modeOfAgent } from '../../agents/agent-mode.js';
+import { agentFieldsView } from '../../agents/agent-view.js';
 import type { Balance } from '../../billing/ledger/ledger.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { AgentDocument } from '../../agents/model.js';
 import type { ApiKeyDocument } from '../../identity/api-keys/model.js';
 import type { PhoneNumberDocument } from '../../agents/numbers/model.js';
 import type { FindingDocument } from '../../calls/reconciliation/model.js';
-import { toolView } from '../../agents/tool-headers.js';
 
 /** What commands show of each thing: snake_case names, absent where there is nothing. */
 export function accountRow(account: AccountDocument) {
@@ -67,26 +68,17 @@ export function apiKeyView(key: ApiKeyDocument, now = Date.now()) {
   });
 }
 
+/** What optional fields mean where an agent has none. */
+const MEANINGS = Object.fromEntries(
+  AGENT_FIELD_LIST.flatMap((field) => ('absentMeans' in field ? [[field.stored, field.absentMeans]] : [])),
+);
+
 export function agentRow(agent: AgentDocument) {
   return present({
     agent_id: agent._id,
     account_id: agent.accountId,
     mode: modeOfAgent(agent),
-    name: agent.name,
-    instruction: agent.instruction,
-    voice: agent.voice,
-    language: agent.language,
-    output_parameters: agent.outputParameters,
-    max_duration_seconds: agent.maxDurationSeconds,
-    ring_timeout_seconds: agent.ringTimeoutSeconds,
-    webhook_url: agent.webhookUrl,
-    phone_number: agent.phoneNumber,
-    engine: agent.engine,
-    ai_disclosure: agent.aiDisclosure ?? true,
-    voicemail_action: agent.voicemailAction ?? 'hang_up',
-    voicemail_message: agent.voicemailMessage,
-    transfer_numbers: agent.transferNumbers,
-    tools: agent.tools?.map(toolView),
+    ...agentFieldsView({ ...MEANINGS, ...agent }),
     created_at: agent.createdAt.toISOString(),
     updated_at: agent.updatedAt.toISOString(),
   });

@@ -1,13 +1,12 @@
-import type { Agent } from '../../agents/schemas.js';
-import { CLEARABLE, readAgentFiles, type AgentOptions, type Clearable } from '../agent-options.js';
+import { agentChanges, agentValues, type AgentOptions } from '../agent-options.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 import { AGENT_TABLE } from '../tables.js';
-import { given, readPages, type PageOptions } from './lists.js';
+import { readPages, type PageOptions } from './lists.js';
 import { isDemoKey, type Service } from './service.js';
 
 export async function createAgent({ client }: Service, out: Output, options: AgentOptions): Promise<void> {
-  const { name = '', instruction, ...fields } = await fieldsOf(options);
+  const { name = '', instruction, ...fields } = await agentValues(options);
   if (instruction === undefined) {
     throw new CliError('Either --instruction or --instruction-file must be given.', EXIT_USAGE);
   }
@@ -38,12 +37,9 @@ export async function updateAgent(
   service: Service,
   out: Output,
   agentId: string,
-  options: AgentOptions & { clear?: Clearable[] },
+  options: AgentOptions,
 ): Promise<void> {
-  const { clear = [], ...changes } = options;
-  const cleared = Object.fromEntries(clear.map((field) => [CLEARABLE[field], null]));
-  const body = { ...(await fieldsOf(changes)), ...cleared };
-  if (Object.keys(body).length === 0) throw new CliError('Nothing to change was given.', EXIT_USAGE);
+  const body = await agentChanges(options);
   await useModeOf(service, agentId);
   const params = { agent_id: agentId };
   await out.record('Agent changed.', await service.client.patch('/agents/{agent_id}', { params, body }));
@@ -53,25 +49,4 @@ export async function archiveAgent(service: Service, out: Output, agentId: strin
   await useModeOf(service, agentId);
   const agent = await service.client.delete('/agents/{agent_id}', { params: { agent_id: agentId } });
   await out.record('Agent archived; no new call can use it.', agent);
-}
-
-async function fieldsOf(options: AgentOptions): Promise<Partial<Agent>> {
-  const read = await readAgentFiles(options);
-  return given({
-    name: read.name,
-    instruction: read.instruction,
-    voice: read.voice,
-    language: read.language,
-    output_parameters: read.outputParameters,
-    max_duration_seconds: read.maxDuration,
-    ring_timeout_seconds: read.ringTimeout,
-    webhook_url: read.webhookUrl,
-    phone_number: read.phoneNumber,
-    engine: read.engine,
-    ai_disclosure: read.aiDisclosure,
-    voicemail_action: read.voicemail,
-    voicemail_message: read.voicemailMessage,
-    transfer_numbers: read.transferNumber,
-    tools: read.tools,
-  });
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { watchCall } from '../../sdk/watch-call.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import type { Call } from '../../calls/views/schemas.js';
-import { readAgentFiles } from '../agent-options.js';
+import { agentValues } from '../agent-options.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_FAILURE, EXIT_USAGE } from '../run.js';
 import { showCall } from './calls.js';
@@ -29,9 +29,10 @@ const RESULT_LOOKS = 15;
 
 export async function createCall(service: Service, out: Output, options: NewCallOptions): Promise<void> {
   const { to, agent, param, outputParameters, webhookUrl, externalCallId, idempotencyKey, wait } = options;
-  const { instruction } = await readAgentFiles(
-    given({ instruction: options.instruction, instructionFile: options.instructionFile }),
-  );
+  const { instruction } = await agentValues({
+    instruction: options.instruction,
+    instructionFile: options.instructionFile,
+  });
   if (agent === undefined && instruction === undefined) {
     throw new CliError('Either --agent, or --instruction or --instruction-file, must be given.', EXIT_USAGE);
   }

@@ -1,18 +1,15 @@
 import type { Command } from 'commander';
 import { ApiError } from '../../sdk/api-error.js';
+import { AGENT_OPTION_NAMES } from '../agent-options.js';
 import { CliError, EXIT_FAILURE, EXIT_UNAUTHORIZED, EXIT_UNAVAILABLE, EXIT_USAGE } from '../run.js';
 import { DEMO_KEYS, type Service } from './service.js';
 
 /** Options whose name is not that of their field. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
+  ...AGENT_OPTION_NAMES,
   to_phone_number: 'to',
   agent_id: 'agent',
   input_parameters: 'param',
-  max_duration_seconds: 'max-duration',
-  ring_timeout_seconds: 'ring-timeout',
-  voicemail_action: 'voicemail',
-  transfer_numbers: 'transfer-number',
-  tools: 'tools-file',
   expires_at: 'expires',
 };
 

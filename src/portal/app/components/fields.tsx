@@ -48,6 +48,8 @@ export function TextField(
     type?: 'text' | 'email' | 'password' | 'tel' | 'url' | 'number' | 'date';
     autocomplete?: string;
     placeholder?: string;
+    min?: number;
+    max?: number;
   },
 ) {
   return (
@@ -61,6 +63,8 @@ export function TextField(
           value={p.value}
           autocomplete={p.autocomplete ?? 'off'}
           placeholder={p.placeholder ?? ''}
+          {...(p.min === undefined ? {} : { min: p.min })}
+          {...(p.max === undefined ? {} : { max: p.max })}
           onInput={(event) => p.onChange(event.currentTarget.value)}
         />
       )}

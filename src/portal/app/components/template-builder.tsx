@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { AGENT_FIELDS } from '../../../agents/agent-definition.js';
 
 type Kind = 'text' | 'yes-no' | 'choices' | 'number';
 
@@ -28,7 +29,7 @@ export function TemplateBuilder(p: { value: string; error: string | undefined; o
 
   return (
     <fieldset class="template">
-      <legend>Data to extract</legend>
+      <legend>{AGENT_FIELDS.output_parameters.form.label}</legend>
       {keys.map((key, index) => (
         <div class="template-row" key={index}>
           <input

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { AGENT_FIELDS } from '../../../agents/agent-definition.js';
 import type { Agent } from '../../../agents/schemas.js';
 import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
 import { SelectField, TextArea, TextField } from './fields';
@@ -16,7 +17,6 @@ export type EditedTool = Tool & {
   stored?: { name: string; url: string };
 };
 
-const MOST_TOOLS = 16;
 const METHODS = ['GET', 'POST'].map((value) => ({ value, label: value }));
 const NO_ARGUMENTS = '{"type":"object","properties":{}}';
 
@@ -62,7 +62,7 @@ export function ToolsEditor(p: {
   };
   return (
     <fieldset class="template">
-      <legend>Tools</legend>
+      <legend>{AGENT_FIELDS.tools.form.label}</legend>
       <p class="hint">
         Requests it may make to your servers during a call, when its instruction says so. The model reads the answer; it
         never sees the URL. A server has 10 seconds.
@@ -82,7 +82,7 @@ export function ToolsEditor(p: {
           {errors['tools']}
         </p>
       )}
-      {tools.length >= MOST_TOOLS ? (
+      {tools.length >= AGENT_FIELDS.tools.max ? (
         <p class="quiet">These are as many as an agent can have.</p>
       ) : (
         <button type="button" class="button button-small" onClick={add}>

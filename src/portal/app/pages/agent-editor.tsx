@@ -3,18 +3,18 @@ import { useState } from 'preact/hooks';
 import type { Agent } from '../../../agents/schemas.js';
 import type { PhoneNumber } from '../../../identity/accounts/schemas.js';
 import type { LanguageList, VoiceList } from '../../../agents/voices-contract.js';
-import { VOICEMAIL_ACTIONS } from '../../../kernel/voicemail.js';
 import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
+import { formOf, requestOf } from '../agent-form';
+import { AgentField } from '../components/agent-field';
 import { Confirm } from '../components/dialog';
 import { FailingWebhooks } from '../components/failing-webhooks';
 import { Failure, Loaded } from '../components/feedback';
-import { CheckField, SelectField, SubmitButton, TextArea, TextField } from '../components/fields';
+import { SubmitButton } from '../components/fields';
 import { LiveCopy } from '../components/live-copy';
 import { TemplateBuilder } from '../components/template-builder';
 import { TestCall } from '../components/test-call';
-import { editedTools, givenTool, ToolsEditor } from '../components/tools-editor';
+import { editedTools, ToolsEditor } from '../components/tools-editor';
 import { TestBadge } from '../components/values';
-import { words } from '../format';
 import { Page } from '../layout';
 import { usePortal } from '../session';
 import type { PageOf } from '../types';
@@ -72,49 +72,20 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
   const { api, mode } = usePortal();
   const { route } = useLocation();
   const [saved, setSaved] = useState(false);
-  const form = useForm(
-    {
-      name: agent?.name ?? '',
-      instruction: agent?.instruction ?? '',
-      engine: agent?.engine ?? '',
-      voice: agent?.voice ?? choices.voices[0]?.voice ?? '',
-      language: agent?.language ?? choices.languages[0]?.language ?? '',
-      ai_disclosure: agent?.ai_disclosure ?? true,
-      voicemail_action: agent?.voicemail_action ?? 'hang_up',
-      voicemail_message: agent?.voicemail_message ?? '',
-      transfer_numbers: (agent?.transfer_numbers ?? []).join('\n'),
-      tools: editedTools(agent?.tools),
-      phone_number: agent?.phone_number ?? '',
-      output_parameters: agent?.output_parameters ?? '',
-      max_duration_seconds: String(agent?.max_duration_seconds ?? 600),
-      ring_timeout_seconds: String(agent?.ring_timeout_seconds ?? 30),
-      webhook_url: agent?.webhook_url ?? '',
-    },
-    async (values) => {
-      setSaved(false);
-      const body = {
-        ...values,
-        max_duration_seconds: Number(values.max_duration_seconds),
-        ring_timeout_seconds: Number(values.ring_timeout_seconds),
-        output_parameters: orNone(values.output_parameters, agent),
-        webhook_url: orNone(values.webhook_url, agent),
-        engine: orNone(values.engine, agent),
-        voicemail_message: orNone(values.voicemail_message, agent),
-        phone_number: orNone(values.phone_number, agent),
-        tools: orNone(values.tools.map(givenTool), agent),
-        transfer_numbers: values.transfer_numbers.split(/\s+/).filter(Boolean),
-      };
-      if (agent === undefined) {
-        const made = await api.post<Agent>('/agents', body);
-        route(`/portal/agents/${made.agent_id}`, true);
-      } else {
-        const { tools } = await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
-        // What was typed as a secret is stored now, and not shown again.
-        form.set({ tools: editedTools(tools, values.tools) });
-        setSaved(true);
-      }
-    },
-  );
+  const first = { voice: choices.voices[0]?.voice ?? '', language: choices.languages[0]?.language ?? '' };
+  const form = useForm(formOf(agent, first), async (values) => {
+    setSaved(false);
+    const body = requestOf(values, agent);
+    if (agent === undefined) {
+      const made = await api.post<Agent>('/agents', body);
+      route(`/portal/agents/${made.agent_id}`, true);
+    } else {
+      const { tools } = await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
+      // What was typed as a secret is stored now, and not shown again.
+      form.set({ tools: editedTools(tools, values.tools) });
+      setSaved(true);
+    }
+  });
   const engine = form.values.engine || choices.defaultEngine;
   const languages = choices.languages.filter(({ engines }) => engines.some((offer) => offer.engine === engine));
   const voices = choices.voices.filter(({ engines }) =>
@@ -128,9 +99,10 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
         <p class="quiet">Made in test mode, it is a test agent: live calls cannot use it.</p>
       ) : null}
       <Failure>{form.failure}</Failure>
-      <TextField label="Name" {...form.field('name')} />
-      <TextArea
-        label="Instruction"
+      <AgentField name="name" form={form} />
+      <AgentField
+        name="instruction"
+        form={form}
         rows={9}
         hint={
           <>
@@ -138,86 +110,54 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
             input parameter of the request.
           </>
         }
-        {...form.field('instruction')}
       />
-      <SelectField
-        label="Engine"
-        hint="What conducts live calls. Test calls always have the offline demo, which asks fixed questions."
+      <AgentField
+        name="engine"
+        form={form}
         options={[
           { value: '', label: `The service’s: ${choices.defaultEngine}` },
           ...engines.map((value) => ({ value, label: value })),
         ]}
-        {...form.field('engine')}
       />
-      <SelectField
-        label="Language"
+      <AgentField
+        name="language"
+        form={form}
         options={languages.map(({ language, name }) => ({ value: language, label: `${name} (${language})` }))}
-        {...form.field('language')}
       />
-      <SelectField
-        label="Voice"
+      <AgentField
+        name="voice"
+        form={form}
         options={voices.map(({ voice, description }) => ({ value: voice, label: `${voice}: ${description}` }))}
-        {...form.field('voice')}
       />
       <TemplateBuilder
         value={form.values.output_parameters}
         error={form.errors['output_parameters']}
         onChange={(output_parameters) => form.set({ output_parameters })}
       />
-      <CheckField
-        label="Say at once that it is a machine"
-        hint="In many places the law asks for it."
-        {...form.field('ai_disclosure')}
-      />
-      <SelectField
-        label="When a mailbox answers"
-        options={VOICEMAIL_ACTIONS.map((value) => ({ value, label: words(value) }))}
-        name="voicemail_action"
-        value={form.values.voicemail_action}
-        error={form.errors['voicemail_action']}
-        onChange={(value) => form.set({ voicemail_action: value as (typeof VOICEMAIL_ACTIONS)[number] })}
-      />
-      {form.values.voicemail_action === 'leave_message' ? (
-        <TextArea label="Message for the mailbox" rows={3} {...form.field('voicemail_message')} />
-      ) : null}
-      <TextArea
-        label="Numbers it may transfer to"
-        rows={2}
-        hint="One on each line, like +12025550142. It transfers to no other."
-        {...form.field('transfer_numbers')}
-      />
+      <AgentField name="ai_disclosure" form={form} />
+      <AgentField name="voicemail_action" form={form} />
+      {form.values.voicemail_action === 'leave_message' ? <AgentField name="voicemail_message" form={form} /> : null}
+      <AgentField name="transfer_numbers" form={form} rows={2} />
       <ToolsEditor tools={form.values.tools} errors={form.errors} onChange={(tools) => form.set({ tools })} />
       {choices.numbers.length === 0 && form.values.phone_number === '' ? null : (
-        <SelectField
-          label="Calls from"
+        <AgentField
+          name="phone_number"
+          form={form}
           options={[
             { value: '', label: 'The account’s first number' },
             ...choices.numbers.map(({ phone_number: value }) => ({ value, label: value })),
           ]}
-          {...form.field('phone_number')}
         />
       )}
-      <TextField label="Longest talk, in seconds" type="number" {...form.field('max_duration_seconds')} />
-      <TextField label="Ring for, in seconds" type="number" {...form.field('ring_timeout_seconds')} />
-      <TextField
-        label="Webhook URL"
-        type="url"
-        placeholder="https://example.com/call-completed"
-        hint="Receives the outcome of each call of this agent."
-        {...form.field('webhook_url')}
-      />
+      <AgentField name="max_duration_seconds" form={form} />
+      <AgentField name="ring_timeout_seconds" form={form} />
+      <AgentField name="webhook_url" form={form} placeholder="https://example.com/call-completed" />
       <div class="actions">
         <SubmitButton busy={form.busy}>{agent === undefined ? 'Make the agent' : 'Save'}</SubmitButton>
         <span role="status">{saved ? 'Saved.' : ''}</span>
       </div>
     </form>
   );
-}
-
-/** An empty optional field is left out of a new agent and taken away from an old one. */
-function orNone<T extends string | readonly unknown[]>(value: T, agent: Agent | undefined): T | null | undefined {
-  if (value.length > 0) return value;
-  return agent === undefined ? undefined : null;
 }
 
 function Actions({ agent }: { agent: Agent }) {

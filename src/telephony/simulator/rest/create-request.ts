@@ -130,7 +130,7 @@ function readTarget(form: URLSearchParams, url: string, methodKey: string, fault
   return { url, method };
 }
 
-export function isHttpUrl(text: string): boolean {
+function isHttpUrl(text: string): boolean {
   try {
     return /^https?:$/.test(new URL(text).protocol);
   } catch {

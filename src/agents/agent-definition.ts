@@ -1,0 +1,312 @@
+import { ENGINE_NAMES } from '../kernel/engines.js';
+import { VOICEMAIL_ACTIONS } from '../kernel/voicemail.js';
+import type { GivenTool } from './tool-rules.js';
+
+/** What a field holds. `field-rules.ts` has the rule of each kind, `stored-fields.ts` how the store keeps it. */
+export type FieldKind =
+  | { kind: 'label' | 'text'; max: number }
+  | { kind: 'seconds'; min: number; max: number; initial: number }
+  | { kind: 'choice'; of: readonly string[]; absentMeans?: string }
+  | { kind: 'yesNo'; absentMeans: boolean }
+  | { kind: 'phoneNumbers' | 'tools'; max: number }
+  | { kind: 'word' | 'language' | 'template' | 'url' | 'phoneNumber' };
+
+interface CommandOption {
+  /** Without the dashes; also what names the field in an error. */
+  name: string;
+  value?: string;
+  about: string;
+  /** Said of the option's opposite, `--no-…`. */
+  opposite?: string;
+  /** A second option that takes the value from a file. */
+  file?: { name: string; about: string };
+  /** What `--clear` calls the field. */
+  clear?: string;
+}
+
+export type FieldDefinition = FieldKind & {
+  /** Its name in the store. */
+  stored: string;
+  /** given: a new agent must have it; filled: the service has a value where none is given; optional: null removes it. */
+  presence: 'given' | 'filled' | 'optional';
+  /** Whether a call keeps it as it was when the call was asked for. */
+  inCall: boolean;
+  /** Its description in the interface document. */
+  about: string;
+  examples?: readonly unknown[];
+  /** In the portal's editor. */
+  form: { label: string; hint?: string };
+  option: CommandOption;
+};
+
+/**
+ * Every field of an agent, by its public name. The request schemas, the stored form, the answers, the options of the
+ * command line and the controls of the portal's editor are made from this table. It holds no code: the portal loads it.
+ */
+export const AGENT_FIELDS = {
+  name: {
+    kind: 'label',
+    max: 100,
+    stored: 'name',
+    presence: 'given',
+    inCall: true,
+    about: 'Descriptive name.',
+    examples: ['Reminders'],
+    form: { label: 'Name' },
+    option: { name: 'name', value: '<name>', about: 'descriptive name' },
+  },
+  instruction: {
+    kind: 'text',
+    max: 32_768,
+    stored: 'instruction',
+    presence: 'given',
+    inCall: true,
+    about: 'Prompt that defines what the agent does.',
+    examples: ['Remind the caller of the appointment.'],
+    form: { label: 'Instruction' },
+    option: {
+      name: 'instruction',
+      value: '<text>',
+      about: 'the prompt that defines its behaviour',
+      file: { name: 'instruction-file', about: 'the prompt, from a file' },
+    },
+  },
+  voice: {
+    kind: 'word',
+    stored: 'voice',
+    presence: 'filled',
+    inCall: true,
+    about: 'Voice model.',
+    examples: ['amber'],
+    form: { label: 'Voice' },
+    option: { name: 'voice', value: '<voice>', about: 'one that "callwright voices" lists' },
+  },
+  language: {
+    kind: 'language',
+    stored: 'language',
+    presence: 'filled',
+    inCall: true,
+    about: 'Language tag (BCP 47).',
+    examples: ['en-US'],
+    form: { label: 'Language' },
+    option: {
+      name: 'language',
+      value: '<tag>',
+      about: 'of the conversation, like en-US; one that the voice speaks',
+    },
+  },
+  output_parameters: {
+    kind: 'template',
+    stored: 'outputParameters',
+    presence: 'optional',
+    inCall: true,
+    about: 'Template of the data to extract: a JSON object, encoded as a string.',
+    examples: ['{"confirmed":null}'],
+    form: { label: 'Data to extract' },
+    option: {
+      name: 'output-parameters',
+      value: '<json>',
+      about: 'data to extract: a JSON object of null, boolean, number or string values',
+      clear: 'output-parameters',
+    },
+  },
+  max_duration_seconds: {
+    kind: 'seconds',
+    min: 30,
+    max: 14_400,
+    initial: 600,
+    stored: 'maxDurationSeconds',
+    presence: 'filled',
+    inCall: false,
+    about: 'Longest talk.',
+    form: { label: 'Longest talk, in seconds' },
+    option: { name: 'max-duration', value: '<seconds>', about: '30 to 14400' },
+  },
+  ring_timeout_seconds: {
+    kind: 'seconds',
+    min: 5,
+    max: 120,
+    initial: 30,
+    stored: 'ringTimeoutSeconds',
+    presence: 'filled',
+    inCall: false,
+    about: 'How long a phone rings.',
+    form: { label: 'Ring for, in seconds' },
+    option: { name: 'ring-timeout', value: '<seconds>', about: '5 to 120' },
+  },
+  webhook_url: {
+    kind: 'url',
+    stored: 'webhookUrl',
+    presence: 'optional',
+    inCall: false,
+    about: 'HTTP or HTTPS URL that receives the completion webhook, without a user name or password.',
+    examples: ['https://example.com/call-completed'],
+    form: { label: 'Webhook URL', hint: 'Receives the outcome of each call of this agent.' },
+    option: {
+      name: 'webhook-url',
+      value: '<url>',
+      about: 'receives the completion event of its calls',
+      clear: 'webhook-url',
+    },
+  },
+  phone_number: {
+    kind: 'phoneNumber',
+    stored: 'phoneNumber',
+    presence: 'optional',
+    inCall: false,
+    about: 'The number this agent calls from, one of the account’s.',
+    examples: ['+12025550199'],
+    form: { label: 'Calls from' },
+    option: {
+      name: 'phone-number',
+      value: '<number>',
+      about: 'a number of the account that it calls from',
+      clear: 'phone-number',
+    },
+  },
+  engine: {
+    kind: 'choice',
+    of: ENGINE_NAMES,
+    stored: 'engine',
+    presence: 'optional',
+    inCall: true,
+    about: 'What conducts its live calls; without it, what the service is configured with.',
+    form: {
+      label: 'Engine',
+      hint: 'What conducts live calls. Test calls always have the offline demo, which asks fixed questions.',
+    },
+    option: { name: 'engine', value: '<engine>', about: 'conducts its live calls (default: ENGINE)', clear: 'engine' },
+  },
+  ai_disclosure: {
+    kind: 'yesNo',
+    absentMeans: true,
+    stored: 'aiDisclosure',
+    presence: 'optional',
+    inCall: true,
+    about: 'Whether it says at once that it is a machine. Without it, it does.',
+    form: { label: 'Say at once that it is a machine', hint: 'In many places the law asks for it.' },
+    option: {
+      name: 'ai-disclosure',
+      about: 'say in the first sentence that an AI is speaking (default)',
+      opposite: 'say so only when asked',
+    },
+  },
+  voicemail_action: {
+    kind: 'choice',
+    of: VOICEMAIL_ACTIONS,
+    absentMeans: 'hang_up',
+    stored: 'voicemailAction',
+    presence: 'optional',
+    inCall: true,
+    about: 'What it does when a mailbox answers; hang_up without it.',
+    form: { label: 'When a mailbox answers' },
+    option: { name: 'voicemail', value: '<action>', about: 'what to do with a mailbox', clear: 'voicemail' },
+  },
+  voicemail_message: {
+    kind: 'text',
+    max: 1_000,
+    stored: 'voicemailMessage',
+    presence: 'optional',
+    inCall: true,
+    about: 'Said after the tone.',
+    form: { label: 'Message for the mailbox' },
+    option: {
+      name: 'voicemail-message',
+      value: '<text>',
+      about: 'what leave_message says after the tone',
+      clear: 'voicemail-message',
+    },
+  },
+  transfer_numbers: {
+    kind: 'phoneNumbers',
+    max: 20,
+    stored: 'transferNumbers',
+    presence: 'optional',
+    inCall: true,
+    about: 'The only numbers it may transfer a call to.',
+    examples: [['+12025550142']],
+    form: {
+      label: 'Numbers it may transfer to',
+      hint: 'One on each line, like +12025550142. It transfers to no other.',
+    },
+    option: {
+      name: 'transfer-number',
+      value: '<number...>',
+      about: 'the only numbers it may put a call through to; replaces the list',
+      clear: 'transfer-numbers',
+    },
+  },
+  tools: {
+    kind: 'tools',
+    max: 16,
+    stored: 'tools',
+    presence: 'optional',
+    inCall: true,
+    about: 'Requests it may make during a call.',
+    form: { label: 'Tools' },
+    option: {
+      name: 'tools-file',
+      value: '<file>',
+      about: 'a JSON list of its HTTP tools; replaces the list',
+      clear: 'tools',
+    },
+  },
+} as const satisfies Record<string, FieldDefinition>;
+
+type Fields = typeof AGENT_FIELDS;
+export type AgentFieldName = keyof Fields;
+
+/** The same as a list, in the order of the interface. */
+export const AGENT_FIELD_LIST = Object.entries(AGENT_FIELDS).map(([name, field]) => ({
+  ...(field as FieldDefinition),
+  name: name as AgentFieldName,
+}));
+
+interface ValueOfKind {
+  seconds: number;
+  yesNo: boolean;
+  phoneNumbers: string[];
+  tools: GivenTool[];
+}
+
+/** The value of a field as a request gives it. */
+export type ValueOf<F extends AgentFieldName> = Fields[F] extends { of: readonly (infer V)[] }
+  ? V
+  : Fields[F]['kind'] extends keyof ValueOfKind
+    ? ValueOfKind[Fields[F]['kind']]
+    : string;
+
+type NamesWith<P extends FieldDefinition['presence']> = {
+  [F in AgentFieldName]: Fields[F]['presence'] extends P ? F : never;
+}[AgentFieldName];
+export type GivenField = NamesWith<'given'>;
+export type OptionalField = NamesWith<'optional'>;
+
+/** Values of all fields by their names in the store. */
+export type AgentFields = {
+  [F in Exclude<AgentFieldName, OptionalField> as Fields[F]['stored']]: ValueOf<F>;
+} & {
+  [F in OptionalField as Fields[F]['stored']]?: ValueOf<F>;
+};
+
+/** Names in the store of what a call keeps of its agent. */
+export type NameInCall = {
+  [F in AgentFieldName]: Fields[F]['inCall'] extends true ? Fields[F]['stored'] : never;
+}[AgentFieldName];
+
+/** Fields under their public names by the names that they have in the store; what is undefined is left out. */
+export function toStored(fields: object): Record<string, unknown> {
+  return renamed(fields, (field) => [field.name, field.stored]);
+}
+
+/** Stored fields by their public names; what is undefined, and what is no field, is left out. */
+export function toPublic(stored: object): Record<string, unknown> {
+  return renamed(stored, (field) => [field.stored, field.name]);
+}
+
+function renamed(fields: object, namesOf: (field: { name: string; stored: string }) => readonly [string, string]) {
+  const values = fields as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    AGENT_FIELD_LIST.map(namesOf).flatMap(([from, to]) => (values[from] === undefined ? [] : [[to, values[from]]])),
+  );
+}

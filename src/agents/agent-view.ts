@@ -1,0 +1,26 @@
+import { toPublic } from './agent-definition.js';
+import { modeOfAgent } from './agent-mode.js';
+import type { AgentDocument } from './model.js';
+import type { Agent } from './schemas.js';
+import { toolView } from './tool-headers.js';
+
+/** The fields of an agent by their public names, as its owner reads them; what is not set is absent. */
+export function agentFieldsView(agent: AgentDocument) {
+  const { tools, ...stored } = agent;
+  return toPublic({ ...stored, tools: tools?.map(toolView) }) as Omit<
+    Agent,
+    'agent_id' | 'mode' | 'created_at' | 'updated_at' | 'archived_at'
+  >;
+}
+
+/** An agent as the management interface shows it. */
+export function agentView(agent: AgentDocument): Agent {
+  return {
+    agent_id: agent._id,
+    mode: modeOfAgent(agent),
+    ...agentFieldsView(agent),
+    created_at: agent.createdAt.toISOString(),
+    updated_at: agent.updatedAt.toISOString(),
+    ...(agent.archivedAt ? { archived_at: agent.archivedAt.toISOString() } : {}),
+  };
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { E164_PATTERN } from '../kernel/phone-number.js';
+import { fullText, jsonObjectText, webhookUrl } from '../platform/http/contract/fields.js';
+import { label } from '../platform/http/contract/list.js';
+import type { FieldDefinition, FieldKind } from './agent-definition.js';
+import { givenTools, isHttpUrl } from './tool-rules.js';
+
+type Rules = { [K in FieldKind['kind']]: (name: string, field: Extract<FieldKind, { kind: K }>) => z.ZodType };
+
+const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const LANGUAGE_TAG = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
+
+/** The rule of each kind of field. A fault begins with the field's public name. */
+const RULES: Rules = {
+  label: (name, { max }) => label(name, max),
+  text: (name, { max }) => fullText(name, max).trim(),
+  seconds: (name, { min, max }) => {
+    const fault = `${name} must be a whole number from ${min} to ${max}.`;
+    return z.int(fault).min(min, fault).max(max, fault);
+  },
+  choice: (name, { of }) => z.enum(of, `${name} must be one of ${of.join(', ')}.`),
+  yesNo: (name) => z.boolean(`${name} must be true or false.`),
+  phoneNumber: (name) =>
+    z.string(`${name} must be a string.`).regex(E164_PATTERN, `${name} must be E.164, like +12025550123.`),
+  phoneNumbers: (name, { max }) =>
+    z
+      .array(
+        z
+          .string(`${name} must hold strings.`)
+          .regex(E164_PATTERN, `${name} must hold numbers in E.164, like +12025550123.`),
+        `${name} must be a list of numbers.`,
+      )
+      .max(max, `${name} must have at most ${max} numbers.`),
+  tools: (name, { max }) => givenTools(name, max),
+  word: (name) =>
+    z.string(`${name} must be a string.`).regex(WORD, `${name} must be a word of 1 to 64 letters, digits, _ or -.`),
+  language: (name) => {
+    const fault = `${name} must be a language tag like en-US.`;
+    return z.string(`${name} must be a string.`).max(35, fault).regex(LANGUAGE_TAG, fault).overwrite(canonicalTag);
+  },
+  template: (name) => jsonObjectText(name, true),
+  url: (name) => webhookUrl.refine(isHttpUrl, `${name} must be a valid http or https URL.`),
+};
+
+/** The rule of one field, with what the interface document says of it. */
+export function ruleOf(name: string, field: FieldDefinition): z.ZodType {
+  const rule = (RULES[field.kind] as (name: string, field: FieldKind) => z.ZodType)(name, field);
+  return rule.meta({ description: field.about, ...(field.examples ? { examples: [...field.examples] } : {}) });
+}
+
+/** `EN-us` is `en-US`. What is no language comes back as it is: no voice speaks it. */
+function canonicalTag(text: string): string {
+  try {
+    return Intl.getCanonicalLocales(text)[0] ?? text;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { fullText, HTTP_URL, ofLength } from '../platform/http/contract/fields.js';
+import { toolSchemaFault } from './tool-schema.js';
+
+/** Names that stand for what the service does itself, or what its engines let a model tell them. */
+const OWN_TOOLS = ['end_call', 'send_dtmf', 'transfer_call', 'answering_machine'];
+const MAX_PARAMETERS = 8_192;
+
+/** What a tool is, given and shown. */
+const toolFields = {
+  name: z
+    .string('tools: each needs a name.')
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'tools: name must be 1 to 64 small letters, digits or _.')
+    .refine((name) => !OWN_TOOLS.includes(name), `tools: name must be none of ${OWN_TOOLS.join(', ')}.`)
+    .meta({ description: 'Small letters, digits, _.', examples: ['find_slot'] }),
+  description: fullText('tools: description', 1_000).meta({ description: 'When to use it, for the model.' }).trim(),
+  method: z
+    .enum(['GET', 'POST'], 'tools: method must be GET or POST.')
+    .describe('HTTP method of the request that the tool makes.'),
+  url: ofLength(z.string('tools: each needs a url.'), { max: 2_048 }, 'tools: url must have at most 2048 characters.')
+    .refine(isHttpUrl, 'tools: url must be an http or https URL.')
+    .meta({
+      description: 'HTTP or HTTPS URL that the tool requests.',
+      format: 'uri',
+      pattern: HTTP_URL,
+      examples: ['https://example.com/slots'],
+    }),
+  parameters: ofLength(
+    z.string('tools: parameters must be a string holding a JSON Schema.'),
+    { max: MAX_PARAMETERS },
+    `tools: parameters must have at most ${MAX_PARAMETERS} characters.`,
+  )
+    .superRefine((text, context) => {
+      // A longer one is refused already, and not read.
+      const fault = text.length > 2 * MAX_PARAMETERS ? undefined : toolSchemaFault(text);
+      if (fault !== undefined) context.addIssue({ code: 'custom', message: `tools: parameters ${fault}.` });
+    })
+    .meta({
+      format: 'json-schema',
+      contentMediaType: 'application/schema+json',
+      description: 'JSON Schema of its arguments, of type object, in a string.',
+      examples: ['{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}'],
+    }),
+};
+
+const headerNames = z
+  .array(z.string('tools: header_names must be a list of names.'), 'tools: header_names must be a list of names.')
+  .max(10, 'tools: header_names must be at most 10.')
+  .optional();
+
+const given = {
+  ...toolFields,
+  headers: z
+    .record(
+      z.string(),
+      z
+        .string('tools: headers must be an object of names and strings.')
+        .meta({ minLength: 1, maxLength: 2_048, pattern: '^[!-~]([ -~]*[!-~])?$' })
+        .nullable(),
+      'tools: headers must be an object of names and strings.',
+    )
+    .nullable()
+    .optional()
+    .meta({
+      writeOnly: true,
+      maxProperties: 10,
+      propertyNames: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$' },
+      description:
+        'Secret headers of its requests, by name, shown to nobody. A tool that the agent has already keeps those that are not given, while its url keeps its origin; null takes one away, or all.',
+    }),
+  header_names: headerNames.meta({ description: 'As an answer has it; ignored.' }),
+};
+
+const givenTool = z
+  .strictObject(given, `tools: each must be an object of ${Object.keys(given).join(', ')}.`)
+  .meta({ id: 'AgentToolInput' });
+
+const shownTool = z
+  .object({
+    ...toolFields,
+    header_names: headerNames.meta({ readOnly: true, description: 'Its secret headers; their values are not shown.' }),
+  })
+  .meta({ id: 'AgentTool' });
+
+/** A tool as a customer gives it: header values in clear; null takes one away, or all of them. */
+export type GivenTool = z.output<typeof givenTool>;
+
+export const shownTools = z.array(shownTool);
+
+/** The rule of an agent's tools. */
+export function givenTools(field: string, max: number) {
+  return z
+    .array(givenTool, `${field} must be a list.`)
+    .max(max, `${field} must have at most ${max} tools.`)
+    .refine((tools) => new Set(tools.map(({ name }) => name)).size === tools.length, {
+      error: `${field} must have names of their own.`,
+      when: ({ issues }) => issues.length === 0,
+    });
+}
+
+/** Whether a text is a URL of the schemes that customers' servers are reached by. */
+export function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+}

@@ -1,0 +1,43 @@
+import type { ComponentChildren } from 'preact';
+import { AGENT_FIELDS, type AgentFieldName, type FieldDefinition } from '../../../agents/agent-definition.js';
+import type { AgentForm } from '../agent-form';
+import { words } from '../format';
+import type { useForm } from '../use-form';
+import { CheckField, SelectField, TextArea, TextField } from './fields';
+
+/** One field of an agent with the control that fits its kind. */
+export function AgentField(p: {
+  name: Exclude<AgentFieldName, 'tools'>;
+  form: ReturnType<typeof useForm<AgentForm>>;
+  /** In place of the one in the definition. */
+  hint?: ComponentChildren;
+  rows?: number;
+  placeholder?: string;
+  /** Where what is offered depends on the service. */
+  options?: readonly { value: string; label: string }[];
+}) {
+  const definition: FieldDefinition = AGENT_FIELDS[p.name];
+  const { label } = definition.form;
+  const hint = p.hint ?? definition.form.hint;
+  const { name, value, error } = p.form.field(p.name);
+  const change = (next: string | boolean) => p.form.set({ [name]: next });
+  if (definition.kind === 'yesNo') {
+    return <CheckField label={label} hint={hint} name={name} value={value === true} error={error} onChange={change} />;
+  }
+  const text = { label, hint, name, value: String(value), error, onChange: change };
+  const choices =
+    definition.kind === 'choice' ? definition.of.map((each) => ({ value: each, label: words(each) })) : [];
+  switch (definition.kind) {
+    case 'text':
+    case 'phoneNumbers':
+      return <TextArea {...text} rows={p.rows ?? 3} />;
+    case 'seconds':
+      return <TextField {...text} type="number" min={definition.min} max={definition.max} />;
+    case 'label':
+      return <TextField {...text} />;
+    case 'url':
+      return <TextField {...text} type="url" placeholder={p.placeholder ?? ''} />;
+    default:
+      return <SelectField {...text} options={p.options ?? choices} />;
+  }
+}

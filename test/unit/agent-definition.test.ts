@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { AGENT_FIELD_LIST, AGENT_FIELDS, toPublic, toStored } from '../../src/agents/agent-definition.js';
+import { checkAgentChanges, checkAgentFields } from '../../src/agents/agent-fields.js';
+import { agentSchema } from '../../src/agents/model.js';
+import { Agent, AgentChangesBody, NewAgentBody } from '../../src/agents/schemas.js';
+import { clearOption, withAgentFields } from '../../src/cli/agent-options.js';
+import { ROOT } from '../structure/sources.js';
+
+const NAMES = Object.keys(AGENT_FIELDS);
+
+describe('the definition of an agent', () => {
+  it('is what the interface takes and shows', () => {
+    expect(Object.keys(NewAgentBody.shape).toSorted()).toEqual(NAMES.toSorted());
+    expect(Object.keys(AgentChangesBody.shape).toSorted()).toEqual(NAMES.toSorted());
+    expect(Object.keys(Agent.shape)).toEqual(expect.arrayContaining(NAMES));
+  });
+
+  it('is what the store keeps', () => {
+    for (const { stored, presence } of AGENT_FIELD_LIST) {
+      expect(agentSchema.path(stored)).toBeDefined();
+      expect(agentSchema.requiredPaths().includes(stored)).toBe(presence !== 'optional');
+    }
+  });
+
+  it('has an option of the command line for every field', () => {
+    const options = withAgentFields(new Command()).options.map(({ long }) => long);
+    for (const { name, option } of AGENT_FIELD_LIST.filter(({ name: each }) => each !== 'name')) {
+      expect([name, options]).toEqual([name, expect.arrayContaining([`--${option.name}`])]);
+    }
+    expect(clearOption().argChoices).toContain('webhook-url');
+  });
+
+  it('has a control in the portal’s editor for every field', () => {
+    const editor = readFileSync(join(ROOT, 'src/portal/app/pages/agent-editor.tsx'), 'utf8');
+    const controls = Array.from(editor.matchAll(/<AgentField\s+name="(\w+)"/g), ([, name]) => name);
+    expect([...controls, 'output_parameters', 'tools'].toSorted()).toEqual(NAMES.toSorted());
+    expect(editor).toMatch(/<TemplateBuilder[^]*<ToolsEditor/);
+  });
+
+  it('keeps both names of every field apart', () => {
+    const values = Object.fromEntries(NAMES.map((name, index) => [name, index]));
+    expect(toPublic(toStored(values))).toEqual(values);
+    expect(toStored({ ...values, account_id: 'x', name: undefined })).not.toHaveProperty('name');
+  });
+});
+
+describe('the rules of an agent', () => {
+  const agent = {
+    name: 'A',
+    instruction: 'B',
+    voice: 'amber',
+    language: 'en-US',
+    maxDurationSeconds: 60,
+    ringTimeoutSeconds: 30,
+  };
+
+  it('are those of the management interface, whoever sets a field', () => {
+    for (const [field, bad] of [
+      ['name', 'a\u0000b'],
+      ['instruction', 'a\u0000b'],
+      ['output_parameters', '{"__proto__":1}'],
+      ['output_parameters', `{"a":${'['.repeat(40)}${']'.repeat(40)}}`],
+      ['webhook_url', 'https://example.com/\u0000'],
+      ['language', `en-${'a'.repeat(40)}`],
+    ] as const) {
+      const refusal = { code: 'MISSING_PARAMS', details: { fields: { [field]: expect.stringMatching(`^${field} `) } } };
+      expect(NewAgentBody.safeParse({ name: 'A', instruction: 'B', [field]: bad }).success).toBe(false);
+      const { [field]: _good, ...rest } = agent as Record<string, unknown>;
+      expect(() => checkAgentFields({ ...rest, ...toStored({ [field]: bad }) })).toThrow(
+        expect.objectContaining(refusal) as Error,
+      );
+    }
+  });
+
+  it('tidy a text and a language tag in the same way everywhere', () => {
+    const untidy = { ...agent, instruction: ' Ask. ', language: 'EN-us' };
+    const tidy = { instruction: 'Ask.', language: 'en-US' };
+    expect(checkAgentFields(untidy)).toEqual({ ...agent, ...tidy });
+    expect(NewAgentBody.parse({ name: 'A', instruction: ' Ask. ', language: 'EN-us' })).toMatchObject(tidy);
+  });
+
+  it('look at a change alone', () => {
+    expect(checkAgentChanges({ name: ' B ', webhookUrl: null })).toEqual({ name: 'B', webhookUrl: null });
+    expect(() => checkAgentChanges({ instruction: null })).toThrow('instruction must be a string');
+  });
+});
