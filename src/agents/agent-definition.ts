@@ -71,16 +71,6 @@ export const AGENT_FIELDS = {
       file: { name: 'instruction-file', about: 'the prompt, from a file' },
     },
   },
-  greeting: {
-    kind: 'text',
-    max: 500,
-    stored: 'greeting',
-    presence: 'optional',
-    inCall: true,
-    about: 'The first sentence of a call.',
-    form: { label: 'Greeting' },
-    option: { name: 'greeting', value: '<text>', about: 'the first sentence of a call', clear: 'greeting' },
-  },
   voice: {
     kind: 'word',
     stored: 'voice',

@@ -111,7 +111,6 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
           </>
         }
       />
-      <AgentField name="greeting" form={form} />
       <AgentField
         name="engine"
         form={form}
