@@ -1,6 +1,6 @@
 import type { Mode } from '../kernel/ids.js';
 import type { CallsDatabase } from './database.js';
-import type { CallStatus, Direction } from '../kernel/call-state.js';
+import { CALL_STATUSES, isFinalStatus, type CallStatus, type Direction } from '../kernel/call-state.js';
 import type { CallDocument } from './call-model.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
 
@@ -43,13 +43,18 @@ export function createCallQueries(database: CallsDatabase) {
       });
     },
 
-    /** Of these calls, those whose talk will be ended for want of money or time, with the second of talk at which. */
-    async endings(callIds: readonly string[]): Promise<Map<string, number>> {
+    /** Of these calls, those that are over, and those that want of money or time will end, with the second of talk at which. */
+    async endings(callIds: readonly string[]): Promise<Map<string, 'over' | number>> {
+      const ends = {
+        $or: [{ endsAfterSeconds: { $gt: 0 } }, { status: { $in: CALL_STATUSES.filter(isFinalStatus) } }],
+      };
       const found = await database.calls
-        .find({ _id: { $in: [...callIds] }, endsAfterSeconds: { $gt: 0 } }, { endsAfterSeconds: 1 })
-        .lean<Pick<CallDocument, '_id' | 'endsAfterSeconds'>[]>()
+        .find({ _id: { $in: [...callIds] }, ...ends }, { endsAfterSeconds: 1, status: 1 })
+        .lean<Pick<CallDocument, '_id' | 'endsAfterSeconds' | 'status'>[]>()
         .exec();
-      return new Map(found.map(({ _id, endsAfterSeconds = 0 }) => [_id, endsAfterSeconds]));
+      return new Map(
+        found.map(({ _id, endsAfterSeconds = 0, status }) => [_id, isFinalStatus(status) ? 'over' : endsAfterSeconds]),
+      );
     },
 
     /** Whether everything personal was taken out of a call. */
@@ -60,7 +65,7 @@ export function createCallQueries(database: CallsDatabase) {
     /** Whether a call has ended, for carrier and media routes that know only its id. False when it is unknown. */
     async isFinal(callId: string): Promise<boolean> {
       const call = await database.calls.findById(callId, { status: 1 }).lean<Pick<CallDocument, 'status'>>().exec();
-      return call?.status === 'COMPLETED' || call?.status === 'FAILED' || call?.status === 'CANCELLED';
+      return call !== null && isFinalStatus(call.status);
     },
   };
 }

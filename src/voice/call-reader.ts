@@ -18,6 +18,9 @@ export interface StreamedCall {
   microsPerSecond?: Micros;
 }
 
+/** `over`: the call has ended; else the second of talk at which money or the duration limit will end it. */
+export type CallEnding = 'over' | number;
+
 /** How the media side reads calls; the calls domain provides it. */
 export interface CallReader {
   find(callId: string): Promise<StreamedCall | null>;
@@ -25,8 +28,8 @@ export interface CallReader {
   isFinal(callId: string): Promise<boolean>;
   /** Whether everything personal was taken out of the call. */
   isErased(callId: string): Promise<boolean>;
-  /** Of these calls, those that money or the duration limit will end, with the second of talk at which. */
-  endings(callIds: readonly string[]): Promise<Map<string, number>>;
+  /** What is known of the ends of these calls; one whose end nothing says is not in it. */
+  endings(callIds: readonly string[]): Promise<Map<string, CallEnding>>;
 }
 
 /** How the media side reaches a call's workflow. */

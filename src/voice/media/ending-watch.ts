@@ -8,6 +8,8 @@ const READ_EVERY_MS = 5_000;
 export interface Ending {
   /** In seconds from the start of the stream; undefined: no end is known any more. */
   endsAfter(seconds: number | undefined): void;
+  /** The call has ended without the talk: whatever still holds the line is not the call any more. */
+  callIsOver(): void;
 }
 
 export interface EndingWatch {
@@ -15,8 +17,8 @@ export interface EndingWatch {
 }
 
 /**
- * Tells live talks the end that money or the duration limit forces, as the read model has it. Off the audio's way: with
- * the database away, nobody is told.
+ * Tells live talks that their call is over, or the end that money or the duration limit forces, as the read model has it.
+ * Off the audio's way: with the database away, nobody is told.
  */
 export function watchEndings(deps: {
   sessions: ReadonlyMap<string, Ending>;
@@ -32,7 +34,11 @@ export function watchEndings(deps: {
     reading = true;
     try {
       const ends = await calls.endings([...sessions.keys()]);
-      for (const [callId, session] of sessions) session.endsAfter(ends.get(callId));
+      for (const [callId, session] of sessions) {
+        const end = ends.get(callId);
+        if (end === 'over') session.callIsOver();
+        else session.endsAfter(end);
+      }
     } catch (error) {
       logger.debug({ err: error }, 'the ends of live calls could not be read');
     } finally {

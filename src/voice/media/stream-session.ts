@@ -11,6 +11,8 @@ export interface StreamSession {
   handOver(why: string): void;
   /** The second of the call's talk at which it will be ended; undefined: none is known any more. */
   endsAfter(seconds: number | undefined): void;
+  /** The call has ended without the talk. */
+  callIsOver(): void;
   /** The carrier's detection heard who answered. */
   onAnsweredBy(who: AnsweredBy): void;
   /** Socket closed, result stored, workflow told; or a bounded time has passed. */
@@ -90,6 +92,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
       }
     },
     endsAfter: (seconds) => conversation?.endsAfter(seconds),
+    callIsOver: () => void conversation?.end('carrier_stop'),
     onAnsweredBy: (who) => conversation?.onAnsweredBy(who),
     over,
   };
