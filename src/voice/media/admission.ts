@@ -1,6 +1,6 @@
 import { isValidSignature } from '../../telephony/twilio/signature.js';
 import type { Config } from '../../platform/config/config.js';
-import { CALL_ID_PATTERN } from '../../kernel/ids.js';
+import { CALL_ID_PATTERN, type Mode } from '../../kernel/ids.js';
 import type { CallReader, StreamedCall } from '../call-reader.js';
 import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
@@ -36,19 +36,20 @@ export function createAdmission(deps: { config: Config; database: VoiceDatabase;
   const results = createConversationResults(database, calls);
 
   /**
-   * @param isRoom called once the signature is known to be valid; false: no more streams are taken
+   * @param room.take called once the signature is known to be valid; false: no more streams are taken
+   * @param room.keep called once the call is known; false: no more streams of its mode are taken
    * @throws the database's error when it is away
    */
   return async function admit(
     callId: string,
     signature: string | undefined,
-    isRoom: () => boolean = () => true,
+    room: { take: () => boolean; keep: (mode: Mode) => boolean } = { take: () => true, keep: () => true },
   ): Promise<Admission> {
     const url = `${config.streamUrl}/${callId}`;
     const isSignedBy = (authToken: string) => isValidSignature({ authToken, signature, url, params: {} });
     const { live, test } = config.carriers;
     if (!isSignedBy(live.authToken) && !isSignedBy(test.authToken)) return refusal(403, 'no valid carrier signature');
-    if (!isRoom()) return refusal(503, 'no more streams are taken');
+    if (!room.take()) return refusal(503, 'no more streams are taken');
 
     const [request, binding, isFinal, result] = await Promise.all([
       calls.find(callId),
@@ -58,6 +59,7 @@ export function createAdmission(deps: { config: Config; database: VoiceDatabase;
     ]);
     if (request === null) return refusal(404, 'no such call');
     if (!isSignedBy(config.carriers[request.mode].authToken)) return refusal(403, 'no valid carrier signature');
+    if (!room.keep(request.mode)) return refusal(503, `no more streams of ${request.mode} calls are taken`);
     if (isFinal) return refusal(404, 'the call is over');
     if (binding === null || binding.closed === true) return refusal(404, 'the call has no call of the carrier');
     if (result?.endedAt !== undefined) return refusal(409, 'the conversation is over');

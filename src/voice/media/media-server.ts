@@ -29,6 +29,7 @@ import { watchDetections } from './detection-watch.js';
 import { watchEndings } from './ending-watch.js';
 import type { Engines } from '../engines/engines.js';
 import { createFrameClock } from './frame-clock.js';
+import { createStreamPlaces, type StreamLimits } from './stream-places.js';
 import { openStreamSession } from './stream-session.js';
 import type { StreamSession } from './stream-session.js';
 import { settledWithin } from '../session/within.js';
@@ -41,6 +42,8 @@ export interface MediaServerDeps {
   dialGate: DialGate;
   engines: Engines;
   logger: Logger;
+  /** Fewer streams are for tests. */
+  limits?: StreamLimits;
   /** Shorter ones are for tests. */
   timings?: Partial<
     StreamTimings & {
@@ -68,15 +71,18 @@ export const SOCKET_LIMITS = {
   maxBufferedChunks: 1_024,
   closeTimeout: 2_000,
 };
-/** Streams with a valid signature, of whatever address: a carrier's come from a few. */
-const MAX_STREAMS = 4_000;
+/**
+ * Streams with a valid signature, of whatever address: a carrier's come from a few. 200 test calls take half of a core,
+ * which leaves live calls the other half.
+ */
+const MAX_STREAMS: StreamLimits = { all: 4_000, test: 200 };
 /**
  * Connections without one. An address has room for all calls of a process at once, which come back together when another
  * process dies.
  */
 const MAX_STRANGERS = { perClient: 1_000, total: 2_000 };
 /** More than both: the oldest stranger is to make room, not the newest connection to be turned away. */
-const MAX_CONNECTIONS = MAX_STREAMS + MAX_STRANGERS.total + 100;
+const MAX_CONNECTIONS = MAX_STREAMS.all + MAX_STRANGERS.total + 100;
 /** Live calls may end by themselves this long after close was asked for. */
 const SHUTDOWN_GRACE_MS = 4_000;
 /** After the grace: the time to store how far the calls have come that are handed over. */
@@ -131,7 +137,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const gate = createConnectionGate(MAX_STRANGERS);
   parseInParts(server);
   const answered = new WeakSet<Duplex>();
-  const streams = new Set<Duplex>();
+  const places = createStreamPlaces(deps.limits ?? MAX_STREAMS);
   const sockets = new WebSocketServer({
     noServer: true,
     // We speak no subprotocol; one that is offered is not agreed to.
@@ -169,10 +175,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   /** The signature is valid. @returns whether there is room for another stream */
   function welcome(socket: Duplex): boolean {
     gate.leave(socket);
-    if (streams.size >= MAX_STREAMS) return false;
-    streams.add(socket);
-    socket.once('close', () => streams.delete(socket));
-    return true;
+    return places.take(socket);
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -183,9 +186,10 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     if (arriving.has(callId)) return refuse(socket, 409, 'the call has its stream');
     arriving.add(callId);
     try {
-      const admission = await admit(callId, typeof signature === 'string' ? signature : undefined, () =>
-        welcome(socket),
-      );
+      const admission = await admit(callId, typeof signature === 'string' ? signature : undefined, {
+        take: () => welcome(socket),
+        keep: (mode) => places.keep(socket, mode),
+      });
       if (!admission.admitted) refuse(socket, admission.status, admission.why);
       else if (closing) refuse(socket, 503, 'shutting down');
       else {

@@ -27,7 +27,7 @@ export type MediaFixture = Awaited<ReturnType<typeof openMediaFixture>>;
 
 /** A media server on real servers, with calls whose workflows really get its signals. */
 export async function openMediaFixture(
-  options: Pick<MediaServerDeps, 'timings'> & {
+  options: Pick<MediaServerDeps, 'timings' | 'limits'> & {
     dialogue?: Partial<DialogueTiming>;
     /** Conducts live calls instead of the offline one; closed with the server. */
     engine?: EngineFactory;
@@ -54,8 +54,16 @@ export async function openMediaFixture(
   const engine = createOfflineEngine(options.dialogue ? { timing: options.dialogue } : {});
   const engines = createEngines({ byDefault: options.engine ?? engine, forTests: engine });
   const logger = createLogger({ role: 'media', level: config.logLevel });
-  const { timings } = options;
-  const deps = { config, database, gateway, engines, logger, ...(timings ? { timings } : {}) };
+  const { timings, limits } = options;
+  const deps = {
+    config,
+    database,
+    gateway,
+    engines,
+    logger,
+    ...(timings ? { timings } : {}),
+    ...(limits ? { limits } : {}),
+  };
   const server = createCallMediaServer(deps);
   const { port } = await server.listen();
   const others: MediaServer[] = [];

@@ -1,0 +1,80 @@
+import { encodeCrockford } from '../../src/kernel/ids.js';
+import { randomBytes } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
+import { openMediaFixture, STREAM_URL, type MediaFixture } from '../media/support/media-fixture';
+import { dialIn } from '../media/support/carrier-line';
+import { newSid } from '../support/sids.js';
+
+const LIMITS = { all: 6, test: 3 };
+const { carriers } = parseConfig({ NODE_ENV: 'test', STREAM_URL });
+
+let media: MediaFixture;
+const open: WebSocket[] = [];
+beforeAll(async () => {
+  media = await openMediaFixture({ limits: LIMITS, timings: { startWithinMs: 120_000 } });
+});
+afterAll(() => media.close());
+afterEach(async () => {
+  const gone = open.splice(0).map((socket) => new Promise((resolve) => socket.once('close', resolve).terminate()));
+  await Promise.all(gone);
+});
+
+/** The stream of a call that waits for it, opened by the carrier of its mode; or the status of the refusal. */
+async function stream(mode: 'live' | 'test'): Promise<string> {
+  const callId = `call_${encodeCrockford(randomBytes(16))}`;
+  const carrierSid = newSid('CA');
+  await createCallRequests(media.database).insert({
+    _id: callId,
+    accountId: 'acct_1',
+    mode,
+    direction: 'outbound',
+    fromPhoneNumber: '+12025550199',
+    toPhoneNumber: '+12025550143',
+    agent: { agentId: 'agent_1', instruction: 'Hello.', voice: 'amber', language: 'en-US' },
+    inputParameters: '{}',
+    externalCallId: '',
+    ringTimeoutSeconds: 30,
+    maxDurationSeconds: 600,
+    createdAt: new Date(),
+  });
+  await createCarrierBindings(media.database).bind(callId, carrierSid);
+  const { authToken } = carriers[mode];
+  try {
+    open.push(await dialIn({ port: media.port, callId, carrierSid, authToken, streamUrl: STREAM_URL }));
+    return 'open';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const many = (count: number, mode: 'live' | 'test') =>
+  Promise.all(Array.from({ length: count }, () => stream(mode))).then((all) => all.toSorted());
+
+describe('test calls never take the media server from live calls', () => {
+  it('they have half of its streams, and live calls find the other half', async () => {
+    expect(await many(LIMITS.all, 'test')).toEqual([
+      ...Array<string>(LIMITS.test).fill('open'),
+      ...Array<string>(LIMITS.all - LIMITS.test).fill('refused with 503'),
+    ]);
+    expect(await many(LIMITS.all - LIMITS.test, 'live')).toEqual(Array(LIMITS.all - LIMITS.test).fill('open'));
+    expect(await stream('live')).toBe('refused with 503');
+  }, 60_000);
+
+  it('live calls may have all', async () => {
+    expect(await many(LIMITS.all, 'live')).toEqual(Array(LIMITS.all).fill('open'));
+    expect(await stream('test')).toBe('refused with 503');
+  }, 60_000);
+
+  it('and the place of a test call that is over is free again', async () => {
+    expect(await many(LIMITS.test, 'test')).toEqual(Array(LIMITS.test).fill('open'));
+    const [first] = open.splice(0, 1);
+    await new Promise((resolve) => first?.once('close', resolve).terminate());
+    // The server hears of it a moment later.
+    let last = '';
+    for (let tries = 0; tries < 50 && last !== 'open'; tries += 1) last = await stream('test');
+    expect(last).toBe('open');
+  }, 60_000);
+});
