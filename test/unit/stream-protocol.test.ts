@@ -85,11 +85,11 @@ describe('what an engine is told', () => {
     }) as CallRequestDocument;
 
   it('holds the template’s defaults and the request’s parameters', () => {
-    const call = engineCallOf(request('{"yes":false,"name":null,"__proto__":1,"odd":[1]}'));
+    const call = engineCallOf(request('{"yes":false,"name":null,"__proto__":1,"odd":[1]}'), true);
     expect(JSON.stringify(call.outputTemplate)).toBe('{"yes":false,"name":null,"__proto__":1,"odd":null}');
     expect(call.inputParameters).toEqual({ a: { b: 1 } });
-    expect(engineCallOf(request()).outputTemplate).toEqual({});
-    expect(engineCallOf(request('nonsense')).outputTemplate).toEqual({});
+    expect(engineCallOf(request(), true).outputTemplate).toEqual({});
+    expect(engineCallOf(request('nonsense'), true).outputTemplate).toEqual({});
   });
 
   it('falls back to the default voice for a name nobody knows', () => {

@@ -1,6 +1,7 @@
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { CallGateway } from '../gateway.js';
 import type { Config } from '../../platform/config/config.js';
+import { mayTransfer } from '../../platform/config/live-limits.js';
 import { MAX_RESUMPTIONS } from '../../kernel/resumption.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
@@ -49,8 +50,9 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
     // A media server that says goodbye has stored the end, or told the workflow of it, before it closes the socket.
     const result = await results.find(callId);
     if (result?.endedAt !== undefined) {
-      if (result.transferTo !== undefined && (await dialGate.isNeverDialed(result.transferTo))) {
-        logger.error({ callId }, 'a transfer to a number that is never called was not dialed');
+      const refusal = await refusalOfTransfer(deps, result.transferTo, callback);
+      if (refusal !== undefined) {
+        logger.error({ callId }, refusal);
         return hangUpTwiml();
       }
       await noteTransferAnswer(callId, result.transferTo, single(callback.form, 'DialCallStatus'));
@@ -88,6 +90,19 @@ export function createContinueAfterStream(deps: AfterStreamDeps) {
     }
     sendTwiml(ctx, twiml);
   };
+}
+
+/** Why a stored transfer is not dialed, for the log; undefined when it is, or was already. */
+async function refusalOfTransfer(
+  { config, dialGate }: AfterStreamDeps,
+  transferTo: string | undefined,
+  { mode, form }: Callback,
+): Promise<string | undefined> {
+  if (transferTo === undefined) return undefined;
+  if (await dialGate.isNeverDialed(transferTo)) return 'a transfer to a number that is never called was not dialed';
+  const hasDialed = single(form, 'DialCallStatus') !== undefined;
+  if (hasDialed || mayTransfer(config.calls, mode)) return undefined;
+  return 'a transfer was not dialed: live transfers are off';
 }
 
 /** Anything but the number of a resumption that we may have written into the URL stands for the first stream. */

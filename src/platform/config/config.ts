@@ -2,7 +2,7 @@ import { developmentFaults } from './development.js';
 import { encryptionKeys } from './encryption.js';
 import { engineSettings, refuseUnfitEngine } from './engines.js';
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
-import { liveLimitsOf } from './live-limits.js';
+import { liveLimitsOf, liveTransfersOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
 import { simulatedAccount, type SimulatedAccount } from './simulated-accounts.js';
@@ -97,6 +97,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
       /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
       liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
+      /** Whether agents may transfer live calls; always on the simulated carrier. */
+      liveTransfers: liveTransfersOf(values),
       rates: readRateDeck(values.RATE_DECK_FILE),
     },
     engines: engineSettings(values),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 
 /** What bounds the damage of a stolen key on a real carrier, unless an operator has set another limit for an account. */
@@ -33,6 +34,7 @@ export const liveLimitVariables = {
       'must be a whole number from 0 to 10,000, or none',
     )
     .default(5),
+  LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional(),
 };
 
 /** The default limits of live calls that the environment sets. */
@@ -45,6 +47,24 @@ export function liveLimitsOf(values: {
     ...(cap === 'none' ? {} : { dailySpendCapMicros: microsOf(cap) }),
     ...(attempts === 'none' ? {} : { unansweredAttemptsPerHour: attempts }),
   };
+}
+
+/**
+ * Whether agents may transfer live calls. On a real carrier a transferred call has two legs, of which its account pays one:
+ * production leaves that to the operator.
+ */
+export function liveTransfersOf(values: {
+  NODE_ENV: string;
+  CARRIER?: string | undefined;
+  LIVE_TRANSFERS?: 'on' | 'off' | undefined;
+}): boolean {
+  if (values.CARRIER !== 'twilio') return true;
+  return (values.LIVE_TRANSFERS ?? (values.NODE_ENV === 'production' ? 'off' : 'on')) === 'on';
+}
+
+/** Whether agents may transfer calls of this mode. Test calls are the simulated carrier's, which costs nothing. */
+export function mayTransfer(calls: { liveTransfers: boolean }, mode: Mode): boolean {
+  return mode === 'test' || calls.liveTransfers;
 }
 
 /** Exactly: USD as written have at most six decimals. */

@@ -115,6 +115,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const tools = {
     dialGate,
     rates: config.calls.rates,
+    liveTransfers: config.calls.liveTransfers,
     accounts: createAccounts(database),
     webhookSecrets: createWebhookSecrets({ database, config }),
     secretBox: createSecretBox(config.encryptionKeys),

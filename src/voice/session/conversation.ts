@@ -12,6 +12,7 @@ import { createKeyTones } from './key-tones.js';
 import { createMediaReports } from '../media/media-reports.js';
 import { createPlayback } from './playback.js';
 import type { Engine, EngineSink } from '../engines/port.js';
+import { mayTransfer } from '../../platform/config/live-limits.js';
 import { engineCallOf } from './engine-call.js';
 import { keepResult } from '../results/result-keeper.js';
 import { createToolHost, type ToolHostDeps } from '../tools/tool-host.js';
@@ -80,7 +81,10 @@ export function startConversation(deps: ConversationDeps): Conversation {
   let settle: () => void = () => undefined;
   const over = new Promise<void>((resolve) => (settle = resolve));
 
-  const call = { ...engineCallOf(request), ...(earlier === null ? {} : { resume: resumeOf(earlier) }) };
+  const call = {
+    ...engineCallOf(request, mayTransfer(deps.tools, request.mode)),
+    ...(earlier === null ? {} : { resume: resumeOf(earlier) }),
+  };
   const record = createConversationRecord({ template: call.outputTemplate, offsetMs, earlier });
   const beginning: ConversationBeginning = {
     callId,

@@ -2,8 +2,11 @@ import type { StreamedCall } from '../call-reader.js';
 import type { EngineCall } from '../engines/port.js';
 import { toolDefinitions } from '../tools/definitions.js';
 
-/** What an engine is told of a call. Texts that hold no JSON object count as empty: they were checked when they came in. */
-export function engineCallOf(request: StreamedCall): EngineCall {
+/**
+ * What an engine is told of a call. Texts that hold no JSON object count as empty: they were checked when they came in.
+ * @param isTransferable whether the call may be transferred at all
+ */
+export function engineCallOf(request: StreamedCall, isTransferable: boolean): EngineCall {
   const { agent } = request;
   return {
     callId: request._id,
@@ -19,7 +22,7 @@ export function engineCallOf(request: StreamedCall): EngineCall {
       action: agent.voicemailAction ?? 'hang_up',
       ...(agent.voicemailMessage === undefined ? {} : { message: agent.voicemailMessage }),
     },
-    tools: toolDefinitions(agent),
+    tools: toolDefinitions(agent, isTransferable),
   };
 }
 

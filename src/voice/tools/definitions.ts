@@ -22,9 +22,16 @@ const SEND_DTMF: ToolDefinition = {
   },
 };
 
-/** What an agent may do in a call: the service's own tools, then those its account defines. */
-export function toolDefinitions(agent: Pick<AgentSnapshot, 'transferNumbers' | 'tools'>): ToolDefinition[] {
-  const { transferNumbers = [], tools = [] } = agent;
+/**
+ * What an agent may do in a call: the service's own tools, then those its account defines.
+ * @param isTransferable whether the call may be transferred at all
+ */
+export function toolDefinitions(
+  agent: Pick<AgentSnapshot, 'transferNumbers' | 'tools'>,
+  isTransferable: boolean,
+): ToolDefinition[] {
+  const { tools = [] } = agent;
+  const transferNumbers = isTransferable ? (agent.transferNumbers ?? []) : [];
   return [
     END_CALL,
     SEND_DTMF,

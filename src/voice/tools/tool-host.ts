@@ -1,3 +1,4 @@
+import { mayTransfer } from '../../platform/config/live-limits.js';
 import { DTMF_PATTERN, dtmfTones } from '../audio/dtmf.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import { rateOf } from '../../kernel/money.js';
@@ -34,6 +35,8 @@ export interface ToolHostDeps {
   accounts: Accounts;
   dialGate: DialGate;
   rates: RateDeck;
+  /** Whether live calls may be transferred. */
+  liveTransfers: boolean;
   webhookSecrets: Pick<WebhookSecrets, 'keys'>;
   secretBox: SecretBox;
   egress: EgressClient;
@@ -52,7 +55,10 @@ export interface ToolHost {
 export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: ToolLine): ToolHost {
   const { logger } = deps;
   const { _id: callId, agent } = request;
-  const definitions = new Map(toolDefinitions(agent).map((definition) => [definition.name, definition]));
+  const isTransferable = mayTransfer(deps, request.mode);
+  const definitions = new Map(
+    toolDefinitions(agent, isTransferable).map((definition) => [definition.name, definition]),
+  );
   let requests = 0;
   let transferring = false;
 
@@ -80,7 +86,8 @@ export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: 
 
   async function transfer(number: string): Promise<ToolAnswer> {
     // The schema offers no other number; a check that decides over a call stands here all the same.
-    if (agent.transferNumbers?.includes(number) !== true) return { ok: false, error: 'this number is not allowed' };
+    if (!isTransferable || agent.transferNumbers?.includes(number) !== true)
+      return { ok: false, error: 'this number is not allowed' };
     // One at a time: a call counts as one transfer at most.
     if (transferring) return { ok: false, error: 'the call is being transferred already' };
     transferring = true;
