@@ -31,6 +31,7 @@ import { createContinueAfterStream } from '../calls/callbacks/after-stream.js';
 import { createCarrierStatus } from '../calls/callbacks/status.js';
 import { createNoteTransferStatus } from '../calls/callbacks/transfer-status.js';
 import { createAnswerOutboundCall } from '../calls/callbacks/answer.js';
+import { boundStrangersBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
 import { createAuthenticator, type Authenticator } from '../identity/access/authentication.js';
@@ -58,6 +59,9 @@ export interface AppDeps {
   mailer: Mailer;
 }
 
+/** Bodies of at most 16 KiB of senders who are not known, such as log-ins, that are read at the same time. */
+const STRANGERS_BODIES = 1_000;
+
 /** The whole HTTP interface as one Koa application. */
 export function createApp(deps: AppDeps): Koa<RequestState> {
   const { config, database, logger } = deps;
@@ -83,6 +87,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(errors(logger));
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
+  app.use(boundStrangersBodies(STRANGERS_BODIES));
   for (const router of createRouters({ config, authenticator, handlers, auditor, principalWatch }))
     app.use(router.routes());
   app.use(createPortalPages());

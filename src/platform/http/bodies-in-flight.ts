@@ -7,7 +7,7 @@ export type Read<T> = (signal: AbortSignal) => Promise<T>;
 export type BodiesInFlight = ReturnType<typeof createBodiesInFlight>;
 
 /**
- * Bounds the bodies that are read before their signature can be checked. The oldest makes room: the body of an honest
+ * Bounds the bodies that are read before it is known who sends them. The oldest makes room: the body of an honest
  * sender arrives within milliseconds, so the oldest is the least likely to be one. Addresses play no part, since carriers
  * send from few of them.
  * @param total bodies that are read at the same time in this process
@@ -40,5 +40,14 @@ export function createBodiesInFlight(total: number) {
         if (own.signal.aborted) ctx.set('Connection', 'close');
       }
     },
+  };
+}
+
+/** Gives every request the means to read its body as that of a stranger. @param total see {@link createBodiesInFlight} */
+export function boundStrangersBodies(total: number) {
+  const bodies = createBodiesInFlight(total);
+  return (ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> => {
+    ctx.state.readOfStranger = (read) => bodies.read(ctx, read);
+    return next();
   };
 }

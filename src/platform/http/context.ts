@@ -14,6 +14,8 @@ export interface RequestState {
    * Throws ServiceError UNAUTHORIZED or FORBIDDEN.
    */
   recheck?: () => Promise<void>;
+  /** Reads the body of a sender who is not known; it may have to make room for another one. */
+  readOfStranger: (read: (signal: AbortSignal) => Promise<Buffer>) => Promise<Buffer>;
   /** Counted among the signed requests in flight. */
   isAdmitted?: true;
   /** What a change was done to, for the audit log, where the path does not name it. */

@@ -20,7 +20,7 @@ export interface JsonBody {
 /**
  * The JSON object of a request body, which may be compressed once its sender is authenticated.
  * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS; UNAUTHORIZED or FORBIDDEN when the
- *   sender lost the right to ask while the body was on its way
+ *   sender lost the right to ask while the body was on its way; SERVICE_UNAVAILABLE when a stranger's had to make room
  */
 export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   const { type, charset } = contentTypeOf(ctx.req);
@@ -33,7 +33,9 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   const isAuthenticated = ctx.state.isAuthenticated === true;
   const limit = isAuthenticated ? MAX_BODY_BYTES : MAX_UNAUTHENTICATED_BODY_BYTES;
   const startedAt = performance.now();
-  const bytes = await readBody(ctx.req, { limit, decompress: isAuthenticated });
+  const read = (signal?: AbortSignal) =>
+    readBody(ctx.req, { limit, decompress: isAuthenticated, ...(signal && { signal }) });
+  const bytes = await (isAuthenticated ? read() : ctx.state.readOfStranger(read));
   if (performance.now() - startedAt > SLOW_BODY_MS) await ctx.state.recheck?.();
   return parseJsonObject(utf8(bytes));
 }
