@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PARTS } from './rules.js';
 import { ROOT } from './sources.js';
@@ -64,5 +64,3 @@ export function lintConfig(): string {
   };
   return `${JSON.stringify(config, null, 2)}\n`;
 }
-
-if (require.main === module) writeFileSync(join(ROOT, '.oxlintrc.json'), lintConfig());

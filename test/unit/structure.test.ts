@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lintConfig } from '../structure/lint-config.js';
+import { VARIABLES } from '../structure/configuration.js';
+import { GENERATED_FILES } from '../structure/generate.js';
 import { cyclesOf, faultsOf, functionsOf } from '../structure/measure.js';
 import { OUTSTANDING } from '../structure/outstanding.js';
 import { readSources, ROOT, type SourceFile } from '../structure/sources.js';
@@ -17,8 +18,18 @@ describe('the structure of the code', () => {
     expect([...new Set(faults)].toSorted()).toEqual([...OUTSTANDING].toSorted());
   });
 
-  it('is what lint checks, too (npm run structure writes its configuration)', () => {
-    expect(readFileSync(join(ROOT, '.oxlintrc.json'), 'utf8')).toBe(lintConfig());
+  it.each(Object.entries(GENERATED_FILES))(
+    'has %s as the sources say (npm run structure writes it)',
+    (path, textOf) => {
+      expect(readFileSync(join(ROOT, path), 'utf8')).toBe(textOf());
+    },
+  );
+});
+
+describe('the documents of the configuration', () => {
+  it('say what every variable means', () => {
+    expect(VARIABLES.length).toBeGreaterThan(60);
+    expect(VARIABLES.filter(({ description }) => (description ?? '').length < 10)).toEqual([]);
   });
 });
 

@@ -8,41 +8,102 @@ const socketUrl = z.url({ protocol: /^wss?$/ });
 
 /** The settings of the engines, from the environment. */
 export const engineVariables = {
-  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo'),
+  ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
+    description:
+      'what conducts live calls whose agent names no engine: `offline-demo`, [`openai-realtime`](conversation.md#openai-realtime) or [`pipeline`](conversation.md#pipeline); test calls are always offline',
+    production: 'openai-realtime',
+  }),
   ENGINE_PRICES: z
     .string()
     .regex(
       /^(\s*[a-z0-9_]+=\d+(\.\d+)?\s*(,|$))*$/,
       'must be prices like realtime_output_audio_tokens=64, with commas between',
     )
-    .default(''),
-  OPENAI_API_KEY: z.string().min(1).optional(),
-  OPENAI_BASE_URL: url.default('https://api.openai.com/v1'),
-  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime'),
-  OPENAI_TRANSCRIPTION_MODEL: z.string().min(1).default('gpt-4o-mini-transcribe'),
-  OPENAI_CONCLUSION_MODEL: z.string().min(1).default('gpt-4.1-mini'),
-  OPENAI_TURN_DETECTION: z.enum(['server_vad', 'semantic_vad']).default('server_vad'),
-  OPENAI_VAD_SILENCE_MS: z.coerce.number().int().min(200).max(3_000).default(500),
-  OPENAI_VAD_EAGERNESS: z.enum(['low', 'medium', 'high', 'auto']).default('auto'),
-  DEEPGRAM_API_KEY: z.string().min(1).optional(),
-  STT_BASE_URL: socketUrl.default('wss://api.deepgram.com'),
-  STT_MODEL: z.string().min(1).default('nova-3'),
-  LLM_API_KEY: z.string().min(1).optional(),
-  LLM_BASE_URL: url.default('https://api.openai.com/v1'),
-  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini'),
-  TTS_PROVIDER: z.enum(['elevenlabs', 'openai']).default('elevenlabs'),
-  ELEVENLABS_API_KEY: z.string().min(1).optional(),
-  TTS_API_KEY: z.string().min(1).optional(),
-  TTS_BASE_URL: z.url().optional(),
-  TTS_MODEL: z.string().min(1).optional(),
+    .default('')
+    .describe('[micro-USD by unit of usage](conversation.md#what-it-costs), so that a call’s engine cost is known'),
+  OPENAI_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'turns `openai-realtime` on; needed by `ENGINE=openai-realtime`', production: '' }),
+  OPENAI_BASE_URL: url
+    .default('https://api.openai.com/v1')
+    .meta({ description: 'another address with the same interfaces', shown: 'OpenAI’s' }),
+  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime').describe('model that talks'),
+  OPENAI_TRANSCRIPTION_MODEL: z
+    .string()
+    .min(1)
+    .default('gpt-4o-mini-transcribe')
+    .describe('model that writes down the caller’s words'),
+  OPENAI_CONCLUSION_MODEL: z
+    .string()
+    .min(1)
+    .default('gpt-4.1-mini')
+    .describe('model that summarises a call and extracts its values'),
+  OPENAI_TURN_DETECTION: z
+    .enum(['server_vad', 'semantic_vad'])
+    .default('server_vad')
+    .describe('how the end of the caller’s turn is found: by silence, or by meaning with `semantic_vad`'),
+  OPENAI_VAD_SILENCE_MS: z.coerce
+    .number()
+    .int()
+    .min(200)
+    .max(3_000)
+    .default(500)
+    .describe('silence after which `server_vad` takes a turn for ended'),
+  OPENAI_VAD_EAGERNESS: z
+    .enum(['low', 'medium', 'high', 'auto'])
+    .default('auto')
+    .describe('how soon `semantic_vad` does: `low`, `medium`, `high` or `auto`'),
+  DEEPGRAM_API_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY` turns [`pipeline`](conversation.md#pipeline) on; needed by `ENGINE=pipeline`',
+    ),
+  STT_BASE_URL: socketUrl
+    .default('wss://api.deepgram.com')
+    .meta({ description: 'recogniser of `pipeline`', shown: 'Deepgram’s' }),
+  STT_MODEL: z
+    .string()
+    .min(1)
+    .default('nova-3')
+    .describe(
+      'its model; a model `flux-…` decides by meaning when a turn is over; one that ends in `-en` hears English only, and agents of other languages are refused',
+    ),
+  LLM_API_KEY: z.string().min(1).optional().describe('key of the chat model of `pipeline`'),
+  LLM_BASE_URL: url
+    .default('https://api.openai.com/v1')
+    .meta({ description: 'chat model of `pipeline`: any OpenAI-compatible server', shown: 'OpenAI’s' }),
+  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini').describe('name of the chat model'),
+  TTS_PROVIDER: z
+    .enum(['elevenlabs', 'openai'])
+    .default('elevenlabs')
+    .describe('voice of `pipeline`; `openai` for an OpenAI-compatible `/audio/speech`'),
+  ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of the voice with `TTS_PROVIDER=elevenlabs`'),
+  TTS_API_KEY: z.string().min(1).optional().describe('key of the voice with `TTS_PROVIDER=openai`'),
+  TTS_BASE_URL: z
+    .url()
+    .optional()
+    .meta({ description: 'address of the voice’s provider', shown: 'the provider’s own' }),
+  TTS_MODEL: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'model of the voice', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
   TTS_VOICES: z
     .string()
     .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be voices like amber=21m00Tcm4TlvDq8ikWAM, with commas between')
-    .default(''),
+    .default('')
+    .meta({ description: 'the provider’s ids of our voices, like `amber=21m00Tcm4TlvDq8ikWAM`', shown: 'a few' }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
-    .default(false),
+    .default(false)
+    .describe(
+      'lets `offline-demo` call real people: without it, `CARRIER=twilio` needs another `ENGINE` and agents cannot name it',
+    ),
 };
 
 type EngineVariables = z.output<z.ZodObject<typeof engineVariables>>;

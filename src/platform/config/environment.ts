@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { anyCarriers } from '../../kernel/carrier-identifiers.js';
 import { MAX_CALL_SECONDS } from '../../kernel/hold-windows.js';
+import { carrierVariables } from './carrier-variables.js';
 import { nameserverList, portList } from './customer-urls.js';
 import { encryptionKeyList } from './encryption.js';
 import { engineVariables } from './engines.js';
@@ -10,85 +10,202 @@ const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
 const url = z.url();
 const seconds = z.coerce.number().int().positive();
-/** Calls a carrier account takes per second. */
-const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
-const accountSid = z
-  .string()
-  .regex(new RegExp(anyCarriers('account')), 'must be AC and 32 digits 0 to 9 or a to f, in lower case');
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
-/** Every setting of every role, from the environment. README holds the same list with meanings. */
-const environment = z.object({
-  NODE_ENV: z.enum(['production', 'development', 'test']).default('development'),
-  ALLOW_INSECURE_DEVELOPMENT: flag.default(false),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080'),
-  STREAM_URL: url.default('ws://127.0.0.1:8081/stream'),
-  API_HOST: z.string().default('127.0.0.1'),
-  API_PORT: port.default(8080),
-  MEDIA_HOST: z.string().default('127.0.0.1'),
-  MEDIA_PORT: port.default(8081),
-  SIMULATOR_HOST: z.string().default('127.0.0.1'),
-  SIMULATOR_PORT: port.default(8082),
-  TRUST_PROXY: flag.default(false),
-  MONGODB_URI: z.string().default('mongodb://127.0.0.1:27017/callwright'),
-  ALLOW_STANDALONE_MONGODB: flag.default(false),
-  TEMPORAL_ADDRESS: z.string().default('127.0.0.1:7233'),
-  TEMPORAL_NAMESPACE: z.string().default('default'),
-  TEMPORAL_TASK_QUEUE: z.string().default('callwright'),
-  TEMPORAL_TLS: flag.default(false),
-  TEMPORAL_API_KEY: z.string().optional(),
-  TEMPORAL_UI_URL: url.optional(),
-  TEMPORAL_POSTGRES_PASSWORD: z.string().optional(),
-  WORKER_BUILD_ID: z.string().optional(),
-  WORKER_DEPLOYMENT_NAME: z.string().default('callwright'),
-  WORKER_MAX_CACHED_CALLS: z.coerce.number().int().positive().default(2_000),
+/**
+ * Every setting of every role, from the environment, with what the documents say of it: `npm run structure` writes
+ * docs/configuration.md, .env.example and the environment in docker-compose.yml from it. Beside its `description` a
+ * variable may have `shown`, its default as documents put it; `compose`, its default in the compose set-up, or `fixed`,
+ * its only value there; `trial` and `production`, its value in those parts of .env.example.
+ */
+export const environment = z.object({
+  NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
+    description:
+      '`production` demands TLS, secrets that cannot be guessed, a named carrier, and guards webhooks against private addresses',
+    compose: 'development',
+    trial: 'development',
+    production: 'production',
+  }),
+  ALLOW_INSECURE_DEVELOPMENT: flag
+    .default(false)
+    .describe(
+      'lets development run with `CARRIER=twilio`, `PAYMENT_WEBHOOK_SECRET` or an `https` `PUBLIC_BASE_URL` beyond this machine, such as a tunnel’s: sign-up, private addresses and published secrets stay open',
+    ),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .meta({ description: '`trace` to `silent`', compose: 'info' }),
+  PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080').meta({
+    description: 'address of the API as clients and the carrier see it; signatures are checked over it',
+    compose: 'http://api:8080',
+    trial: 'http://api:8080',
+    production: 'https://calls.example.com',
+  }),
+  STREAM_URL: url.default('ws://127.0.0.1:8081/stream').meta({
+    description: 'address of the media server as the carrier sees it',
+    compose: 'ws://media:8081/stream',
+    trial: 'ws://media:8081/stream',
+    production: 'wss://calls.example.com/stream',
+  }),
+  API_HOST: z.string().default('127.0.0.1').meta({ description: 'address that the API listens on', fixed: '0.0.0.0' }),
+  API_PORT: port.default(8080).meta({ description: 'port that the API listens on', fixed: 8080 }),
+  MEDIA_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .meta({ description: 'address that the media server listens on', fixed: '0.0.0.0' }),
+  MEDIA_PORT: port.default(8081).meta({ description: 'port that the media server listens on', fixed: 8081 }),
+  SIMULATOR_HOST: z
+    .string()
+    .default('127.0.0.1')
+    .meta({ description: 'address that the simulated carrier listens on', fixed: '0.0.0.0' }),
+  SIMULATOR_PORT: port.default(8082).meta({ description: 'port that the simulated carrier listens on', fixed: 8082 }),
+  TRUST_PROXY: flag.default(false).meta({
+    description: 'trust `X-Forwarded-Proto`, and the last address in `X-Forwarded-For`, of a proxy in front',
+    compose: 'false',
+    production: 'true',
+  }),
+  MONGODB_URI: z.string().default('mongodb://127.0.0.1:27017/callwright').meta({
+    description: 'a MongoDB; name its `replicaSet` for majority writes',
+    shown: 'embedded',
+    compose: 'mongodb://mongodb:27017/callwright?replicaSet=rs0',
+  }),
+  ALLOW_STANDALONE_MONGODB: flag
+    .default(false)
+    .describe('lets production run on a MongoDB that is no replica set and may lose acknowledged writes'),
+  TEMPORAL_ADDRESS: z
+    .string()
+    .default('127.0.0.1:7233')
+    .meta({ description: 'a Temporal server', shown: 'embedded', compose: 'temporal:7233' }),
+  TEMPORAL_NAMESPACE: z.string().default('default').meta({ description: 'its namespace', compose: 'default' }),
+  TEMPORAL_TASK_QUEUE: z
+    .string()
+    .default('callwright')
+    .meta({ description: 'the task queue of calls there', compose: 'callwright' }),
+  TEMPORAL_TLS: flag
+    .default(false)
+    .meta({ description: 'speaks TLS with Temporal, as Temporal Cloud needs', compose: 'false' }),
+  TEMPORAL_API_KEY: z.string().optional().describe('for Temporal Cloud; production sends the key over TLS only'),
+  TEMPORAL_UI_URL: url
+    .optional()
+    .describe(
+      'the portal links [operators](operations.md#operators) from a call to its workflow there; nobody else is told it',
+    ),
+  TEMPORAL_POSTGRES_PASSWORD: z.string().optional().meta({
+    description:
+      'of the compose set-up’s PostgreSQL, from `openssl rand -hex 16`, before the first start; production refuses `change-me`',
+    shown: '`change-me` in the compose set-up',
+    compose: 'change-me',
+    trial: 'change-me',
+    production: '',
+  }),
+  WORKER_BUILD_ID: z.string().optional().meta({
+    description: 'turns on [Worker Versioning](operations.md#stop-and-deploy): a call ends on the code it began on',
+    production: '',
+  }),
+  WORKER_DEPLOYMENT_NAME: z
+    .string()
+    .default('callwright')
+    .meta({ description: 'deployment that the worker’s versions belong to', compose: 'callwright' }),
+  WORKER_MAX_CACHED_CALLS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(2_000)
+    .meta({ description: 'running calls a worker keeps in memory, about 130 kB each', compose: '2000' }),
   WORKER_METRICS_ADDRESS: z
     .string()
     .regex(/^[^:\s]+:\d{1,5}$/, 'must be an address like 127.0.0.1:9464')
-    .optional(),
-  RECONCILE_HOLDS_AFTER_SECONDS: seconds.default(MAX_CALL_SECONDS + 900),
-  RECONCILE_GRACE_SECONDS: z.coerce.number().int().min(0).default(120),
-  API_KEY_PEPPER: z.string().min(32).optional(),
-  ENCRYPTION_KEYS: encryptionKeyList.optional(),
-  CARRIER: z.enum(['simulator', 'twilio']).optional(),
-  CARRIER_FROM_NUMBER: z
-    .string()
-    .regex(/^\+[1-9]\d{1,14}$/)
-    .optional(),
-  CARRIER_BASE_URL: url.optional(),
-  CARRIER_CALLS_PER_SECOND: callRate.optional(),
-  TWILIO_ACCOUNT_SID: accountSid.optional(),
-  TWILIO_AUTH_TOKEN: z.string().min(1).optional(),
-  SIMULATOR_URL: url.default('http://127.0.0.1:8082'),
-  SIMULATOR_ACCOUNT_SID: accountSid.optional(),
-  SIMULATOR_AUTH_TOKEN: z.string().optional(),
-  SIMULATOR_TEST_ACCOUNT_SID: accountSid.optional(),
-  SIMULATOR_TEST_AUTH_TOKEN: z.string().optional(),
-  SIMULATOR_TEST_CALLS_PER_SECOND: callRate.optional(),
-  SIMULATOR_TIME_SCALE: z.coerce.number().positive().default(1),
-  ANSWER_WITHIN_MS: z.coerce.number().int().positive().default(1_200),
-  RING_SECONDS: seconds.max(120).default(30),
+    .optional()
+    .meta({
+      description: 'where a worker serves Prometheus metrics, like `127.0.0.1:9464`; keep it private',
+      production: '0.0.0.0:9464',
+    }),
+  RECONCILE_HOLDS_AFTER_SECONDS: seconds
+    .default(MAX_CALL_SECONDS + 900)
+    .describe('a hold without an ending is looked into when it is this old: the longest call and 15 minutes'),
+  RECONCILE_GRACE_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(120)
+    .describe('records younger than this are not compared yet'),
+  API_KEY_PEPPER: z.string().min(32).optional().meta({
+    description: 'secret under which API keys are hashed, from `openssl rand -hex 32`; must never change',
+    shown: 'development only',
+    production: '',
+  }),
+  ENCRYPTION_KEYS: encryptionKeyList.optional().meta({
+    description:
+      'keys under which stored secrets are encrypted, `<key id>:<32 bytes in base64>` with commas between, newest first: the first encrypts, all decrypt ([how to rotate](operations.md#encryption-keys)); `echo "$(date +%F):$(openssl rand -base64 32)"` makes one',
+    shown: 'development only',
+    production: '',
+  }),
+  ...carrierVariables,
+  ANSWER_WITHIN_MS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .default(1_200)
+    .describe('a call not reserved by then is given up, nothing dialed'),
+  RING_SECONDS: seconds
+    .max(120)
+    .default(30)
+    .describe('how long a callee’s phone rings, unless the agent says otherwise'),
   HOLD_WINDOWS: z
     .string()
     .regex(/^\d+(,\d+)*$/)
     .transform((text) => text.split(',').map(Number))
-    .optional(),
+    .optional()
+    .meta({ description: 'seconds of talk held at a time', shown: '`60,180,720,2880,10560`' }),
   WEBHOOK_ALLOW_CIDRS: z
     .string()
     .refine(
       (text) => itemsOf(text).every((item) => cidr.safeParse(item).success),
       'must be CIDR ranges with commas between',
     )
-    .default(''),
-  WEBHOOK_PORTS: portList.optional(),
-  WEBHOOK_NAMESERVERS: nameserverList.optional(),
-  RECORDINGS: z.enum(['on', 'off']).default('on'),
-  RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(0),
-  PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional(),
-  SELF_SERVICE_NUMBERS: flag.optional(),
-  SIGN_UP: z.enum(['off', 'invite', 'open']).optional(),
-  SMTP_URL: z.string().refine(isSmtpUrl, 'must be like smtps://user:password@smtp.example.com').optional(),
+    .default('')
+    .describe(
+      'private networks that webhooks and agents’ tools may reach in production, such as `10.1.2.0/24`; never loopback, link-local or public ranges',
+    ),
+  WEBHOOK_PORTS: portList.optional().meta({
+    description:
+      'ports that the URLs of webhooks and tools may use, such as `443,8443,9000-9999`; those of other protocols never',
+    shown: 'all but other protocols’',
+  }),
+  WEBHOOK_NAMESERVERS: nameserverList.optional().meta({
+    description: 'name servers that resolve the URLs of webhooks and tools, such as `10.0.0.2,10.0.0.3:5353`',
+    shown: 'the system’s',
+  }),
+  RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off`: no call is recorded', production: 'on' }),
+  RECORDING_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(36_500)
+    .default(0)
+    .meta({ description: 'days after which a recording is deleted; `0` keeps it for ever', production: '90' }),
+  PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
+    description:
+      'signing secret of the payment provider’s webhook (production: 32 characters or more), which [credits top-ups](money.md#top-ups); without it top-ups are made on the command line',
+    production: '',
+  }),
+  SELF_SERVICE_NUMBERS: flag.optional().meta({
+    description: 'whether accounts may take and give up phone numbers themselves',
+    shown: '`true`, in production `false`',
+    production: '',
+  }),
+  SIGN_UP: z.enum(['off', 'invite', 'open']).optional().meta({
+    description:
+      'who gets into the portal: `open` anybody opens an account (production: needs `SMTP_URL`), `invite` only by a member’s or operator’s invitation, `off` nobody new but by `callwright admin members`',
+    shown: '`open`, in production `invite`',
+    production: 'invite',
+  }),
+  SMTP_URL: z.string().refine(isSmtpUrl, 'must be like smtps://user:password@smtp.example.com').optional().meta({
+    description:
+      'mail server, like `smtps://user:password@smtp.example.com`; turns e-mail verification on in development, too',
+    shown: 'none: no e-mail',
+    production: '',
+  }),
   MAIL_FROM: z
     .string()
     .max(320)
@@ -96,13 +213,27 @@ const environment = z.object({
       /^(?:[^<>@"\p{Cc}]{1,100}<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u,
       'must be an address like Callwright <no-reply@example.com>',
     )
-    .optional(),
+    .optional()
+    .meta({
+      description: 'address that e-mail is sent from, like `Callwright <no-reply@example.com>`; needed by `SMTP_URL`',
+      production: '',
+    }),
   ...liveLimitVariables,
-  RATE_DECK_FILE: z.string().optional(),
+  RATE_DECK_FILE: z.string().optional().meta({
+    description:
+      'CSV with [what calls cost by destination](money.md#rates), read at start-up by every role; compose mounts `deploy/rates` there',
+    shown: 'none: 0.15 USD a minute',
+    production: '/etc/callwright/rates/rates.csv',
+  }),
   ...engineVariables,
-  DEFAULT_VOICE: z.string().default('amber'),
-  DEFAULT_LANGUAGE: z.string().default('en-US'),
-  VOICEMAIL_DETECTION: z.enum(['on', 'off']).default('on'),
+  DEFAULT_VOICE: z.string().default('amber').describe('voice of temporary agents; one that `ENGINE` has'),
+  DEFAULT_LANGUAGE: z.string().default('en-US').describe('language of temporary agents; one that the voice speaks'),
+  VOICEMAIL_DETECTION: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe(
+      'the carrier tells whether a mailbox has answered, unless the agent goes on in any case; Twilio charges for it per call',
+    ),
 });
 
 /** The pepper of development set-ups; production must bring its own. */

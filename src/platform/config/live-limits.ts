@@ -21,20 +21,40 @@ export const liveLimitVariables = {
         text.trim() === 'all' || text.split(',').every((prefix) => /^(?:\s*\+?[1-9]\d{0,14})?\s*$/.test(prefix)),
       'must be the beginnings of E.164 numbers with commas between, like +1,+44, or the one word all',
     )
-    .default(''),
+    .default('')
+    .meta({
+      description: 'E.164 prefixes that may be called, e.g. `+1,+44`, or `all`; production must name them',
+      shown: '`all`; none in production',
+      production: '+1',
+    }),
   DAILY_SPEND_CAP_USD: z
     .union(
       [z.literal('none'), z.string().regex(/^\d{1,9}(?:\.\d{1,6})?$/)],
       'must be an amount of USD like 50, or none',
     )
-    .default('50'),
+    .default('50')
+    .meta({
+      description:
+        'what an account may spend on live calls in a UTC day unless an operator says otherwise, or `none`; not on the simulated carrier',
+      production: '50',
+    }),
   UNANSWERED_ATTEMPTS_PER_HOUR: z
     .union(
       [z.literal('none'), z.coerce.number().int().min(0).max(MAX_UNANSWERED_ATTEMPTS)],
       'must be a whole number from 0 to 10,000, or none',
     )
-    .default(5),
-  LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional(),
+    .default(5)
+    .meta({
+      description:
+        'attempts without an answer that one number may get per UTC hour from all accounts, or `none`; not on the simulated carrier',
+      production: '5',
+    }),
+  LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional().meta({
+    description:
+      'whether agents may [transfer](agents.md#tools) live calls on a real carrier, which bills two legs where the account pays one; not on the simulated carrier',
+    shown: '`on`, in production `off`',
+    production: 'off',
+  }),
 };
 
 /** The default limits of live calls that the environment sets. */

@@ -1,0 +1,17 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { composeFile, configurationPage, exampleEnvironment } from './configuration.js';
+import { lintConfig } from './lint-config.js';
+import { ROOT } from './sources.js';
+
+/** Files that are made from the sources, and how. */
+export const GENERATED_FILES: Readonly<Record<string, () => string>> = {
+  '.oxlintrc.json': lintConfig,
+  'docs/configuration.md': configurationPage,
+  '.env.example': exampleEnvironment,
+  'docker-compose.yml': composeFile,
+};
+
+if (require.main === module) {
+  for (const [path, textOf] of Object.entries(GENERATED_FILES)) writeFileSync(join(ROOT, path), textOf());
+}
