@@ -91,7 +91,6 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     calls: {
       answerWithinMs: values.ANSWER_WITHIN_MS,
       ringSeconds: values.RING_SECONDS,
-      greetingPauseMs: values.GREETING_PAUSE_MS,
       holdWindows: values.HOLD_WINDOWS,
       defaultVoice: values.DEFAULT_VOICE,
       defaultLanguage: values.DEFAULT_LANGUAGE,

@@ -151,7 +151,6 @@ export const environment = z.object({
     .max(120)
     .default(30)
     .describe('how long a callee’s phone rings, unless the agent says otherwise'),
-  GREETING_PAUSE_MS: z.coerce.number().int().min(0).default(300).describe('pause before the first sentence'),
   HOLD_WINDOWS: z
     .string()
     .regex(/^\d+(,\d+)*$/)
