@@ -41,7 +41,11 @@ import { createPrincipalWatch } from '../identity/access/principal-watch.js';
 import { requestId } from '../platform/http/request-id.js';
 import { createSignedRequests, type SignedRequests } from '../platform/http/signed-requests.js';
 import { securityHeaders } from '../platform/http/security.js';
-import { createPaymentWebhook } from '../billing/payments/webhook.js';
+import { createCursors } from '../platform/http/cursor.js';
+import { createMoneyHandlers } from '../billing/routes.js';
+import { createWebhookHandlers } from '../webhooks/routes.js';
+import { mount } from './mount.js';
+import { mountedRoutes } from './mounted.js';
 import { createPortal } from '../identity/sign-in/create-portal.js';
 import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
@@ -78,7 +82,9 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   });
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });
-  const handlers = createHandlers({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
+  const shared = createShared({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
+  const handlers = createHandlers(shared);
+  const mounted = { ...createMoneyHandlers(shared), ...createWebhookHandlers(shared) };
   const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
@@ -88,6 +94,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
   app.use(boundStrangersBodies(STRANGERS_BODIES));
+  app.use(mount(mountedRoutes, mounted, { config, authenticator, auditor, principalWatch }).routes());
   for (const router of createRouters({ config, authenticator, handlers, auditor, principalWatch }))
     app.use(router.routes());
   app.use(createPortalPages());
@@ -103,10 +110,11 @@ interface HandlerDeps extends AppDeps {
   auditor: Auditor;
 }
 
-function createHandlers(deps: HandlerDeps): Handlers {
+function createShared(deps: HandlerDeps) {
   const { config, database } = deps;
-  const shared = {
+  return {
     ...deps,
+    cursors: createCursors(config.apiKeyPepper),
     accounts: createAccounts(database),
     agents: createAgents(database, config),
     phoneNumbers: createPhoneNumbers(database),
@@ -122,6 +130,9 @@ function createHandlers(deps: HandlerDeps): Handlers {
     leases: createLeases(database),
     statements: createStatements(database, createUsageAgents(database)),
   };
+}
+
+function createHandlers(shared: ReturnType<typeof createShared>): Handlers {
   const outboundCall = createOutboundCall(shared);
   const status = createCarrierStatus(shared);
   const answerOutboundCall = createAnswerOutboundCall(shared);
@@ -131,7 +142,6 @@ function createHandlers(deps: HandlerDeps): Handlers {
   const health = createHealth(shared);
   const docs = createDocs(shared);
   const portal = createPortal(shared);
-  const receivePayment = createPaymentWebhook(shared);
   return {
     key: {
       placeCall: (ctx, principal) => outboundCall.post(ctx, principal),
@@ -151,7 +161,6 @@ function createHandlers(deps: HandlerDeps): Handlers {
     },
     none: {
       ...portal.none,
-      receivePayment: (ctx) => receivePayment(ctx),
       checkLiveness: (ctx) => health.live(ctx),
       checkReadiness: (ctx) => health.ready(ctx),
       readInterface: (ctx) => docs.document(ctx),

@@ -11,16 +11,12 @@ import type { PhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import type { Recordings } from '../voice/recordings/recordings.js';
 import type { Statements } from '../billing/statements/statements.js';
 import { createWebhookAttempts } from '../webhooks/attempts.js';
-import { createWebhookDeliveries } from '../webhooks/deliveries.js';
-import { createWebhookFailures } from '../webhooks/failures.js';
-import { createWebhookSecrets } from '../webhooks/secrets.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import type { Handlers } from './router.js';
 import { createCursors } from '../platform/http/cursor.js';
 import type { PlacingDeps } from '../calls/placing/place-call.js';
 import { createReadRecording } from '../calls/views/recording.js';
-import { createStatementRoutes } from '../billing/statements/routes.js';
 import { createVoiceRoutes } from '../agents/voices-routes.js';
 import { createAccountRoutes } from '../identity/accounts/routes.js';
 import { createAgentRoutes } from '../agents/routes.js';
@@ -29,8 +25,6 @@ import { createCallActions } from '../calls/views/call-actions.js';
 import { createCallReader, createCallRoutes, type CallRoutesDeps } from '../calls/views/calls.js';
 import { createPhoneNumberRoutes } from '../agents/numbers/routes.js';
 import { createWatchCall } from '../calls/views/watch-call.js';
-import { createWebhookDeliveryRoutes } from '../webhooks/deliveries-routes.js';
-import { createWebhookSigningRoutes } from '../webhooks/signing-routes.js';
 
 export interface ManagementDeps extends PlacingDeps, Omit<CallRoutesDeps, 'attempts' | 'cursors'> {
   config: Config;
@@ -55,8 +49,6 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     cursors: createCursors(config.apiKeyPepper),
     attempts: createWebhookAttempts(database),
     inboundAgents: createInboundAgents(database),
-    deliveries: createWebhookDeliveries(database),
-    failures: createWebhookFailures(database),
     apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
     readCall: createCallReader({
       ...deps,
@@ -68,14 +60,10 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
   const callActions = createCallActions(shared);
   const watchCall = createWatchCall(shared);
   const readRecording = createReadRecording(shared);
-  const deliveries = createWebhookDeliveryRoutes(shared);
-  const secrets = createWebhookSecrets({ database, config });
-  const signing = createWebhookSigningRoutes({ secrets });
   const agents = createAgentRoutes(shared);
   const numbers = createPhoneNumberRoutes(shared);
   const account = createAccountRoutes(shared);
   const keys = createApiKeyRoutes(shared);
-  const statements = createStatementRoutes(shared);
   const voices = createVoiceRoutes(shared);
   return {
     listCalls: (ctx, principal) => calls.list(ctx, principal),
@@ -86,10 +74,6 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     readTranscript: (ctx, principal, params) => calls.transcript(ctx, principal, params['call_id'] ?? ''),
     readRecording: (ctx, principal, params) => readRecording(ctx, principal, params['call_id'] ?? ''),
     eraseCall: (ctx, principal, params) => callActions.erase(ctx, principal, params['call_id'] ?? ''),
-    listWebhookDeliveries: (ctx, principal) => deliveries.list(ctx, principal),
-    readWebhookDelivery: (ctx, principal, params) => deliveries.read(ctx, principal, params['call_id'] ?? ''),
-    redeliverWebhook: (ctx, principal, params) => deliveries.redeliver(ctx, principal, params['call_id'] ?? ''),
-    listFailingWebhooks: (ctx, principal) => deliveries.failing(ctx, principal),
     listAgents: (ctx, principal) => agents.list(ctx, principal),
     createAgent: (ctx, principal) => agents.create(ctx, principal),
     readAgent: (ctx, principal, params) => agents.read(ctx, principal, params['agent_id'] ?? ''),
@@ -100,9 +84,6 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     readPhoneNumber: (ctx, principal, params) => numbers.read(ctx, principal, params['phone_number'] ?? ''),
     updatePhoneNumber: (ctx, principal, params) => numbers.update(ctx, principal, params['phone_number'] ?? ''),
     removePhoneNumber: (ctx, principal, params) => numbers.remove(ctx, principal, params['phone_number'] ?? ''),
-    readWebhookSigning: (ctx, principal) => signing.read(ctx, principal),
-    rotateWebhookSigning: (ctx, principal) => signing.rotate(ctx, principal),
-    turnOffWebhookSigning: (ctx, principal) => signing.turnOff(ctx, principal),
     readAccount: (ctx, principal) => account.read(ctx, principal),
     updateAccount: (ctx, principal) => account.update(ctx, principal),
     listApiKeys: (ctx, principal) => keys.list(ctx, principal),
@@ -112,8 +93,5 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     readAuditLog: (ctx, principal) => account.audit(ctx, principal),
     listVoices: (ctx) => voices.voices(ctx),
     listLanguages: (ctx) => voices.languages(ctx),
-    readBalance: (ctx, principal) => statements.balance(ctx, principal),
-    readLedger: (ctx, principal) => statements.ledger(ctx, principal),
-    readUsage: (ctx, principal) => statements.usage(ctx, principal),
   };
 }

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Route, RouteAuth } from '../platform/http/contract/route.js';
-import { routes, type OperationId } from './routes.js';
+import { routes, type OperationId as AnyOperation } from './routes.js';
+import type { Mounted as MountedIds } from './mounted.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
@@ -13,6 +14,7 @@ import type { PrincipalWatch } from '../identity/access/principal-watch.js';
 import { requireHttps } from '../platform/http/security.js';
 import { requireOwnOrigin } from '../identity/access/session-cookie.js';
 
+type OperationId = Exclude<AnyOperation, MountedIds>;
 type Params = Readonly<Record<string, string>>;
 
 /** Handlers by what stands before them; together they are one for every declared operation. */

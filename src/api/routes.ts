@@ -13,6 +13,7 @@ import { callParams, callRoutes } from '../calls/views/contract.js';
 import { moneyRoutes } from '../billing/contract.js';
 import { portalRoutes } from '../identity/sign-in/contract.js';
 import { rateLimitHeaders, type Route } from '../platform/http/contract/route.js';
+import { deliveryRoutes, signingRoutes } from '../webhooks/contract.js';
 import { voiceRoutes } from '../agents/voices-contract.js';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -171,6 +172,8 @@ export const routes = {
     ],
   },
   ...callRoutes,
+  ...deliveryRoutes,
+  ...signingRoutes,
   ...accountRoutes,
   ...voiceRoutes,
   ...moneyRoutes,

@@ -10,7 +10,7 @@ import {
 } from './statements/schemas.js';
 import { csvRecord } from './statements/csv.js';
 import { PaymentAnswer, PaymentEvent } from './payments/schemas.js';
-import { rateLimitHeaders, type Route } from '../platform/http/contract/route.js';
+import { defineRoute, rateLimitHeaders } from '../platform/http/contract/route.js';
 
 const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
@@ -60,9 +60,9 @@ const csv = (example: string) => ({
 
 const headers = { ...rateLimitHeaders, 'Cache-Control': 'no-store' };
 
-/** Operations on money: what an account has, what moved it, what its calls cost, and payments coming in. */
-export const moneyRoutes = {
-  readBalance: {
+/** What an account has, what moved it, and what its calls cost. */
+export const statementRoutes = {
+  readBalance: defineRoute({
     method: 'get',
     path: '/balance',
     tag: 'Money',
@@ -90,8 +90,8 @@ export const moneyRoutes = {
       headers,
     },
     errors: [],
-  },
-  readLedger: {
+  }),
+  readLedger: defineRoute({
     method: 'get',
     path: '/ledger',
     tag: 'Money',
@@ -109,8 +109,8 @@ export const moneyRoutes = {
       headers,
     },
     errors: [],
-  },
-  readUsage: {
+  }),
+  readUsage: defineRoute({
     method: 'get',
     path: '/usage',
     tag: 'Money',
@@ -131,8 +131,12 @@ export const moneyRoutes = {
       headers,
     },
     errors: [],
-  },
-  receivePayment: {
+  }),
+};
+
+/** Payments coming in. */
+export const paymentRoutes = {
+  receivePayment: defineRoute({
     method: 'post',
     path: '/webhooks/payments',
     tag: 'Money',
@@ -141,6 +145,7 @@ export const moneyRoutes = {
       'Credits the account named by client_reference_id or metadata.account_id when a checkout session was paid (checkout.session.completed, payment_status paid, currency usd). A session is credited once, however often it is told; told with another amount it is 409. Other events are taken and ignored. Off (404) unless PAYMENT_WEBHOOK_SECRET is set.',
     auth: 'none',
     changes: 'mode',
+    readsItself: true,
     headers: z.object({
       'Stripe-Signature': z.string().meta({
         description:
@@ -188,5 +193,8 @@ export const moneyRoutes = {
       'RATE_LIMIT_EXCEEDED',
       'SERVICE_UNAVAILABLE',
     ],
-  },
-} as const satisfies Record<string, Route>;
+  }),
+};
+
+/** Operations on money. */
+export const moneyRoutes = { ...statementRoutes, ...paymentRoutes };

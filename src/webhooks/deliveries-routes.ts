@@ -1,10 +1,5 @@
-import {
-  WebhookDeliveriesQuery,
-  type FailingWebhook,
-  type FailingWebhooks,
-  type WebhookDelivery,
-  type WebhookDeliveryDetail,
-} from './schemas.js';
+import type { deliveryRoutes } from './contract.js';
+import type { FailingWebhook, WebhookDelivery } from './schemas.js';
 import { ServiceError } from '../kernel/errors.js';
 import { completionEventId } from '../kernel/ids.js';
 import type { WebhookAttemptDocument, WebhookDeliveryDocument } from './model.js';
@@ -13,9 +8,8 @@ import type { WebhookDeliveries } from './deliveries.js';
 import type { FailingEndpoint, WebhookFailures } from './failures.js';
 import { nextStepOf } from './schedule.js';
 import type { ApiContext } from '../platform/http/context.js';
-import type { Principal } from '../identity/access/principal.js';
+import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, within } from '../platform/http/deadline.js';
-import { queryOf } from '../platform/http/input.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
 import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../platform/http/lists.js';
@@ -25,7 +19,7 @@ export interface Redeliveries {
   redeliver(p: { callId: string; redelivery: number }): Promise<void>;
 }
 
-export interface WebhookDeliveryRoutesDeps {
+export interface DeliveryHandlersDeps {
   gateway: Redeliveries;
   deliveries: WebhookDeliveries;
   attempts: WebhookAttempts;
@@ -39,7 +33,7 @@ const MOST_REDELIVERIES = 50;
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
 /** What was sent to receivers of the account and mode that ask; another's is not found. */
-export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
+export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandlers<typeof deliveryRoutes> {
   const { deliveries, attempts, failures, gateway, rateLimiter, cursors } = deps;
 
   /** @throws ServiceError NOT_FOUND */
@@ -52,8 +46,7 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
   }
 
   return {
-    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
-      const query = queryOf(WebhookDeliveriesQuery, ctx);
+    async listWebhookDeliveries({ ctx, principal: { account, mode }, query }) {
       const { state } = query;
       const list = `deliveries ${account._id} ${mode} ${state ?? ''}`;
       const asked = {
@@ -64,31 +57,23 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
       };
       const page = await within(listDeadlineOf(ctx), deliveries.page(asked));
       const counts = await within(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));
-      ctx.body = pageAnswer(cursors, list, page, (delivery) =>
-        deliveryView(delivery, counts.get(delivery.callId) ?? 0),
-      );
+      return pageAnswer(cursors, list, page, (delivery) => deliveryView(delivery, counts.get(delivery.callId) ?? 0));
     },
 
-    async read(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    async readWebhookDelivery({ ctx, principal, params: { call_id: callId } }) {
       const delivery = await find(ctx, principal, callId);
       const rows = await within(deadlineOf(ctx), attempts.list(callId));
-      ctx.body = {
-        ...deliveryView(delivery, rows.length),
-        body: delivery.body,
-        attempt_log: rows.map(attemptView),
-      } satisfies WebhookDeliveryDetail;
+      return { ...deliveryView(delivery, rows.length), body: delivery.body, attempt_log: rows.map(attemptView) };
     },
 
-    async failing(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+    async listFailingWebhooks({ ctx, principal: { account, mode } }) {
       const due = listDeadlineOf(ctx);
       const found = await within(due, failures.failing({ accountId: account._id, mode }));
       const rows = await within(due, attempts.lastFailedOf(found.map(({ lastCallId }) => lastCallId)));
-      ctx.body = {
-        data: found.map((each) => failingView(each, rows.get(each.lastCallId))),
-      } satisfies FailingWebhooks;
+      return { data: found.map((each) => failingView(each, rows.get(each.lastCallId))) };
     },
 
-    async redeliver(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    async redeliverWebhook({ ctx, principal, params: { call_id: callId } }) {
       const delivery = await find(ctx, principal, callId);
       if (delivery.erasedAt) throw new ServiceError('CONFLICT', 'The data of this call was erased.');
       const { redeliveries: known = 0 } = delivery;
@@ -110,7 +95,7 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps) {
       // One that is under way is started again under its own number, which does nothing unless its start was lost.
       const redelivery = isOver ? await within(deadlineOf(ctx), deliveries.beginRedelivery(callId, known)) : known;
       await gateway.redeliver({ callId, redelivery });
-      ctx.body = { call_id: callId, redelivery };
+      return { call_id: callId, redelivery };
     },
   };
 }

@@ -115,6 +115,16 @@ export const RotateSigningBody = z
   })
   .meta({ id: 'RotateWebhookSigning' });
 
+export const ATTEMPT_EXAMPLE: z.infer<typeof WebhookAttempt> = {
+  number: 1,
+  redelivery: 0,
+  started_at: '2026-11-21T10:00:52.000Z',
+  finished_at: '2026-11-21T10:00:52.080Z',
+  outcome: 'delivered',
+  http_status: 200,
+  duration_ms: 80,
+};
+
 export const FAILING_EXAMPLE: FailingWebhook = {
   url: 'https://example.com/call-completed',
   since: '2026-11-20T09:12:04.000Z',

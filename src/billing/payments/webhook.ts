@@ -1,5 +1,6 @@
 import type { Config } from '../../platform/config/config.js';
-import { CheckoutSession, PaymentEvent, type PaymentAnswer } from './schemas.js';
+import { CheckoutSession, PaymentEvent } from './schemas.js';
+import type { paymentRoutes } from '../contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD } from '../../kernel/money.js';
@@ -12,6 +13,7 @@ import { within } from '../../platform/http/deadline.js';
 import { parseJsonObject } from '../../platform/http/json-body.js';
 import { readBody, utf8 } from '../../platform/http/raw-body.js';
 import { requireHttps } from '../../platform/http/security.js';
+import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requests.js';
 import { validated } from '../../platform/http/validation.js';
 import { isPaymentSignature, mayBePaymentSignature } from './signature.js';
@@ -41,7 +43,7 @@ export interface PaymentWebhookDeps {
  * POST /webhooks/payments: credits an account for a checkout session that was paid, once, however often and by however many
  * at once it is told. What is refused moves nothing.
  */
-export function createPaymentWebhook(deps: PaymentWebhookDeps) {
+export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof paymentRoutes> {
   const { config, accounts, logger } = deps;
 
   /** @throws ServiceError MISSING_PARAMS, NOT_FOUND, IDEMPOTENCY_CONFLICT */
@@ -57,20 +59,22 @@ export function createPaymentWebhook(deps: PaymentWebhookDeps) {
     logger.info(payment, 'payment credited');
   }
 
-  return async function receivePayment(ctx: ApiContext): Promise<void> {
-    const secret = config.payments.webhookSecret;
-    if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
-    requireHttps(ctx, config);
-    const body = await deps.signedRequests.admit(ctx, (read) => readSigned(ctx, secret, read));
-    const { fields } = parseJsonObject(utf8(body));
-    const { type, livemode, data } = validated(PaymentEvent, fields);
-    const object = data?.object ?? {};
-    const credited = type === 'checkout.session.completed' && object['payment_status'] === 'paid';
-    if (credited) {
-      const work = credit(validated(CheckoutSession, object), livemode ?? undefined);
-      await within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
-    }
-    ctx.body = { received: true, credited } satisfies PaymentAnswer;
+  return {
+    async receivePayment({ ctx }) {
+      const secret = config.payments.webhookSecret;
+      if (secret === undefined) throw new ServiceError('NOT_FOUND', 'There is nothing at this path.');
+      requireHttps(ctx, config);
+      const body = await deps.signedRequests.admit(ctx, (read) => readSigned(ctx, secret, read));
+      const { fields } = parseJsonObject(utf8(body));
+      const { type, livemode, data } = validated(PaymentEvent, fields);
+      const object = data?.object ?? {};
+      const credited = type === 'checkout.session.completed' && object['payment_status'] === 'paid';
+      if (credited) {
+        const work = credit(validated(CheckoutSession, object), livemode ?? undefined);
+        await within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+      }
+      return { received: true, credited };
+    },
   };
 }
 

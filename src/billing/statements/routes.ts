@@ -8,15 +8,11 @@ import {
   LEDGER_COLUMNS,
   ledgerEntryView,
   ledgerEntryViews,
-  LedgerQuery,
   USAGE_COLUMNS,
-  UsageQuery,
   usageTotal,
   usageView,
-  type BalanceAnswer,
-  type LedgerPage,
-  type UsageAnswer,
 } from './schemas.js';
+import type { statementRoutes } from '../contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
 import { usagePeriod } from './statement.js';
@@ -24,7 +20,8 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { Statements } from './statements.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
-import { queryOf } from '../../platform/http/input.js';
+import { content, type Content } from '../../platform/http/routing/answer.js';
+import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { createCursors } from '../../platform/http/cursor.js';
 
 /** A year of a busy account takes longer to add up than a request may usually take. */
@@ -34,9 +31,11 @@ const USAGE_WITHIN_MS = 15_000;
 const CSV_WITHIN_MS = 300_000;
 
 const CURRENCY = 'USD';
+const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
+type CsvAnswer = Content<typeof CSV_TYPE, Readable>;
 
 /** Whose statement is asked for. */
-interface Owner {
+export interface StatementOwner {
   account: { _id: string };
   mode: Mode;
 }
@@ -48,26 +47,27 @@ export interface StatementDeps {
 }
 
 /** GET /balance, /ledger and /usage: the account that asks, in the mode of its key. */
-export function createStatementRoutes(deps: StatementDeps) {
+export function createStatementHandlers(
+  deps: StatementDeps,
+): Handlers<typeof statementRoutes, { keyOrSession: StatementOwner }> {
   const { ledger, statements } = deps;
   const cursors = createCursors(deps.config.apiKeyPepper);
 
   return {
-    async balance(ctx: ApiContext, { account, mode }: Owner): Promise<void> {
+    async readBalance({ ctx, principal: { account, mode } }) {
       const balance = await within(deadlineOf(ctx), ledger.balance(ledgerAccountId(account._id, mode)));
-      ctx.body = { mode, currency: CURRENCY, ...amountsView(balance) } satisfies BalanceAnswer;
+      return { mode, currency: CURRENCY, ...amountsView(balance) };
     },
 
-    async ledger(ctx: ApiContext, { account, mode }: Owner): Promise<void> {
+    async readLedger({ ctx, principal: { account, mode }, query }) {
       const id = ledgerAccountId(account._id, mode);
-      const query = queryOf(LedgerQuery, ctx);
       if (query.from && query.to && query.from >= query.to) throw badPeriod('from must be before to.');
       const period = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
       if (wantsCsv(ctx, query.format)) {
         if (query.limit !== undefined || query.cursor !== undefined) {
           throw new ServiceError('MISSING_PARAMS', 'limit and cursor are for JSON; CSV holds the whole period.');
         }
-        return sendCsv(
+        return csvAnswer(
           ctx,
           'ledger',
           csvOf(LEDGER_COLUMNS, ledgerEntryViews(statements.entries({ ledgerAccountId: id, ...period }))),
@@ -76,15 +76,14 @@ export function createStatementRoutes(deps: StatementDeps) {
       const after = query.cursor === undefined ? {} : { after: cursors.read(id, query.cursor) };
       const asked = { ledgerAccountId: id, ...period, ...after, limit: pageSize(query) };
       const page = await within(deadlineOf(ctx), statements.page(asked));
-      ctx.body = {
+      return {
         data: page.entries.map(ledgerEntryView),
         has_more: page.next !== undefined,
         ...(page.next ? { next_cursor: cursors.write(id, page.next) } : {}),
-      } satisfies LedgerPage;
+      };
     },
 
-    async usage(ctx: ApiContext, { account, mode }: Owner): Promise<void> {
-      const query = queryOf(UsageQuery, ctx);
+    async readUsage({ ctx, principal: { account, mode }, query }) {
       const { group_by: groupBy } = query;
       const given = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
       const period = usagePeriod(given, ctx.state.arrivedAt);
@@ -93,8 +92,8 @@ export function createStatementRoutes(deps: StatementDeps) {
       const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline };
       const rows = await within(deadline, statements.usage(asked));
       const data = rows.map((row) => usageView(groupBy, row));
-      if (wantsCsv(ctx, query.format)) return sendCsv(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
-      ctx.body = {
+      if (wantsCsv(ctx, query.format)) return csvAnswer(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
+      return {
         mode,
         currency: CURRENCY,
         group_by: groupBy,
@@ -102,7 +101,7 @@ export function createStatementRoutes(deps: StatementDeps) {
         to: period.to.toISOString(),
         data,
         total: usageTotal(rows),
-      } satisfies UsageAnswer;
+      };
     },
   };
 }
@@ -117,10 +116,10 @@ function wantsCsv(ctx: ApiContext, format: 'json' | 'csv' | undefined): boolean 
 }
 
 /**
- * Sends a CSV as it is read, a piece in memory at a time. What fails before the first piece is there is answered with an
+ * A CSV that is sent as it is read, a piece in memory at a time. What fails before the first piece is there is answered with an
  * error; what fails later cuts the connection, so that a part is never taken for the whole.
  */
-async function sendCsv(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<void> {
+async function csvAnswer(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvAnswer> {
   const stream = Readable.from(csv, { objectMode: false, signal: AbortSignal.timeout(CSV_WITHIN_MS) });
   try {
     await within(deadlineOf(ctx), once(stream, 'readable'));
@@ -128,8 +127,5 @@ async function sendCsv(ctx: ApiContext, name: string, csv: AsyncIterable<string>
     stream.destroy();
     throw error;
   }
-  ctx.status = 200;
-  ctx.set('Content-Type', 'text/csv; charset=utf-8; header=present');
-  ctx.set('Content-Disposition', `attachment; filename="${name}.csv"`);
-  ctx.body = stream;
+  return content(CSV_TYPE, stream, { headers: { 'Content-Disposition': `attachment; filename="${name}.csv"` } });
 }

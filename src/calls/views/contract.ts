@@ -11,18 +11,6 @@ import {
   EraseAnswer,
   Transcript,
 } from './schemas.js';
-import {
-  DELIVERY_EXAMPLE,
-  FAILING_EXAMPLE,
-  FailingWebhooks,
-  RedeliverAnswer,
-  RotatedSigning,
-  RotateSigningBody,
-  WebhookDeliveriesQuery,
-  WebhookDeliveryDetail,
-  WebhookDeliveryList,
-  WebhookSigning,
-} from '../../webhooks/schemas.js';
 
 const { call_id: CALL_ID } = CALL_SUMMARY_EXAMPLE;
 
@@ -30,15 +18,10 @@ export const callParams = z.object({
   call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
 });
 
-const SIGNING_EXAMPLE = {
-  enabled: true,
-  secrets: [{ secret_id: 'whs_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', created_at: '2026-11-21T10:00:00.000Z' }],
-};
-
 const json = 'application/json';
 const headers = rateLimitHeaders;
 
-/** What an account does with its calls beside placing them, and with the webhooks that told of them. */
+/** What an account does with its calls beside placing them. */
 export const callRoutes = {
   listCalls: {
     method: 'get',
@@ -217,132 +200,5 @@ export const callRoutes = {
       headers,
     },
     errors: ['CALL_NOT_FOUND', 'CONFLICT'],
-  },
-  listWebhookDeliveries: {
-    method: 'get',
-    path: '/webhook_deliveries',
-    tag: 'Webhooks',
-    summary: 'List webhook deliveries',
-    description: 'One for each call that has a completion event.',
-    auth: 'keyOrSession',
-    query: WebhookDeliveriesQuery,
-    success: {
-      description: 'A page of deliveries.',
-      contentType: json,
-      schema: WebhookDeliveryList,
-      examples: { page: { data: [DELIVERY_EXAMPLE], has_more: false } },
-      headers,
-    },
-    errors: [],
-  },
-  readWebhookDelivery: {
-    method: 'get',
-    path: '/webhook_deliveries/{call_id}',
-    tag: 'Webhooks',
-    summary: 'Read a webhook delivery with its attempts',
-    description:
-      'Returns the delivery of the call’s completion webhook, with the body that is sent and every attempt. Returns 404 when the call has no completion event.',
-    auth: 'keyOrSession',
-    params: callParams,
-    success: {
-      description: 'The delivery.',
-      contentType: json,
-      schema: WebhookDeliveryDetail,
-      examples: {
-        delivery: { ...DELIVERY_EXAMPLE, body: '{"call_id":"…"}', attempt_log: CALL_EXAMPLE.webhook_attempts },
-      },
-      headers,
-    },
-    errors: ['NOT_FOUND'],
-  },
-  redeliverWebhook: {
-    method: 'post',
-    path: '/webhook_deliveries/{call_id}/redeliver',
-    tag: 'Webhooks',
-    summary: 'Deliver a webhook again',
-    description:
-      'The same bytes and webhook-id with a new timestamp, in up to four attempts. While it is under way, asking again changes nothing. At most 30 a minute.',
-    auth: 'keyOrSession',
-    changes: 'mode',
-    params: callParams,
-    success: {
-      description: 'It is on its way.',
-      contentType: json,
-      schema: RedeliverAnswer,
-      examples: { underWay: { call_id: CALL_ID, redelivery: 1 } },
-      headers,
-    },
-    errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-  listFailingWebhooks: {
-    method: 'get',
-    path: '/failing_webhooks',
-    tag: 'Webhooks',
-    summary: 'List receivers that take no webhooks',
-    description:
-      'A receiver fails when 20 events in a row were given up, or all those of 24 hours. It is listed until the next delivery to it succeeds, or until none has failed for 7 days; events are sent to it all the same.',
-    auth: 'keyOrSession',
-    success: {
-      description: 'The receivers that fail now.',
-      contentType: json,
-      schema: FailingWebhooks,
-      examples: { none: { data: [] }, one: { data: [FAILING_EXAMPLE] } },
-      headers,
-    },
-    errors: [],
-  },
-  readWebhookSigning: {
-    method: 'get',
-    path: '/webhook_signing',
-    tag: 'Webhooks',
-    summary: 'Read whether webhooks are signed',
-    description: 'Returns whether completion webhooks are signed, and the secrets in force without their values.',
-    auth: 'keyOrSession',
-    success: {
-      description: 'How it stands; no secret is told.',
-      contentType: json,
-      schema: WebhookSigning,
-      examples: { off: { enabled: false, secrets: [] }, on: SIGNING_EXAMPLE },
-      headers,
-    },
-    errors: [],
-  },
-  rotateWebhookSigning: {
-    method: 'post',
-    path: '/webhook_signing/rotate',
-    tag: 'Webhooks',
-    summary: 'Turn signing on, or replace its secret',
-    description:
-      'From now on completion webhooks carry webhook-signature as Standard Webhooks describes it, with a signature by each secret in force. The new secret is shown in this answer and never again. Members need to be owners. Not with a test key.',
-    auth: 'keyOrSession',
-    changes: 'account',
-    roles: ['owner'],
-    body: { contentType: json, schema: RotateSigningBody, examples: { overlap: { overlap_hours: 48 }, first: {} } },
-    success: {
-      description: 'How it stands now, and the new secret.',
-      contentType: json,
-      schema: RotatedSigning,
-      examples: { rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' } },
-      headers,
-    },
-    errors: [],
-  },
-  turnOffWebhookSigning: {
-    method: 'delete',
-    path: '/webhook_signing',
-    tag: 'Webhooks',
-    summary: 'Turn signing off',
-    description: 'All secrets are forgotten. Members need to be owners. Not with a test key.',
-    auth: 'keyOrSession',
-    changes: 'account',
-    roles: ['owner'],
-    success: {
-      description: 'How it stands now.',
-      contentType: json,
-      schema: WebhookSigning,
-      examples: { off: { enabled: false, secrets: [] } },
-      headers,
-    },
-    errors: [],
   },
 } as const satisfies Record<string, Route>;

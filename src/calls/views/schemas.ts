@@ -1,4 +1,4 @@
-import { WebhookAttempt } from '../../webhooks/schemas.js';
+import { ATTEMPT_EXAMPLE, WebhookAttempt } from '../../webhooks/schemas.js';
 import { z } from 'zod';
 import { CALL_STATUSES, END_REASONS } from '../../kernel/call-state.js';
 import { MAX_LENGTHS, text } from '../../platform/http/contract/fields.js';
@@ -227,15 +227,5 @@ export const CALL_EXAMPLE: Call = {
       billed_micros: 117_500,
     },
   ],
-  webhook_attempts: [
-    {
-      number: 1,
-      redelivery: 0,
-      started_at: '2026-11-21T10:00:52.000Z',
-      finished_at: '2026-11-21T10:00:52.080Z',
-      outcome: 'delivered',
-      http_status: 200,
-      duration_ms: 80,
-    },
-  ],
+  webhook_attempts: [ATTEMPT_EXAMPLE],
 };

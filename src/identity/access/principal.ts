@@ -1,5 +1,7 @@
 import type { Actor } from '../../kernel/access.js';
 import type { Mode } from '../../kernel/ids.js';
+import type { Route } from '../../platform/http/contract/route.js';
+import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { AccountDocument } from '../accounts/model.js';
 import type { UserDocument } from '../people/model.js';
 
@@ -23,3 +25,13 @@ export interface Forwarder {
   account?: AccountDocument;
   mode: Mode;
 }
+
+/** Who asks, by the route's `auth`; handlers of other routes are told nobody. */
+export interface PrincipalsByAuth {
+  key: Principal;
+  keyOrSession: Principal;
+  session: MemberPrincipal;
+}
+
+/** Handlers of a table of routes, told who asks. */
+export type RouteHandlers<Table extends Readonly<Record<string, Route>>> = Handlers<Table, PrincipalsByAuth>;

@@ -20,7 +20,7 @@ export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
 
 type Examples = Readonly<Record<string, unknown>>;
 
-/** One operation of the interface: all that validation, the router and the interface document need to know. */
+/** What a contract says of one operation. */
 export type Route = Operation &
   ({ method: 'get'; changes?: RouteChanges } | { method: 'post' | 'patch' | 'delete'; changes: RouteChanges });
 
@@ -37,10 +37,21 @@ interface Operation {
   verified?: true;
   /** Not written to the audit log although it changes something. */
   unaudited?: true;
+  /**
+   * The handler reads query, headers and body by itself, because their meaning, or their signature, decides what is
+   * checked first. What is declared here is then for the interface document.
+   */
+  readsItself?: true;
   params?: z.ZodObject;
   query?: z.ZodObject;
   headers?: z.ZodObject;
-  body?: { contentType: string; schema: z.ZodObject | z.ZodUnion; examples: Examples };
+  body?: {
+    contentType: string;
+    schema: z.ZodObject | z.ZodUnion;
+    examples: Examples;
+    /** The handler asks for the body after a check of its own, whose refusal goes before any fault of the body. */
+    onDemand?: true;
+  };
   success: {
     description: string;
     contentType: string;
@@ -52,6 +63,18 @@ interface Operation {
   };
   /** Codes of its own; those that every route of its kind may answer come with `auth`. */
   errors: readonly ErrorCode[];
+}
+
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+/** `params` declares exactly the parameters that the path names. */
+type WithParamsOf<Path extends string> = [NamesIn<Path>] extends [never]
+  ? { params?: never }
+  : { params: z.ZodObject<Record<NamesIn<Path>, z.ZodType<string>>> };
+
+/** One operation of the interface. The router, validation, handlers, clients and the interface document derive from it. */
+export function defineRoute<const R extends Route>(route: R & WithParamsOf<R['path']>): R {
+  return route;
 }
 
 const MEMBER_ERRORS: readonly ErrorCode[] = [

@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream';
+import Router from '@koa/router';
+import type { Route, RouteAuth } from '../platform/http/contract/route.js';
+import type { Config } from '../platform/config/config.js';
+import type { ApiContext, RequestState } from '../platform/http/context.js';
+import type { Principal, RouteHandlers } from '../identity/access/principal.js';
+import type { Auditor } from '../identity/access/audit.js';
+import type { Authenticator } from '../identity/access/authentication.js';
+import type { PrincipalWatch } from '../identity/access/principal-watch.js';
+import { requireHttps } from '../platform/http/security.js';
+import { requireOwnOrigin } from '../identity/access/session-cookie.js';
+import { sendAnswer } from '../platform/http/routing/answer.js';
+import { readRequest } from '../platform/http/routing/request.js';
+
+export interface MountDeps {
+  config: Config;
+  authenticator: Authenticator;
+  auditor: Auditor;
+  principalWatch: PrincipalWatch;
+}
+
+/** Lets a request in, or throws. The principal is undefined where nobody needs to be known, or the handler finds out. */
+type Door = (ctx: ApiContext, route: Route) => Promise<Principal | undefined>;
+
+function createDoors({ config, authenticator }: MountDeps): Readonly<Record<RouteAuth, Door>> {
+  const overHttps =
+    (door: Door): Door =>
+    async (ctx, route) => {
+      requireHttps(ctx, config);
+      return door(ctx, route);
+    };
+  return {
+    key: overHttps((ctx, route) => authenticator.byKey(ctx, route)),
+    keyOrSession: overHttps((ctx, route) => authenticator.byKeyOrSession(ctx, route)),
+    session: overHttps((ctx, route) => authenticator.bySession(ctx, route)),
+    origin: overHttps(async (ctx) => {
+      requireOwnOrigin(ctx, config);
+      return undefined;
+    }),
+    // It takes the request's form to know who asks.
+    keyOrCarrier: overHttps(async () => undefined),
+    // Signed over our https address: a request that came another way carries no signature that fits.
+    carrier: async () => undefined,
+    none: async () => undefined,
+  };
+}
+
+/**
+ * The router of a table of routes. For each request it checks in this order: HTTPS, who asks and whether they may, how
+ * often they ask, path, query, body and headers; then the handler runs, its answer is sent, and a change is written to the
+ * audit log.
+ */
+export function mount<const Table extends Readonly<Record<string, Route>>>(
+  table: Table,
+  handlers: RouteHandlers<Table>,
+  deps: MountDeps,
+): Router<RequestState> {
+  const { config, authenticator, auditor, principalWatch } = deps;
+  const doors = createDoors(deps);
+
+  async function serve(ctx: ApiContext, id: string, route: Route): Promise<void> {
+    const principal = await doors[route.auth](ctx, route);
+    if (principal) ctx.state.recheck = () => authenticator.recheck(principal, route);
+    const handle = handlers[id] as (request: object) => unknown;
+    const parts = await readRequest(ctx, route);
+    const given = await handle({ ctx, ...(principal && { principal }), ...parts });
+    const target = sendAnswer(ctx, route, given, !config.production);
+    if (principal === undefined) return;
+    if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
+    if (route.method === 'get' || route.unaudited) return;
+    const named = Object.values(ctx['params'] as Record<string, string>)[0];
+    await auditor(ctx, {
+      accountId: principal.account._id,
+      actor: principal.actor,
+      action: id,
+      target: named ?? target,
+    });
+  }
+
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  for (const [id, route] of Object.entries<Route>(table)) {
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], async (ctx, next) => {
+      // The router takes HEAD for GET; a GET that can place a call must not be reachable by it.
+      if (ctx.method === 'HEAD' && route.auth !== 'none') return next();
+      ctx.state.route = route.path;
+      await serve(ctx, id, route);
+    });
+  }
+  return router;
+}

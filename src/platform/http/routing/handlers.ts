@@ -1,0 +1,60 @@
+import type { z } from 'zod';
+import type { Route, RouteAuth } from '../contract/route.js';
+import type { ApiContext } from '../context.js';
+import type { StaticFile } from '../static-file.js';
+import type { Answer, Content, Piece } from './answer.js';
+
+/** What a handler is told of the sender, by the route's `auth`. */
+export type Principals = { readonly [Auth in RouteAuth]?: unknown };
+
+type PrincipalOf<R extends Route, P extends Principals> = R['auth'] extends keyof P
+  ? { principal: P[R['auth']] }
+  : unknown;
+
+type ParamsOf<R> = R extends { params: infer S extends z.ZodType } ? { params: z.output<S> } : unknown;
+
+type InputOf<R> = R extends { readsItself: true }
+  ? unknown
+  : (R extends { query: infer S extends z.ZodType } ? { query: z.output<S> } : unknown) &
+      (R extends { headers: infer S extends z.ZodType } ? { headers: z.output<S> } : unknown) &
+      (R extends { body: infer B extends { schema: z.ZodType } }
+        ? B extends { onDemand: true }
+          ? { readBody: () => Promise<z.output<B['schema']>> }
+          : { body: z.output<B['schema']> }
+        : unknown);
+
+/**
+ * What a handler gets: the parts of the request that its contract declares, validated. `ctx` is for deadlines, limits and
+ * cookies; the answer is returned, not written to it.
+ */
+export type RequestOf<R extends Route, P extends Principals = object> = { ctx: ApiContext } & PrincipalOf<R, P> &
+  ParamsOf<R> &
+  InputOf<R>;
+
+type ContentTypes<R extends Route> = Extract<
+  R['success']['contentType'] | (R['success'] extends { alternatives: infer Others } ? keyof Others : never),
+  string
+>;
+
+/** JSON is made from objects, or is a file. */
+type ContentOf<Type extends string> = Type extends 'application/json'
+  ? Content<Type, StaticFile>
+  : Content<Type | `${Type};${string}`, Piece>;
+
+/** What a handler may return: JSON by the contract's schema, a text, or content of a type that the contract names. */
+export type AnswerOf<R extends Route> =
+  | (R['success']['contentType'] extends 'application/json'
+      ? z.output<R['success']['schema']> | Answer<z.output<R['success']['schema']>>
+      : R['success']['contentType'] extends 'text/xml' | 'text/plain'
+        ? string
+        : never)
+  | ContentOf<ContentTypes<R>>;
+
+export type Handler<R extends Route, P extends Principals = object> = (
+  request: RequestOf<R, P>,
+) => AnswerOf<R> | Promise<AnswerOf<R>>;
+
+/** One handler for each route of a table. One that is missing, and one of no route, do not compile. */
+export type Handlers<Table extends Readonly<Record<string, Route>>, P extends Principals = object> = {
+  [Id in keyof Table]: Handler<Table[Id], P>;
+};

@@ -1,0 +1,31 @@
+import type { Config } from '../platform/config/config.js';
+import type { RouteHandlers } from '../identity/access/principal.js';
+import { createWebhookAttempts } from './attempts.js';
+import type { deliveryRoutes, signingRoutes } from './contract.js';
+import type { WebhooksDatabase } from './database.js';
+import { createWebhookDeliveries } from './deliveries.js';
+import { createDeliveryHandlers, type DeliveryHandlersDeps } from './deliveries-routes.js';
+import { createWebhookFailures } from './failures.js';
+import { createWebhookSecrets } from './secrets.js';
+import { createSigningHandlers } from './signing-routes.js';
+
+export interface WebhookHandlersDeps extends Pick<DeliveryHandlersDeps, 'gateway' | 'rateLimiter' | 'cursors'> {
+  config: Config;
+  database: WebhooksDatabase;
+}
+
+/** Handlers of everything about completion webhooks. */
+export function createWebhookHandlers(
+  deps: WebhookHandlersDeps,
+): RouteHandlers<typeof deliveryRoutes & typeof signingRoutes> {
+  const { database } = deps;
+  return {
+    ...createDeliveryHandlers({
+      ...deps,
+      attempts: createWebhookAttempts(database),
+      deliveries: createWebhookDeliveries(database),
+      failures: createWebhookFailures(database),
+    }),
+    ...createSigningHandlers({ secrets: createWebhookSecrets(deps) }),
+  };
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { defineRoute } from '../../src/platform/http/contract/route.js';
+import { answer, content } from '../../src/platform/http/routing/answer.js';
+import type { Handlers } from '../../src/platform/http/routing/handlers.js';
+
+const common = { tag: 'Things', summary: 'A thing', auth: 'key', errors: [] } as const;
+const thing = {
+  description: 'It.',
+  contentType: 'application/json',
+  schema: z.object({ count: z.number() }),
+  examples: {},
+} as const;
+const table = {
+  readThing: defineRoute({
+    ...common,
+    method: 'get',
+    path: '/things/{thing_id}',
+    params: z.object({ thing_id: z.string() }),
+    query: z.object({ limit: z.string().transform(Number).optional() }),
+    success: thing,
+  }),
+  changeThing: defineRoute({
+    ...common,
+    method: 'patch',
+    path: '/thing',
+    changes: 'mode',
+    body: { contentType: 'application/json', schema: z.object({ name: z.string() }), examples: {}, onDemand: true },
+    success: thing,
+  }),
+  sayThing: defineRoute({
+    ...common,
+    method: 'get',
+    path: '/thing.txt',
+    success: { ...thing, contentType: 'text/plain', schema: z.string() },
+  }),
+};
+type Things = Handlers<typeof table, { key: { owner: string } }>;
+
+const handlers: Things = {
+  readThing: ({ params, query, principal }) => ({
+    count: params.thing_id.length + (query.limit ?? 0) + principal.owner.length,
+  }),
+  changeThing: async ({ readBody }) => answer({ count: (await readBody()).name.length }, { target: 'thing' }),
+  sayThing: () => 'thing',
+};
+
+const count = <T>(...values: T[]) => values.length;
+
+describe('a table of routes', () => {
+  it('types its handlers: what they are told, and what they answer', async () => {
+    const asked = { ctx: {} as never, principal: { owner: 'me' } };
+    expect(await handlers.readThing({ ...asked, params: { thing_id: 'abc' }, query: { limit: 2 } })).toEqual({
+      count: 7,
+    });
+  });
+
+  it('has no compiling table of handlers of which one is missing or wrong', () => {
+    const { readThing: _left, ...withoutOne } = handlers;
+    // @ts-expect-error a handler is missing
+    expect(count<Things>(withoutOne)).toBe(1);
+    // @ts-expect-error there is no route of this name
+    expect(count<Things>({ ...handlers, eatThing: () => 'thing' })).toBe(1);
+    // @ts-expect-error the contract says a number
+    expect(count<Things['readThing']>(() => ({ count: '1' }))).toBe(1);
+    // @ts-expect-error the contract names no such parameter
+    expect(count<Things['readThing']>(({ params }) => ({ count: Number(params.id) }))).toBe(1);
+    // @ts-expect-error the body comes on demand
+    expect(count<Things['changeThing']>(({ body }) => ({ count: Number(body) }))).toBe(1);
+    // @ts-expect-error the contract names no such content type
+    expect(count<Things['sayThing']>(() => content('text/html', '<p>thing</p>'))).toBe(1);
+  });
+
+  it('declares exactly the parameters of its paths', () => {
+    // @ts-expect-error {thing_id} is not declared
+    const route = defineRoute({ ...common, method: 'get', path: '/things/{thing_id}', success: thing });
+    expect(route.path).toBe('/things/{thing_id}');
+  });
+});
