@@ -1,17 +1,6 @@
 import { z } from 'zod';
-import { rateLimitHeaders, type Route } from '../platform/http/contract/route.js';
+import { ratedJsonAnswer, type Route } from '../platform/http/contract/route.js';
 import {
-  Account,
-  ACCOUNT_EXAMPLE,
-  AccountChangesBody,
-  ApiKey,
-  ApiKeyChangesBody,
-  ApiKeyList,
-  AuditLogPage,
-  AuditQuery,
-  KEY_EXAMPLE,
-  NewApiKey,
-  NewApiKeyBody,
   NewPhoneNumberBody,
   NUMBER_EXAMPLE,
   PhoneNumber,
@@ -28,26 +17,13 @@ const numberParams = z.object({
     .string()
     .meta({ description: 'The number; its plus may be written %2B.', examples: ['+12025550142'] }),
 });
-const keyParams = z.object({
-  key_id: z.string().meta({ description: 'Key identifier.', examples: [KEY_EXAMPLE.key_id] }),
-});
 
 const json = 'application/json';
-const headers = rateLimitHeaders;
-const ok = <T extends z.ZodType>(description: string, schema: T, examples: Record<string, unknown>) => ({
-  description,
-  contentType: json,
-  schema,
-  examples,
-  headers,
-});
-const agentAnswer = ok('The agent.', Agent, { agent: AGENT_EXAMPLE });
-const numberAnswer = ok('The number.', PhoneNumber, { number: NUMBER_EXAMPLE });
-const keyAnswer = ok('The key.', ApiKey, { key: KEY_EXAMPLE });
-const accountAnswer = ok('The account.', Account, { account: ACCOUNT_EXAMPLE });
+const agentAnswer = ratedJsonAnswer('The agent.', Agent, { agent: AGENT_EXAMPLE });
+const numberAnswer = ratedJsonAnswer('The number.', PhoneNumber, { number: NUMBER_EXAMPLE });
 
-/** What an account sets up: agents, numbers, keys, settings. */
-export const accountRoutes = {
+/** What an account sets up: agents and numbers. */
+export const agentAndNumberRoutes = {
   listAgents: {
     method: 'get',
     path: '/agents',
@@ -56,7 +32,7 @@ export const accountRoutes = {
     description: 'In live mode the live agents, in test mode the test agents as well; mode tells which is which.',
     auth: 'keyOrSession',
     query: AgentsQuery,
-    success: ok('A page of agents.', AgentList, { page: { data: [AGENT_EXAMPLE], has_more: false } }),
+    success: ratedJsonAnswer('A page of agents.', AgentList, { page: { data: [AGENT_EXAMPLE], has_more: false } }),
     errors: [],
   },
   createAgent: {
@@ -112,7 +88,7 @@ export const accountRoutes = {
     auth: 'keyOrSession',
     changes: 'agent',
     params: agentParams,
-    success: ok('The archived agent.', Agent, {
+    success: ratedJsonAnswer('The archived agent.', Agent, {
       archived: { ...AGENT_EXAMPLE, archived_at: '2026-11-22T10:00:00.000Z' },
     }),
     errors: ['AGENT_NOT_FOUND', 'CONFLICT'],
@@ -124,7 +100,7 @@ export const accountRoutes = {
     summary: 'List phone numbers',
     description: 'All of them, oldest first: the first is the one that agents without a number of their own call from.',
     auth: 'keyOrSession',
-    success: ok('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
+    success: ratedJsonAnswer('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
     errors: [],
   },
   addPhoneNumber: {
@@ -178,118 +154,7 @@ export const accountRoutes = {
     auth: 'keyOrSession',
     changes: 'account',
     params: numberParams,
-    success: ok('The number, which is the account’s no more.', PhoneNumber, { number: NUMBER_EXAMPLE }),
+    success: ratedJsonAnswer('The number, which is the account’s no more.', PhoneNumber, { number: NUMBER_EXAMPLE }),
     errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-  readAccount: {
-    method: 'get',
-    path: '/account',
-    tag: 'Account',
-    summary: 'Read the account',
-    description: 'Returns the account with its limits in the mode of the request.',
-    auth: 'keyOrSession',
-    success: accountAnswer,
-    errors: [],
-  },
-  updateAccount: {
-    method: 'patch',
-    path: '/account',
-    tag: 'Account',
-    summary: 'Change the account’s name or its active inbound agent',
-    description: 'Members need to be owners. Not with a test key.',
-    auth: 'keyOrSession',
-    changes: 'account',
-    roles: ['owner'],
-    body: {
-      contentType: json,
-      schema: AccountChangesBody,
-      examples: { inbound: { inbound_agent_id: AGENT_EXAMPLE.agent_id } },
-    },
-    success: accountAnswer,
-    errors: ['AGENT_NOT_FOUND'],
-  },
-  listApiKeys: {
-    method: 'get',
-    path: '/api_keys',
-    tag: 'API keys',
-    summary: 'List the API keys of the mode',
-    description: 'All of them, newest first. Members need to be owners or developers.',
-    auth: 'keyOrSession',
-    roles: ['owner', 'developer'],
-    success: ok('The keys.', ApiKeyList, { page: { data: [KEY_EXAMPLE], has_more: false } }),
-    errors: [],
-  },
-  createApiKey: {
-    method: 'post',
-    path: '/api_keys',
-    tag: 'API keys',
-    summary: 'Create an API key of the mode',
-    description: 'The key is shown in this answer and never again. Members need to be owners. At most 100 active ones.',
-    auth: 'keyOrSession',
-    changes: 'mode',
-    roles: ['owner'],
-    body: { contentType: json, schema: NewApiKeyBody, examples: { key: { name: 'backend' } } },
-    success: ok('The key.', NewApiKey, { key: { ...KEY_EXAMPLE, secret: 'sk_live_…' } }),
-    errors: ['CONFLICT'],
-  },
-  updateApiKey: {
-    method: 'patch',
-    path: '/api_keys/{key_id}',
-    tag: 'API keys',
-    summary: 'Rename an API key or change its expiry',
-    description: 'Members need to be owners.',
-    auth: 'keyOrSession',
-    changes: 'mode',
-    roles: ['owner'],
-    params: keyParams,
-    body: {
-      contentType: json,
-      schema: ApiKeyChangesBody,
-      examples: { expiry: { expires_at: '2027-12-01T00:00:00.000Z' }, name: { name: 'worker' } },
-    },
-    success: keyAnswer,
-    errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-  revokeApiKey: {
-    method: 'delete',
-    path: '/api_keys/{key_id}',
-    tag: 'API keys',
-    summary: 'Revoke an API key',
-    description: 'It and the keys that it has made are refused from the next request on. Members need to be owners.',
-    auth: 'keyOrSession',
-    changes: 'mode',
-    roles: ['owner'],
-    params: keyParams,
-    success: ok('The revoked key.', ApiKey, {
-      revoked: { ...KEY_EXAMPLE, state: 'revoked', revoked_at: '2026-11-22T10:00:00.000Z' },
-    }),
-    errors: ['NOT_FOUND'],
-  },
-  readAuditLog: {
-    method: 'get',
-    path: '/audit_log',
-    tag: 'Account',
-    summary: 'Read who changed what',
-    description: 'Members need to be owners or developers. A test key reads only what was changed in test mode alone.',
-    auth: 'keyOrSession',
-    roles: ['owner', 'developer'],
-    query: AuditQuery,
-    success: ok('A page of changes.', AuditLogPage, {
-      page: {
-        data: [
-          {
-            id: 'audit_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
-            at: '2026-11-21T10:00:00.000Z',
-            mode: 'live',
-            actor: { kind: 'member', id: 'user_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', name: 'ada@example.com' },
-            action: 'createAgent',
-            target: AGENT_EXAMPLE.agent_id,
-            request_id: '01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
-          },
-        ],
-        has_more: false,
-      },
-    }),
-    errors: [],
   },
 } as const satisfies Record<string, Route>;

@@ -46,10 +46,11 @@ import { createMoneyHandlers } from '../billing/routes.js';
 import { createWebhookHandlers } from '../webhooks/routes.js';
 import { mount } from './mount.js';
 import { mountedRoutes } from './mounted.js';
-import { createPortal } from '../identity/sign-in/create-portal.js';
+import { createIdentityHandlers } from '../identity/routes.js';
+import { createInboundAgents } from '../agents/inbound-agent.js';
 import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
-import { createRouters, unmatched, type Handlers } from './router.js';
+import { createRouters, unmatched, type UnmountedHandlers } from './router.js';
 
 /** What a request waits for at the carrier ends with the request. */
 const CARRIER_ANSWER_WITHIN_MS = 2_000;
@@ -84,7 +85,11 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const auditor = createAuditor({ auditLog, logger });
   const shared = createShared({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
   const handlers = createHandlers(shared);
-  const mounted = { ...createMoneyHandlers(shared), ...createWebhookHandlers(shared) };
+  const mounted = {
+    ...createMoneyHandlers(shared),
+    ...createWebhookHandlers(shared),
+    ...createIdentityHandlers(shared),
+  };
   const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
@@ -116,6 +121,7 @@ function createShared(deps: HandlerDeps) {
     ...deps,
     cursors: createCursors(config.apiKeyPepper),
     accounts: createAccounts(database),
+    inboundAgents: createInboundAgents(database),
     agents: createAgents(database, config),
     phoneNumbers: createPhoneNumbers(database),
     requests: createCallRequests(database),
@@ -132,7 +138,7 @@ function createShared(deps: HandlerDeps) {
   };
 }
 
-function createHandlers(shared: ReturnType<typeof createShared>): Handlers {
+function createHandlers(shared: ReturnType<typeof createShared>): UnmountedHandlers {
   const outboundCall = createOutboundCall(shared);
   const status = createCarrierStatus(shared);
   const answerOutboundCall = createAnswerOutboundCall(shared);
@@ -141,15 +147,12 @@ function createHandlers(shared: ReturnType<typeof createShared>): Handlers {
   const noteTransferStatus = createNoteTransferStatus(shared);
   const health = createHealth(shared);
   const docs = createDocs(shared);
-  const portal = createPortal(shared);
   return {
     key: {
       placeCall: (ctx, principal) => outboundCall.post(ctx, principal),
       readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
     },
     keyOrSession: createManagement(shared),
-    session: portal.session,
-    origin: portal.origin,
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
@@ -160,7 +163,6 @@ function createHandlers(shared: ReturnType<typeof createShared>): Handlers {
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
     },
     none: {
-      ...portal.none,
       checkLiveness: (ctx) => health.live(ctx),
       checkReadiness: (ctx) => health.ready(ctx),
       readInterface: (ctx) => docs.document(ctx),

@@ -2,8 +2,6 @@ import type { CallGateway } from '../calls/gateway.js';
 import type { Config } from '../platform/config/config.js';
 import type { Accounts } from '../identity/accounts/accounts.js';
 import type { Agents } from '../agents/agents.js';
-import { createInboundAgents } from '../agents/inbound-agent.js';
-import { createApiKeys } from '../identity/api-keys/api-keys.js';
 import type { AuditLog } from '../identity/access/audit-log.js';
 import type { Database } from '../database.js';
 import type { Ledger } from '../billing/ledger/ledger.js';
@@ -13,14 +11,12 @@ import type { Statements } from '../billing/statements/statements.js';
 import { createWebhookAttempts } from '../webhooks/attempts.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
-import type { Handlers } from './router.js';
+import type { UnmountedHandlers } from './router.js';
 import { createCursors } from '../platform/http/cursor.js';
 import type { PlacingDeps } from '../calls/placing/place-call.js';
 import { createReadRecording } from '../calls/views/recording.js';
 import { createVoiceRoutes } from '../agents/voices-routes.js';
-import { createAccountRoutes } from '../identity/accounts/routes.js';
 import { createAgentRoutes } from '../agents/routes.js';
-import { createApiKeyRoutes } from '../identity/api-keys/routes.js';
 import { createCallActions } from '../calls/views/call-actions.js';
 import { createCallReader, createCallRoutes, type CallRoutesDeps } from '../calls/views/calls.js';
 import { createPhoneNumberRoutes } from '../agents/numbers/routes.js';
@@ -42,14 +38,12 @@ export interface ManagementDeps extends PlacingDeps, Omit<CallRoutesDeps, 'attem
 }
 
 /** The management interface: what an account sets up, sees and does, by its keys or its members. */
-export function createManagement(deps: ManagementDeps): Handlers['keyOrSession'] {
+export function createManagement(deps: ManagementDeps): UnmountedHandlers['keyOrSession'] {
   const { database, config } = deps;
   const shared = {
     ...deps,
     cursors: createCursors(config.apiKeyPepper),
     attempts: createWebhookAttempts(database),
-    inboundAgents: createInboundAgents(database),
-    apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
     readCall: createCallReader({
       ...deps,
       cursors: createCursors(config.apiKeyPepper),
@@ -62,8 +56,6 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
   const readRecording = createReadRecording(shared);
   const agents = createAgentRoutes(shared);
   const numbers = createPhoneNumberRoutes(shared);
-  const account = createAccountRoutes(shared);
-  const keys = createApiKeyRoutes(shared);
   const voices = createVoiceRoutes(shared);
   return {
     listCalls: (ctx, principal) => calls.list(ctx, principal),
@@ -84,13 +76,6 @@ export function createManagement(deps: ManagementDeps): Handlers['keyOrSession']
     readPhoneNumber: (ctx, principal, params) => numbers.read(ctx, principal, params['phone_number'] ?? ''),
     updatePhoneNumber: (ctx, principal, params) => numbers.update(ctx, principal, params['phone_number'] ?? ''),
     removePhoneNumber: (ctx, principal, params) => numbers.remove(ctx, principal, params['phone_number'] ?? ''),
-    readAccount: (ctx, principal) => account.read(ctx, principal),
-    updateAccount: (ctx, principal) => account.update(ctx, principal),
-    listApiKeys: (ctx, principal) => keys.list(ctx, principal),
-    createApiKey: (ctx, principal) => keys.create(ctx, principal),
-    updateApiKey: (ctx, principal, params) => keys.update(ctx, principal, params['key_id'] ?? ''),
-    revokeApiKey: (ctx, principal, params) => keys.revoke(ctx, principal, params['key_id'] ?? ''),
-    readAuditLog: (ctx, principal) => account.audit(ctx, principal),
     listVoices: (ctx) => voices.voices(ctx),
     listLanguages: (ctx) => voices.languages(ctx),
   };

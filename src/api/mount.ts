@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Route, RouteAuth } from '../platform/http/contract/route.js';
+import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
@@ -71,6 +72,7 @@ export function mount<const Table extends Readonly<Record<string, Route>>>(
     const named = Object.values(ctx['params'] as Record<string, string>)[0];
     await auditor(ctx, {
       accountId: principal.account._id,
+      mode: changedMode(route, principal),
       actor: principal.actor,
       action: id,
       target: named ?? target,
@@ -87,4 +89,10 @@ export function mount<const Table extends Readonly<Record<string, Route>>>(
     });
   }
   return router;
+}
+
+/** The mode in which an operation changes something; what may reach both counts as live. */
+function changedMode({ changes }: Route, { mode, actor }: Principal): Mode {
+  // A test key changes test agents only, and what a member changes may be a live one.
+  return changes === 'mode' || (changes === 'agent' && actor.kind === 'key') ? mode : 'live';
 }

@@ -7,18 +7,17 @@ import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
-import type { MemberPrincipal, Principal } from '../identity/access/principal.js';
+import type { Principal } from '../identity/access/principal.js';
 import type { Auditor } from '../identity/access/audit.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import type { PrincipalWatch } from '../identity/access/principal-watch.js';
 import { requireHttps } from '../platform/http/security.js';
-import { requireOwnOrigin } from '../identity/access/session-cookie.js';
 
 type OperationId = Exclude<AnyOperation, MountedIds>;
 type Params = Readonly<Record<string, string>>;
 
-/** Handlers by what stands before them; together they are one for every declared operation. */
-export interface Handlers {
+/** UnmountedHandlers by what stands before them; together they are one for every declared operation. */
+export interface UnmountedHandlers {
   /** Run for the owner of a valid key whose rate allows it. */
   key: Record<OperationsWith<'key'>, (ctx: ApiContext, principal: Principal, params: Params) => Promise<void>>;
   /** Run for the owner of a valid key, or a member whose role allows it. */
@@ -26,13 +25,6 @@ export interface Handlers {
     OperationsWith<'keyOrSession'>,
     (ctx: ApiContext, principal: Principal, params: Params) => Promise<void>
   >;
-  /** Run for a member whose role allows it. */
-  session: Record<
-    OperationsWith<'session'>,
-    (ctx: ApiContext, member: MemberPrincipal, params: Params) => Promise<void>
-  >;
-  /** Run for a page of our own origin. */
-  origin: Record<OperationsWith<'origin'>, (ctx: ApiContext) => Promise<void>>;
   /** Find out themselves who asks: it takes the request's form to know. */
   keyOrCarrier: Record<OperationsWith<'keyOrCarrier'>, (ctx: ApiContext) => Promise<void>>;
   carrier: Record<OperationsWith<'carrier'>, (ctx: ApiContext, params: Params) => Promise<void>>;
@@ -49,7 +41,7 @@ type ApiRouter = Router<RequestState>;
 export function createRouters(deps: {
   config: Config;
   authenticator: Authenticator;
-  handlers: Handlers;
+  handlers: UnmountedHandlers;
   auditor: Auditor;
   principalWatch: PrincipalWatch;
 }): ApiRouter[] {
@@ -92,14 +84,6 @@ export function createRouters(deps: {
     }),
   );
   const withKeyOrSession = audited(handlers.keyOrSession, (ctx, route) => authenticator.byKeyOrSession(ctx, route));
-  const withSession = audited(handlers.session, (ctx, route) => authenticator.bySession(ctx, route));
-  const ofOwnOrigin = Object.entries(handlers.origin).map(([id, handler]) =>
-    mounted(id, async (ctx) => {
-      requireHttps(ctx, config);
-      requireOwnOrigin(ctx, config);
-      await handler(ctx);
-    }),
-  );
   const withKeyOrSignature = Object.entries(handlers.keyOrCarrier).map(([id, handler]) =>
     mounted(id, async (ctx) => {
       requireHttps(ctx, config);
@@ -111,7 +95,7 @@ export function createRouters(deps: {
   const open = Object.entries(handlers.none).map(([id, handler]) => mounted(id, handler));
   return [
     routerOf([...withKey, ...withKeyOrSignature]),
-    routerOf([...withKeyOrSession, ...withSession, ...ofOwnOrigin]),
+    routerOf([...withKeyOrSession]),
     routerOf(withSignature),
     routerOf(open),
   ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CallResponse, OutboundCallBody, OutboundCallParameters } from '../calls/placing/contract.js';
+import { placingRoutes } from '../calls/placing/contract.js';
 import {
   CarrierRequestForm,
   InboundCallForm,
@@ -8,23 +8,25 @@ import {
   StatusCallbackForm,
   TransferStatusForm,
 } from '../telephony/twilio/forms.js';
-import { accountRoutes } from './account-routes.js';
-import { callParams, callRoutes } from '../calls/views/contract.js';
+import { agentAndNumberRoutes } from './account-routes.js';
+import { accountRoutes, auditRoutes } from '../identity/accounts/contract.js';
+import { apiKeyRoutes } from '../identity/api-keys/contract.js';
+import { callRoutes } from '../calls/views/contract.js';
 import { moneyRoutes } from '../billing/contract.js';
 import { portalRoutes } from '../identity/sign-in/contract.js';
-import { rateLimitHeaders, type Route } from '../platform/http/contract/route.js';
+import type { Route } from '../platform/http/contract/route.js';
 import { deliveryRoutes, signingRoutes } from '../webhooks/contract.js';
 import { voiceRoutes } from '../agents/voices-contract.js';
 
+const callParams = z.object({
+  call_id: z.string().meta({ description: 'Call identifier.', examples: ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'] }),
+});
 const FORM = 'application/x-www-form-urlencoded';
 const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
-const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${CALL_ID}/after-stream</Redirect></Response>`;
 const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number statusCallback="https://calls.example.com/carrier/calls/${CALL_ID}/transfer-status#rc=3&amp;rp=5xx,ct,rt" statusCallbackEvent="answered" statusCallbackMethod="POST">+12025550143</Number></Dial></Response>`;
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 
-const ringing = { success: true, call_id: CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
-const completed = { success: true, call_id: CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
 const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
 /** What answers a callback of the carrier. */
 const noted = {
@@ -44,94 +46,7 @@ const statusForm = {
 
 /** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
 export const routes = {
-  placeCall: {
-    method: 'post',
-    path: '/outbound_call',
-    tag: 'Calls',
-    summary: 'Place a call, or read the status of one',
-    description:
-      'Starts an outbound call conducted by an agent or by an instruction. With call_id no call is made and the status of that call is returned.',
-    auth: 'key',
-    changes: 'mode',
-    headers: z.object({
-      'Idempotency-Key': z
-        .string()
-        .min(1)
-        .max(255)
-        .optional()
-        .meta({
-          description:
-            'Makes the request safe to repeat for 24 hours: the same key and request give a first answer of 200 or 402 again with Idempotent-Replayed: true, another request gives 409.',
-          examples: ['order-4711-first-call'],
-        }),
-    }),
-    body: {
-      contentType: 'application/json',
-      schema: OutboundCallBody,
-      examples: {
-        agent: {
-          to_phone_number: '+12025550100',
-          agent_id: AGENT_ID,
-          webhook_url: 'https://example.com/call-completed',
-        },
-        instruction: {
-          to_phone_number: '+12025550100',
-          instruction: 'Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.',
-          input_parameters: '{"customer":"Ms Chen"}',
-          output_parameters: '{"confirmed":null}',
-          external_call_id: 'order-4711',
-        },
-        status: { call_id: CALL_ID },
-      },
-    },
-    success: {
-      description: 'The call was handed to the carrier, or the status of the call named by call_id.',
-      contentType: 'application/json',
-      schema: CallResponse,
-      examples: { placed: ringing, status: completed },
-      headers: { ...rateLimitHeaders, 'Idempotent-Replayed': 'true when a kept answer was given again.' },
-    },
-    errors: [
-      'MISSING_PARAMS',
-      'INSUFFICIENT_BALANCE',
-      'DESTINATION_NOT_ALLOWED',
-      'SPEND_LIMIT_EXCEEDED',
-      'AGENT_NOT_FOUND',
-      'CALL_NOT_FOUND',
-      'IDEMPOTENCY_CONFLICT',
-      'PAYLOAD_TOO_LARGE',
-      'UNSUPPORTED_MEDIA_TYPE',
-      'CONCURRENCY_LIMIT_EXCEEDED',
-    ],
-  },
-  readOrPlaceCall: {
-    method: 'get',
-    path: '/outbound_call',
-    tag: 'Calls',
-    summary: 'Read the status of a call, or place one',
-    description:
-      'With call_id the status of that call is returned and all other parameters are ignored. Without it a call is placed, so to_phone_number and agent_id are required. In a query string the plus of a number is written %2B. HEAD, OPTIONS and prefetches never place a call.',
-    auth: 'key',
-    changes: 'mode',
-    query: OutboundCallParameters,
-    success: {
-      description: 'The status of the call named by call_id, or the call was handed to the carrier.',
-      contentType: 'application/json',
-      schema: CallResponse,
-      examples: { status: completed, placed: ringing },
-      headers: { ...rateLimitHeaders, 'Cache-Control': 'no-store' },
-    },
-    errors: [
-      'MISSING_PARAMS',
-      'INSUFFICIENT_BALANCE',
-      'FORBIDDEN',
-      'DESTINATION_NOT_ALLOWED',
-      'SPEND_LIMIT_EXCEEDED',
-      'AGENT_NOT_FOUND',
-      'CALL_NOT_FOUND',
-      'CONCURRENCY_LIMIT_EXCEEDED',
-    ],
-  },
+  ...placingRoutes,
   receiveCall: {
     method: 'post',
     path: '/inbound_call',
@@ -174,7 +89,10 @@ export const routes = {
   ...callRoutes,
   ...deliveryRoutes,
   ...signingRoutes,
+  ...agentAndNumberRoutes,
   ...accountRoutes,
+  ...apiKeyRoutes,
+  ...auditRoutes,
   ...voiceRoutes,
   ...moneyRoutes,
   ...portalRoutes,

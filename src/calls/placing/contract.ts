@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { defineRoute, rateLimitHeaders } from '../../platform/http/contract/route.js';
 import {
   agentId,
   callId,
@@ -35,9 +36,26 @@ const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
   examples: ['Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.'],
 });
 
+/** Either an agent or an instruction must be named. */
+export function asksSomething<T extends z.ZodObject>(request: T): T {
+  return request.refine((fields) => fields['agent_id'] !== undefined || fields['instruction'] !== undefined, {
+    error: 'agent_id or instruction is required.',
+    // Told together with the faults of other fields, not only when those are mended.
+    when: ({ value }) => typeof value === 'object' && value !== null,
+  });
+}
+
+const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
+
+/** The Idempotency-Key header. */
+export function idempotencyKey(meta: { description: string; examples?: string[] }) {
+  const fault = `Idempotency-Key must have 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} characters.`;
+  return z.string(fault).min(1, fault).max(MAX_IDEMPOTENCY_KEY_LENGTH, fault).optional().meta(meta);
+}
+
 /** POST /outbound_call without call_id, after nulls and an empty agent_id are taken for absent. */
-export const OutboundCallRequest = z
-  .object({
+export const OutboundCallRequest = asksSomething(
+  z.object({
     to_phone_number: toPhoneNumber(),
     agent_id: agentId.optional(),
     instruction: instruction.optional(),
@@ -56,12 +74,8 @@ export const OutboundCallRequest = z
           'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) stand when nothing was said. Replaces the agent’s template.',
         examples: ['{"confirmed":null}'],
       }),
-  })
-  .refine((request) => request.agent_id !== undefined || request.instruction !== undefined, {
-    error: 'agent_id or instruction is required.',
-    // Told together with the faults of other fields, not only when those are mended.
-    when: () => true,
-  });
+  }),
+);
 export type OutboundCallRequest = z.infer<typeof OutboundCallRequest>;
 
 /** Something must say what the agent does; a blank text is as good as none. */
@@ -113,3 +127,100 @@ export const OutboundCallParameters = z.object({
   ...OutboundCallQuery.partial().shape,
   call_id: callId.optional(),
 });
+
+export const OutboundCallHeaders = z.object({
+  'Idempotency-Key': idempotencyKey({
+    description:
+      'Makes the request safe to repeat for 24 hours: the same key and request give a first answer of 200 or 402 again with Idempotent-Replayed: true, another request gives 409.',
+    examples: ['order-4711-first-call'],
+  }),
+});
+
+const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+const ringing = { success: true, call_id: CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
+const completed = { success: true, call_id: CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
+
+/** Placing a call, or asking for its status. With call_id all else is ignored, so the handlers read the request. */
+export const placingRoutes = {
+  placeCall: defineRoute({
+    method: 'post',
+    path: '/outbound_call',
+    tag: 'Calls',
+    summary: 'Place a call, or read the status of one',
+    description:
+      'Starts an outbound call conducted by an agent or by an instruction. With call_id no call is made and the status of that call is returned.',
+    auth: 'key',
+    unaudited: true,
+    readsItself: true,
+    changes: 'mode',
+    headers: OutboundCallHeaders,
+    body: {
+      contentType: 'application/json',
+      schema: OutboundCallBody,
+      examples: {
+        agent: {
+          to_phone_number: '+12025550100',
+          agent_id: AGENT_ID,
+          webhook_url: 'https://example.com/call-completed',
+        },
+        instruction: {
+          to_phone_number: '+12025550100',
+          instruction: 'Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.',
+          input_parameters: '{"customer":"Ms Chen"}',
+          output_parameters: '{"confirmed":null}',
+          external_call_id: 'order-4711',
+        },
+        status: { call_id: CALL_ID },
+      },
+    },
+    success: {
+      description: 'The call was handed to the carrier, or the status of the call named by call_id.',
+      contentType: 'application/json',
+      schema: CallResponse,
+      examples: { placed: ringing, status: completed },
+      headers: { ...rateLimitHeaders, 'Idempotent-Replayed': 'true when a kept answer was given again.' },
+    },
+    errors: [
+      'MISSING_PARAMS',
+      'INSUFFICIENT_BALANCE',
+      'DESTINATION_NOT_ALLOWED',
+      'SPEND_LIMIT_EXCEEDED',
+      'AGENT_NOT_FOUND',
+      'CALL_NOT_FOUND',
+      'IDEMPOTENCY_CONFLICT',
+      'PAYLOAD_TOO_LARGE',
+      'UNSUPPORTED_MEDIA_TYPE',
+      'CONCURRENCY_LIMIT_EXCEEDED',
+    ],
+  }),
+  readOrPlaceCall: defineRoute({
+    method: 'get',
+    path: '/outbound_call',
+    tag: 'Calls',
+    summary: 'Read the status of a call, or place one',
+    description:
+      'With call_id the status of that call is returned and all other parameters are ignored. Without it a call is placed, so to_phone_number and agent_id are required. In a query string the plus of a number is written %2B. HEAD, OPTIONS and prefetches never place a call.',
+    auth: 'key',
+    readsItself: true,
+    changes: 'mode',
+    query: OutboundCallParameters,
+    success: {
+      description: 'The status of the call named by call_id, or the call was handed to the carrier.',
+      contentType: 'application/json',
+      schema: CallResponse,
+      examples: { status: completed, placed: ringing },
+      headers: { ...rateLimitHeaders, 'Cache-Control': 'no-store' },
+    },
+    errors: [
+      'MISSING_PARAMS',
+      'INSUFFICIENT_BALANCE',
+      'FORBIDDEN',
+      'DESTINATION_NOT_ALLOWED',
+      'SPEND_LIMIT_EXCEEDED',
+      'AGENT_NOT_FOUND',
+      'CALL_NOT_FOUND',
+      'CONCURRENCY_LIMIT_EXCEEDED',
+    ],
+  }),
+};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { OutboundCallRequest, SAYS_WHAT_TO_DO } from '../placing/contract.js';
-import { rateLimitHeaders, type Route } from '../../platform/http/contract/route.js';
+import { asksSomething, idempotencyKey, OutboundCallRequest, SAYS_WHAT_TO_DO } from '../placing/contract.js';
+import { defineRoute, rateLimitHeaders } from '../../platform/http/contract/route.js';
 import {
   Call,
   CALL_EXAMPLE,
@@ -14,16 +14,22 @@ import {
 
 const { call_id: CALL_ID } = CALL_SUMMARY_EXAMPLE;
 
-export const callParams = z.object({
+const callParams = z.object({
   call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
 });
 
 const json = 'application/json';
 const headers = rateLimitHeaders;
 
-/** What an account does with its calls beside placing them. */
+/** As POST /outbound_call takes it without call_id, and nothing else. */
+const NewCallBody = asksSomething(z.strictObject(OutboundCallRequest.shape)).meta({
+  id: 'NewCall',
+  ...SAYS_WHAT_TO_DO,
+});
+
+/** What an account does with its calls. */
 export const callRoutes = {
-  listCalls: {
+  listCalls: defineRoute({
     method: 'get',
     path: '/calls',
     tag: 'Calls',
@@ -39,8 +45,8 @@ export const callRoutes = {
       headers,
     },
     errors: [],
-  },
-  createCall: {
+  }),
+  createCall: defineRoute({
     method: 'post',
     path: '/calls',
     tag: 'Calls',
@@ -50,12 +56,10 @@ export const callRoutes = {
     auth: 'keyOrSession',
     changes: 'mode',
     unaudited: true,
-    headers: z.object({
-      'Idempotency-Key': z.string().min(1).max(255).optional().meta({ description: 'As on POST /outbound_call.' }),
-    }),
+    headers: z.object({ 'Idempotency-Key': idempotencyKey({ description: 'As on POST /outbound_call.' }) }),
     body: {
       contentType: json,
-      schema: z.strictObject(OutboundCallRequest.shape).meta({ id: 'NewCall', ...SAYS_WHAT_TO_DO }),
+      schema: NewCallBody,
       examples: { agent: { to_phone_number: '+12025550100', agent_id: CALL_EXAMPLE.agent_id } },
     },
     success: {
@@ -73,8 +77,8 @@ export const callRoutes = {
       'IDEMPOTENCY_CONFLICT',
       'CONCURRENCY_LIMIT_EXCEEDED',
     ],
-  },
-  readCall: {
+  }),
+  readCall: defineRoute({
     method: 'get',
     path: '/calls/{call_id}',
     tag: 'Calls',
@@ -90,8 +94,8 @@ export const callRoutes = {
       headers,
     },
     errors: ['CALL_NOT_FOUND'],
-  },
-  watchCall: {
+  }),
+  watchCall: defineRoute({
     method: 'get',
     path: '/calls/{call_id}/events',
     tag: 'Calls',
@@ -115,8 +119,8 @@ export const callRoutes = {
       headers,
     },
     errors: ['CALL_NOT_FOUND', 'CONCURRENCY_LIMIT_EXCEEDED'],
-  },
-  cancelCall: {
+  }),
+  cancelCall: defineRoute({
     method: 'post',
     path: '/calls/{call_id}/cancel',
     tag: 'Calls',
@@ -137,8 +141,8 @@ export const callRoutes = {
       headers,
     },
     errors: ['CALL_NOT_FOUND', 'CALL_ENDED'],
-  },
-  readTranscript: {
+  }),
+  readTranscript: defineRoute({
     method: 'get',
     path: '/calls/{call_id}/transcript',
     tag: 'Calls',
@@ -163,8 +167,8 @@ export const callRoutes = {
       headers,
     },
     errors: ['CALL_NOT_FOUND'],
-  },
-  readRecording: {
+  }),
+  readRecording: defineRoute({
     method: 'get',
     path: '/calls/{call_id}/recording',
     tag: 'Calls',
@@ -181,8 +185,8 @@ export const callRoutes = {
       headers,
     },
     errors: ['CALL_NOT_FOUND', 'NOT_FOUND'],
-  },
-  eraseCall: {
+  }),
+  eraseCall: defineRoute({
     method: 'post',
     path: '/calls/{call_id}/erase',
     tag: 'Calls',
@@ -200,5 +204,5 @@ export const callRoutes = {
       headers,
     },
     errors: ['CALL_NOT_FOUND', 'CONFLICT'],
-  },
-} as const satisfies Record<string, Route>;
+  }),
+};

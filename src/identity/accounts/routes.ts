@@ -1,4 +1,5 @@
-import { AccountChangesBody, AuditQuery, type Account, type AuditEntry } from './schemas.js';
+import type { Account, AuditEntry } from './schemas.js';
+import type { accountRoutes, auditRoutes } from './contract.js';
 import type { Mode } from '../../kernel/ids.js';
 import { usdFromMicros } from '../../kernel/money.js';
 import type { Config } from '../../platform/config/config.js';
@@ -6,10 +7,8 @@ import { limitsOf, type Accounts } from './accounts.js';
 import type { AuditLog } from '../access/audit-log.js';
 import type { AccountDocument } from './model.js';
 import type { AuditEntryDocument } from '../access/audit-entry-model.js';
-import type { ApiContext } from '../../platform/http/context.js';
-import type { Principal } from '../access/principal.js';
+import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
-import { bodyOf, queryOf } from '../../platform/http/input.js';
 import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
 
 /** How the agent of an account's inbound calls is named; the agents domain provides it. */
@@ -17,7 +16,7 @@ export interface InboundAgents {
   set(accountId: string, agentId: string | null): Promise<AccountDocument>;
 }
 
-export interface AccountRoutesDeps {
+export interface AccountHandlersDeps {
   accounts: Accounts;
   config: Config;
   auditLog: AuditLog;
@@ -26,31 +25,32 @@ export interface AccountRoutesDeps {
 }
 
 /** The account that asks, and what was changed of it. */
-export function createAccountRoutes({ config, accounts, auditLog, cursors, inboundAgents }: AccountRoutesDeps) {
+export function createAccountHandlers(
+  deps: AccountHandlersDeps,
+): RouteHandlers<typeof accountRoutes & typeof auditRoutes> {
+  const { config, accounts, auditLog, cursors, inboundAgents } = deps;
   return {
-    async read(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
-      ctx.body = accountView(account, mode, config);
+    readAccount({ principal: { account, mode } }) {
+      return accountView(account, mode, config);
     },
 
-    async update(ctx: ApiContext, principal: Principal): Promise<void> {
-      const { name, inbound_agent_id: agentId } = await bodyOf(AccountChangesBody, ctx);
+    async updateAccount({ ctx, principal, body: { name, inbound_agent_id: agentId } }) {
       let { account } = principal;
       // The one that can be refused comes first.
       if (agentId !== undefined) {
         account = await within(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
       }
       if (name !== undefined) account = await within(deadlineOf(ctx), accounts.rename(account._id, name));
-      ctx.body = accountView(account, principal.mode, config);
+      return accountView(account, principal.mode, config);
     },
 
     /** A test key reads what was changed in test mode; a member and a live key read all. */
-    async audit(ctx: ApiContext, { account, mode, actor }: Principal): Promise<void> {
-      const query = queryOf(AuditQuery, ctx);
+    async readAuditLog({ ctx, principal: { account, mode, actor }, query }) {
       const isTestKey = actor.kind === 'key' && mode === 'test';
       const list = `audit ${account._id}${isTestKey ? ' test' : ''}`;
       const filter = { accountId: account._id, ...(isTestKey ? { mode } : {}) };
       const asked = { ...filter, ...positionOf(cursors, list, query) };
-      ctx.body = pageAnswer(cursors, list, await within(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
+      return pageAnswer(cursors, list, await within(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
     },
   };
 }

@@ -1,18 +1,19 @@
-import { ApiKeyChangesBody, NewApiKeyBody, type ApiKey } from '../accounts/schemas.js';
+import type { ApiKey } from '../accounts/schemas.js';
+import type { apiKeyRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiKeys } from './api-keys.js';
 import type { ApiKeyDocument } from './model.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import type { Principal } from '../access/principal.js';
+import type { Principal, RouteHandlers } from '../access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { granted } from '../../platform/http/granted.js';
-import { bodyOf } from '../../platform/http/input.js';
+import { answer } from '../../platform/http/routing/answer.js';
 import { wholeList } from '../../platform/http/lists.js';
 
 const MOST_ACTIVE_KEYS = 100;
 
 /** API keys of the account and mode that ask: a key of one mode neither sees nor makes keys of the other. */
-export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
+export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHandlers<typeof apiKeyRoutes> {
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, keyId: string): Promise<ApiKeyDocument> {
     const key = await within(deadlineOf(ctx), apiKeys.find({ accountId: account._id, mode, keyId }));
@@ -26,9 +27,9 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
   }
 
   return {
-    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
+    async listApiKeys({ ctx, principal: { account, mode } }) {
       const keys = await within(deadlineOf(ctx), apiKeys.list(account._id));
-      ctx.body = wholeList(
+      return wholeList(
         keys
           .filter((key) => key.mode === mode)
           .map((key) => keyView(key))
@@ -36,9 +37,8 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
       );
     },
 
-    async create(ctx: ApiContext, principal: Principal): Promise<void> {
+    async createApiKey({ ctx, principal, body: { name, expires_at: expiry } }) {
       const { account, mode } = principal;
-      const { name, expires_at: expiry } = await bodyOf(NewApiKeyBody, ctx);
       const owner = { accountId: account._id, mode };
       if ((await within(deadlineOf(ctx), apiKeys.countActive(owner))) >= MOST_ACTIVE_KEYS) {
         throw new ServiceError('CONFLICT', `There are ${MOST_ACTIVE_KEYS} active keys already; revoke one first.`);
@@ -54,23 +54,22 @@ export function createApiKeyRoutes({ apiKeys }: { apiKeys: ApiKeys }) {
       });
       const kept = granted(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
       const { key, secret } = await within(deadlineOf(ctx), kept);
-      ctx.state.target = key.keyId;
-      ctx.body = { ...keyView(key), secret };
+      return answer({ ...keyView(key), secret }, { target: key.keyId });
     },
 
-    async update(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {
-      const { name, expires_at: expiry } = await bodyOf(ApiKeyChangesBody, ctx);
+    async updateApiKey({ ctx, principal, params: { key_id: keyId }, body }) {
+      const { name, expires_at: expiry } = body;
       const expiresAt = futureTime(expiry);
       const before = await find(ctx, principal, keyId);
       if (expiresAt !== undefined) refuseLaterExpiry(await askingKey(ctx, principal), expiresAt ?? undefined);
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
       const updated = granted(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
-      ctx.body = keyView(await within(deadlineOf(ctx), updated));
+      return keyView(await within(deadlineOf(ctx), updated));
     },
 
-    async revoke(ctx: ApiContext, principal: Principal, keyId: string): Promise<void> {
+    async revokeApiKey({ ctx, principal, params: { key_id: keyId } }) {
       await find(ctx, principal, keyId);
-      ctx.body = keyView(await within(deadlineOf(ctx), apiKeys.revoke(keyId)));
+      return keyView(await within(deadlineOf(ctx), apiKeys.revoke(keyId)));
     },
   };
 }

@@ -24,35 +24,29 @@ import {
   SignUpOptions,
   VerifyEmailBody,
 } from './schemas.js';
-import type { Route } from '../../platform/http/contract/route.js';
+import { defineRoute, jsonAnswer } from '../../platform/http/contract/route.js';
 
 const json = 'application/json';
-const ok = <T extends z.ZodType>(description: string, schema: T, examples: Record<string, unknown>) => ({
-  description,
-  contentType: json,
-  schema,
-  examples,
-});
-const session = ok('The session; its cookie is set.', PortalSession, { session: SESSION_EXAMPLE });
-const loggedOut = ok('Logged out.', LoggedOut, { loggedOut: { logged_out: true } });
+const session = jsonAnswer('The session; its cookie is set.', PortalSession, { session: SESSION_EXAMPLE });
+const loggedOut = jsonAnswer('Logged out.', LoggedOut, { loggedOut: { logged_out: true } });
 const userParams = z.object({
   user_id: z.string().meta({ description: 'Member.', examples: [MEMBER_EXAMPLE.user_id] }),
 });
 const password = 'correct horse battery';
 
-/** People: accounts of their own, sessions and members. For the portal's pages; programs use API keys. */
-export const portalRoutes = {
-  readSignUpOptions: {
+/** How people get in. For the portal’s pages; programs use API keys. */
+export const entryRoutes = {
+  readSignUpOptions: defineRoute({
     method: 'get',
     path: '/portal/sign-up-options',
     tag: 'Portal',
     summary: 'Read who may sign up',
     description: 'Returns whether anybody may open an account, and whether the service sends e-mail. Needs no session.',
     auth: 'none',
-    success: ok('How people join.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
+    success: jsonAnswer('How people join.', SignUpOptions, { open: { sign_up: 'open', sends_email: false } }),
     errors: [],
-  },
-  signUp: {
+  }),
+  signUp: defineRoute({
     method: 'post',
     path: '/portal/sign-up',
     tag: 'Portal',
@@ -65,11 +59,12 @@ export const portalRoutes = {
       contentType: json,
       schema: SignUpBody,
       examples: { ada: { email: 'ada@example.com', password, name: 'Ada', account_name: 'Acme' } },
+      onDemand: true,
     },
     success: session,
     errors: ['CONFLICT'],
-  },
-  logIn: {
+  }),
+  logIn: defineRoute({
     method: 'post',
     path: '/portal/log-in',
     tag: 'Portal',
@@ -82,8 +77,12 @@ export const portalRoutes = {
     body: { contentType: json, schema: LogInBody, examples: { ada: { email: 'ada@example.com', password } } },
     success: session,
     errors: ['UNAUTHORIZED'],
-  },
-  requestPasswordReset: {
+  }),
+};
+
+/** Links by e-mail: new passwords, and verification of addresses. */
+export const recoveryRoutes = {
+  requestPasswordReset: defineRoute({
     method: 'post',
     path: '/portal/forgot-password',
     changes: 'self',
@@ -92,10 +91,10 @@ export const portalRoutes = {
     description: 'The answer is the same for every address. Links are valid once and for 30 minutes.',
     auth: 'origin',
     body: { contentType: json, schema: EmailBody, examples: { ada: { email: 'ada@example.com' } } },
-    success: ok('It is sent if the address has an account.', LinkRequested, { requested: { requested: true } }),
+    success: jsonAnswer('It is sent if the address has an account.', LinkRequested, { requested: { requested: true } }),
     errors: [],
-  },
-  resetPassword: {
+  }),
+  resetPassword: defineRoute({
     method: 'post',
     path: '/portal/reset-password',
     changes: 'self',
@@ -108,10 +107,10 @@ export const portalRoutes = {
       schema: ResetPasswordBody,
       examples: { reset: { token: 'Zm9v…', new_password: password } },
     },
-    success: ok('Changed.', PasswordChanged, { changed: { password_changed: true } }),
+    success: jsonAnswer('Changed.', PasswordChanged, { changed: { password_changed: true } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-  verifyEmail: {
+  }),
+  verifyEmail: defineRoute({
     method: 'post',
     path: '/portal/verify-email',
     changes: 'self',
@@ -122,10 +121,10 @@ export const portalRoutes = {
       'Wrong passwords count as those of a log-in do.',
     auth: 'origin',
     body: { contentType: json, schema: VerifyEmailBody, examples: { link: { token: 'Zm9v…', password } } },
-    success: ok('Verified.', EmailVerified, { verified: { verified: true } }),
+    success: jsonAnswer('Verified.', EmailVerified, { verified: { verified: true } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-  sendVerificationEmail: {
+  }),
+  sendVerificationEmail: defineRoute({
     method: 'post',
     path: '/portal/verification-email',
     changes: 'self',
@@ -135,10 +134,14 @@ export const portalRoutes = {
       'Sends a new link to the e-mail address of the member, valid once and for 30 minutes. Returns 409 when the address is already verified, and 403 where the service sends no e-mail.',
     auth: 'session',
     roles: ['owner', 'developer', 'viewer'],
-    success: ok('It is sent.', LinkRequested, { requested: { requested: true } }),
+    success: jsonAnswer('It is sent.', LinkRequested, { requested: { requested: true } }),
     errors: ['CONFLICT'],
-  },
-  readSession: {
+  }),
+};
+
+/** What a member does with the own session and password. */
+export const sessionRoutes = {
+  readSession: defineRoute({
     method: 'get',
     path: '/portal/session',
     tag: 'Portal',
@@ -146,10 +149,10 @@ export const portalRoutes = {
     description:
       'Returns the member, their account and the time at which the session ends. A session that is not used for 12 hours ends earlier.',
     auth: 'session',
-    success: ok('The session.', PortalSession, { session: SESSION_EXAMPLE }),
+    success: jsonAnswer('The session.', PortalSession, { session: SESSION_EXAMPLE }),
     errors: [],
-  },
-  logOut: {
+  }),
+  logOut: defineRoute({
     method: 'post',
     path: '/portal/log-out',
     tag: 'Portal',
@@ -160,8 +163,8 @@ export const portalRoutes = {
     roles: ['owner', 'developer', 'viewer'],
     success: loggedOut,
     errors: [],
-  },
-  logOutEverywhere: {
+  }),
+  logOutEverywhere: defineRoute({
     method: 'post',
     path: '/portal/log-out-everywhere',
     tag: 'Portal',
@@ -172,8 +175,8 @@ export const portalRoutes = {
     roles: ['owner', 'developer', 'viewer'],
     success: loggedOut,
     errors: [],
-  },
-  changePassword: {
+  }),
+  changePassword: defineRoute({
     method: 'post',
     path: '/portal/password',
     tag: 'Portal',
@@ -189,18 +192,22 @@ export const portalRoutes = {
     },
     success: session,
     errors: [],
-  },
-  listMembers: {
+  }),
+};
+
+/** Members of the account and invitations to it. */
+export const memberRoutes = {
+  listMembers: defineRoute({
     method: 'get',
     path: '/portal/members',
     tag: 'Portal',
     summary: 'List the members of the account',
     description: 'All of them, oldest first.',
     auth: 'session',
-    success: ok('The members.', MemberList, { page: { data: [MEMBER_EXAMPLE], has_more: false } }),
+    success: jsonAnswer('The members.', MemberList, { page: { data: [MEMBER_EXAMPLE], has_more: false } }),
     errors: [],
-  },
-  updateMember: {
+  }),
+  updateMember: defineRoute({
     method: 'patch',
     path: '/portal/members/{user_id}',
     tag: 'Portal',
@@ -211,10 +218,10 @@ export const portalRoutes = {
     roles: ['owner'],
     params: userParams,
     body: { contentType: json, schema: MemberChangesBody, examples: { viewer: { role: 'viewer' } } },
-    success: ok('The member.', Member, { member: { ...MEMBER_EXAMPLE, role: 'viewer' } }),
+    success: jsonAnswer('The member.', Member, { member: { ...MEMBER_EXAMPLE, role: 'viewer' } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-  removeMember: {
+  }),
+  removeMember: defineRoute({
     method: 'delete',
     path: '/portal/members/{user_id}',
     tag: 'Portal',
@@ -224,10 +231,10 @@ export const portalRoutes = {
     changes: 'account',
     roles: ['owner'],
     params: userParams,
-    success: ok('Who was removed.', Member, { member: MEMBER_EXAMPLE }),
+    success: jsonAnswer('Who was removed.', Member, { member: MEMBER_EXAMPLE }),
     errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-  listInvitations: {
+  }),
+  listInvitations: defineRoute({
     method: 'get',
     path: '/portal/invitations',
     tag: 'Portal',
@@ -235,10 +242,10 @@ export const portalRoutes = {
     description: 'Returns the invitations that can still be accepted, newest first, without their tokens.',
     auth: 'session',
     roles: ['owner'],
-    success: ok('The invitations.', InvitationList, { page: { data: [INVITATION_EXAMPLE], has_more: false } }),
+    success: jsonAnswer('The invitations.', InvitationList, { page: { data: [INVITATION_EXAMPLE], has_more: false } }),
     errors: [],
-  },
-  inviteMember: {
+  }),
+  inviteMember: defineRoute({
     method: 'post',
     path: '/portal/invitations',
     tag: 'Portal',
@@ -254,11 +261,14 @@ export const portalRoutes = {
       contentType: json,
       schema: InvitationBody,
       examples: { grace: { email: 'grace@example.com', role: 'developer' } },
+      onDemand: true,
     },
-    success: ok('The invitation.', CreatedInvitation, { invitation: { ...INVITATION_EXAMPLE, token: 'Zm9v…' } }),
+    success: jsonAnswer('The invitation.', CreatedInvitation, {
+      invitation: { ...INVITATION_EXAMPLE, token: 'Zm9v…' },
+    }),
     errors: ['CONFLICT'],
-  },
-  withdrawInvitation: {
+  }),
+  withdrawInvitation: defineRoute({
     method: 'delete',
     path: '/portal/invitations/{invitation_id}',
     tag: 'Portal',
@@ -271,10 +281,14 @@ export const portalRoutes = {
     params: z.object({
       invitation_id: z.string().meta({ description: 'Invitation.', examples: [INVITATION_EXAMPLE.invitation_id] }),
     }),
-    success: ok('What was withdrawn.', Invitation, { invitation: INVITATION_EXAMPLE }),
+    success: jsonAnswer('What was withdrawn.', Invitation, { invitation: INVITATION_EXAMPLE }),
     errors: ['NOT_FOUND'],
-  },
-  acceptInvitation: {
+  }),
+};
+
+/** How somebody invited gets in. */
+export const joiningRoutes = {
+  acceptInvitation: defineRoute({
     method: 'post',
     path: '/portal/accept-invitation',
     tag: 'Portal',
@@ -287,8 +301,18 @@ export const portalRoutes = {
       contentType: json,
       schema: AcceptInvitationBody,
       examples: { grace: { token: 'Zm9v…', name: 'Grace', password } },
+      onDemand: true,
     },
     success: session,
     errors: ['NOT_FOUND', 'CONFLICT'],
-  },
-} as const satisfies Record<string, Route>;
+  }),
+};
+
+/** People: accounts of their own, sessions and members. */
+export const portalRoutes = {
+  ...entryRoutes,
+  ...recoveryRoutes,
+  ...sessionRoutes,
+  ...memberRoutes,
+  ...joiningRoutes,
+};

@@ -1,5 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
-import { EmailBody, ResetPasswordBody, VerifyEmailBody } from './schemas.js';
+import type { recoveryRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../accounts/accounts.js';
 import type { EmailLinks } from '../people/email-links.js';
@@ -9,10 +9,9 @@ import type { PasswordRules } from '../people/password-rules.js';
 import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import type { MemberPrincipal } from '../access/principal.js';
+import type { RouteHandlers } from '../access/principal.js';
 import { within } from '../../platform/http/deadline.js';
 import type { Auditor } from '../access/audit.js';
-import { bodyOf } from '../../platform/http/input.js';
 import { sessionTokenOf } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
@@ -33,7 +32,7 @@ export interface RecoveryDeps {
 const ANSWER_WITHIN_MS = 8_000;
 
 /** Links by e-mail: verification of addresses, and new passwords for forgotten ones. */
-export function createRecoveryRoutes(deps: RecoveryDeps) {
+export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof recoveryRoutes> {
   const { config, accounts, members, sessions, passwords, passwordRules, emailLinks, accountMail, limits, auditor } =
     deps;
   const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
@@ -73,16 +72,14 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
 
   return {
     /** Answers the same for every address. */
-    async requestReset(ctx: ApiContext): Promise<void> {
-      const { email } = await bodyOf(EmailBody, ctx);
+    async requestPasswordReset({ ctx, body: { email } }) {
       refuseWithoutMail(config);
       await inTime(ctx, limits.countLink(ctx));
       accountMail.passwordReset(email);
-      ctx.body = { requested: true };
+      return { requested: true };
     },
 
-    async resetPassword(ctx: ApiContext): Promise<void> {
-      const { token, new_password: password } = await bodyOf(ResetPasswordBody, ctx);
+    async resetPassword({ ctx, body: { token, new_password: password } }) {
       await inTime(ctx, limits.countLink(ctx));
       const user = await inTime(ctx, personOf(token));
       const accountName = (await inTime(ctx, accounts.find(user.accountId)))?.name ?? '';
@@ -95,12 +92,11 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
       await inTime(ctx, sessions.endAll(user._id));
       // Whoever knew the old password may have made them.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
-      ctx.body = { password_changed: true };
       await audit(ctx, user, 'resetPassword');
+      return { password_changed: true };
     },
 
-    async verifyEmail(ctx: ApiContext): Promise<void> {
-      const { token, password } = await bodyOf(VerifyEmailBody, ctx);
+    async verifyEmail({ ctx, body: { token, password } }) {
       await inTime(ctx, limits.countLink(ctx));
       const email = await inTime(ctx, emailLinks.find(token, 'verify'));
       if (email === undefined) throw invalidLink();
@@ -108,17 +104,17 @@ export function createRecoveryRoutes(deps: RecoveryDeps) {
       await inTime(ctx, members.verify(user));
       // Used up last: after a crash the same link completes what was begun, and nothing is credited twice.
       await inTime(ctx, emailLinks.use(token, 'verify'));
-      ctx.body = { verified: true };
       await audit(ctx, user, 'verifyEmail');
+      return { verified: true };
     },
 
     /** Answers the same whether or not the address belongs to somebody else. */
-    async sendVerification(ctx: ApiContext, { user }: MemberPrincipal): Promise<void> {
+    async sendVerificationEmail({ ctx, principal: { user } }) {
       if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is verified already.');
       refuseWithoutMail(config);
       await inTime(ctx, limits.countLink(ctx));
       accountMail.verification(user);
-      ctx.body = { requested: true };
+      return { requested: true };
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Config } from '../../platform/config/config.js';
-import { AcceptInvitationBody, LogInBody, PasswordBody, SignUpBody } from './schemas.js';
+import type { entryRoutes, joiningRoutes, sessionRoutes } from './contract.js';
+import type { PortalSession } from './schemas.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../accounts/accounts.js';
 import type { Members } from '../people/members.js';
@@ -8,16 +9,15 @@ import type { PasswordRules } from '../people/password-rules.js';
 import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import type { MemberPrincipal } from '../access/principal.js';
+import type { RouteHandlers } from '../access/principal.js';
 import { within } from '../../platform/http/deadline.js';
 import type { Auditor } from '../access/audit.js';
-import { bodyOf } from '../../platform/http/input.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import { sessionView } from './views.js';
 
-export interface SessionRoutesDeps {
+export interface SessionHandlersDeps {
   config: Config;
   accounts: Accounts;
   members: Members;
@@ -33,7 +33,9 @@ export interface SessionRoutesDeps {
 const ANSWER_WITHIN_MS = 8_000;
 
 /** Opening accounts, logging in and out, and passwords. */
-export function createSessionRoutes(deps: SessionRoutesDeps) {
+export function createSessionHandlers(
+  deps: SessionHandlersDeps,
+): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
   const { config, accounts, members, sessions, passwords, passwordRules, limits, accountMail, auditor } = deps;
 
   const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
@@ -48,7 +50,7 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
   }
 
   /** A session that begins is always a new one, so that nobody can have planted its token; the old one ends. */
-  async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
+  async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<PortalSession> {
     const before = sessionTokenOf(ctx, config);
     const old = before === undefined ? null : await inTime(ctx, sessions.find(before));
     if (old) await inTime(ctx, sessions.end(old.session._id));
@@ -56,30 +58,33 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
     if (!account) throw new Error(`The account of ${user._id} is gone.`);
     const { token, expiresAt } = await inTime(ctx, sessions.begin(user));
     setSessionToken(ctx, config, token);
-    ctx.body = sessionView({ user, account, mode: 'test', expiresAt, config });
     const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
     await auditor(ctx, { accountId: account._id, mode: 'live', actor, action });
+    return sessionView({ user, account, mode: 'test', expiresAt, config });
   }
 
   return {
-    async signUp(ctx: ApiContext): Promise<void> {
+    readSignUpOptions: () => ({ sign_up: config.signUp.mode, sends_email: config.mail !== undefined }),
+
+    async signUp({ ctx, readBody }) {
       if (config.signUp.mode !== 'open') {
         const remedy = config.signUp.mode === 'off' ? 'Ask its operator.' : 'Ask one of its members to invite you.';
         throw new ServiceError('FORBIDDEN', `Sign-up is closed on this service. ${remedy}`);
       }
-      const { email, name, password, account_name: accountName } = await bodyOf(SignUpBody, ctx);
+      const { email, name, password, account_name: accountName } = await readBody();
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countOpening(ctx));
       const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
       const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
-      await begin(ctx, user, 'signUp');
+      const session = await begin(ctx, user, 'signUp');
       if (user.unverified) accountMail.verification(user);
+      return session;
     },
 
-    async acceptInvitation(ctx: ApiContext): Promise<void> {
+    async acceptInvitation({ ctx, readBody }) {
       refuseInvitations(config);
-      const { token, name, password } = await bodyOf(AcceptInvitationBody, ctx);
+      const { token, name, password } = await readBody();
       await inTime(ctx, limits.countOpening(ctx));
       const { email, accountId, provesAddress } = await inTime(ctx, members.openInvitation(token));
       const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';
@@ -87,12 +92,12 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       const unverified = config.signUp.verifiesEmail && !provesAddress ? { unverified: true as const } : {};
       const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.accept(token, { name, passwordHash, ...unverified }));
-      await begin(ctx, user, 'acceptInvitation');
+      const session = await begin(ctx, user, 'acceptInvitation');
       if (user.unverified) accountMail.verification(user);
+      return session;
     },
 
-    async logIn(ctx: ApiContext): Promise<void> {
-      const { email, password } = await bodyOf(LogInBody, ctx);
+    async logIn({ ctx, body: { email, password } }) {
       const user = await limits.tryPassword(ctx, email, async () => {
         const owner = await inTime(ctx, members.findByEmail(email));
         // All of it is done, whether or not there is somebody, so that the time tells nothing.
@@ -104,27 +109,27 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       });
       if (user === undefined)
         throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
-      await begin(ctx, user, 'logIn');
+      return begin(ctx, user, 'logIn');
     },
 
-    async read(ctx: ApiContext, { user, account, mode, sessionEndsAt }: MemberPrincipal): Promise<void> {
-      ctx.body = sessionView({ user, account, mode, expiresAt: sessionEndsAt, config });
+    readSession({ principal: { user, account, mode, sessionEndsAt } }) {
+      return sessionView({ user, account, mode, expiresAt: sessionEndsAt, config });
     },
 
-    async logOut(ctx: ApiContext, { actor }: MemberPrincipal): Promise<void> {
+    async logOut({ ctx, principal: { actor } }) {
       await inTime(ctx, sessions.end(actor.sessionId));
       setSessionToken(ctx, config, null);
-      ctx.body = { logged_out: true };
+      return { logged_out: true };
     },
 
-    async logOutEverywhere(ctx: ApiContext, { user }: MemberPrincipal): Promise<void> {
+    async logOutEverywhere({ ctx, principal: { user } }) {
       await inTime(ctx, sessions.endAll(user._id));
       setSessionToken(ctx, config, null);
-      ctx.body = { logged_out: true };
+      return { logged_out: true };
     },
 
-    async changePassword(ctx: ApiContext, { user, account, mode }: MemberPrincipal): Promise<void> {
-      const { current_password: current, new_password: next } = await bodyOf(PasswordBody, ctx);
+    async changePassword({ ctx, principal: { user, account, mode }, body }) {
+      const { current_password: current, new_password: next } = body;
       const own = [user.email, user.name, account.name];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
       const known = await limits.tryPassword(ctx, user.email, async () => {
@@ -142,7 +147,7 @@ export function createSessionRoutes(deps: SessionRoutesDeps) {
       await inTime(ctx, sessions.endAll(user._id));
       const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
       setSessionToken(ctx, config, token);
-      ctx.body = sessionView({ user, account, mode, expiresAt, config });
+      return sessionView({ user, account, mode, expiresAt, config });
     },
   };
 }

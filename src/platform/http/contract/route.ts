@@ -126,3 +126,13 @@ export const rateLimitHeaders = {
   RateLimit: 'What is left of the API key’s requests and the seconds until they are full again.',
   'RateLimit-Policy': 'Requests the API key may make in a window of seconds.',
 };
+
+/** A JSON answer. */
+export function jsonAnswer<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
+  return { description, contentType: 'application/json' as const, schema, examples };
+}
+
+/** A JSON answer to the owner of a key. */
+export function ratedJsonAnswer<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
+  return { ...jsonAnswer(description, schema, examples), headers: rateLimitHeaders };
+}

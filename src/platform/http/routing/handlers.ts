@@ -27,7 +27,7 @@ type InputOf<R> = R extends { readsItself: true }
  * What a handler gets: the parts of the request that its contract declares, validated. `ctx` is for deadlines, limits and
  * cookies; the answer is returned, not written to it.
  */
-export type RequestOf<R extends Route, P extends Principals = object> = { ctx: ApiContext } & PrincipalOf<R, P> &
+type HandlerRequest<R extends Route, P extends Principals = object> = { ctx: ApiContext } & PrincipalOf<R, P> &
   ParamsOf<R> &
   InputOf<R>;
 
@@ -42,7 +42,7 @@ type ContentOf<Type extends string> = Type extends 'application/json'
   : Content<Type | `${Type};${string}`, Piece>;
 
 /** What a handler may return: JSON by the contract's schema, a text, or content of a type that the contract names. */
-export type AnswerOf<R extends Route> =
+type HandlerAnswer<R extends Route> =
   | (R['success']['contentType'] extends 'application/json'
       ? z.output<R['success']['schema']> | Answer<z.output<R['success']['schema']>>
       : R['success']['contentType'] extends 'text/xml' | 'text/plain'
@@ -50,9 +50,9 @@ export type AnswerOf<R extends Route> =
         : never)
   | ContentOf<ContentTypes<R>>;
 
-export type Handler<R extends Route, P extends Principals = object> = (
-  request: RequestOf<R, P>,
-) => AnswerOf<R> | Promise<AnswerOf<R>>;
+type Handler<R extends Route, P extends Principals = object> = (
+  request: HandlerRequest<R, P>,
+) => HandlerAnswer<R> | Promise<HandlerAnswer<R>>;
 
 /** One handler for each route of a table. One that is missing, and one of no route, do not compile. */
 export type Handlers<Table extends Readonly<Record<string, Route>>, P extends Principals = object> = {

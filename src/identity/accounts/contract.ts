@@ -1,0 +1,69 @@
+import { Account, ACCOUNT_EXAMPLE, AccountChangesBody, AuditLogPage, AuditQuery } from './schemas.js';
+import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route.js';
+
+const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+
+const json = 'application/json';
+const accountAnswer = ratedJsonAnswer('The account.', Account, { account: ACCOUNT_EXAMPLE });
+
+/** The account that asks. */
+export const accountRoutes = {
+  readAccount: defineRoute({
+    method: 'get',
+    path: '/account',
+    tag: 'Account',
+    summary: 'Read the account',
+    description: 'Returns the account with its limits in the mode of the request.',
+    auth: 'keyOrSession',
+    success: accountAnswer,
+    errors: [],
+  }),
+  updateAccount: defineRoute({
+    method: 'patch',
+    path: '/account',
+    tag: 'Account',
+    summary: 'Change the account’s name or its active inbound agent',
+    description: 'Members need to be owners. Not with a test key.',
+    auth: 'keyOrSession',
+    changes: 'account',
+    roles: ['owner'],
+    body: {
+      contentType: json,
+      schema: AccountChangesBody,
+      examples: { inbound: { inbound_agent_id: AGENT_ID } },
+    },
+    success: accountAnswer,
+    errors: ['AGENT_NOT_FOUND'],
+  }),
+};
+
+/** What was changed of it. */
+export const auditRoutes = {
+  readAuditLog: defineRoute({
+    method: 'get',
+    path: '/audit_log',
+    tag: 'Account',
+    summary: 'Read who changed what',
+    description: 'Members need to be owners or developers. A test key reads only what was changed in test mode alone.',
+    auth: 'keyOrSession',
+    roles: ['owner', 'developer'],
+    query: AuditQuery,
+    success: ratedJsonAnswer('A page of changes.', AuditLogPage, {
+      page: {
+        data: [
+          {
+            id: 'audit_01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+            at: '2026-11-21T10:00:00.000Z',
+            mode: 'live',
+            actor: { kind: 'member', id: 'user_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', name: 'ada@example.com' },
+            action: 'createAgent',
+            target: AGENT_ID,
+            request_id: '01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
+          },
+        ],
+        has_more: false,
+      },
+    }),
+    errors: [],
+  }),
+};

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { ApiKey, ApiKeyChangesBody, ApiKeyList, KEY_EXAMPLE, NewApiKey, NewApiKeyBody } from '../accounts/schemas.js';
+import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route.js';
+
+const keyParams = z.object({
+  key_id: z.string().meta({ description: 'Key identifier.', examples: [KEY_EXAMPLE.key_id] }),
+});
+
+const json = 'application/json';
+const keyAnswer = ratedJsonAnswer('The key.', ApiKey, { key: KEY_EXAMPLE });
+
+/** API keys of the account and mode that ask. */
+export const apiKeyRoutes = {
+  listApiKeys: defineRoute({
+    method: 'get',
+    path: '/api_keys',
+    tag: 'API keys',
+    summary: 'List the API keys of the mode',
+    description: 'All of them, newest first. Members need to be owners or developers.',
+    auth: 'keyOrSession',
+    roles: ['owner', 'developer'],
+    success: ratedJsonAnswer('The keys.', ApiKeyList, { page: { data: [KEY_EXAMPLE], has_more: false } }),
+    errors: [],
+  }),
+  createApiKey: defineRoute({
+    method: 'post',
+    path: '/api_keys',
+    tag: 'API keys',
+    summary: 'Create an API key of the mode',
+    description: 'The key is shown in this answer and never again. Members need to be owners. At most 100 active ones.',
+    auth: 'keyOrSession',
+    changes: 'mode',
+    roles: ['owner'],
+    body: { contentType: json, schema: NewApiKeyBody, examples: { key: { name: 'backend' } } },
+    success: ratedJsonAnswer('The key.', NewApiKey, { key: { ...KEY_EXAMPLE, secret: 'sk_live_…' } }),
+    errors: ['CONFLICT'],
+  }),
+  updateApiKey: defineRoute({
+    method: 'patch',
+    path: '/api_keys/{key_id}',
+    tag: 'API keys',
+    summary: 'Rename an API key or change its expiry',
+    description: 'Members need to be owners.',
+    auth: 'keyOrSession',
+    changes: 'mode',
+    roles: ['owner'],
+    params: keyParams,
+    body: {
+      contentType: json,
+      schema: ApiKeyChangesBody,
+      examples: { expiry: { expires_at: '2027-12-01T00:00:00.000Z' }, name: { name: 'worker' } },
+    },
+    success: keyAnswer,
+    errors: ['NOT_FOUND', 'CONFLICT'],
+  }),
+  revokeApiKey: defineRoute({
+    method: 'delete',
+    path: '/api_keys/{key_id}',
+    tag: 'API keys',
+    summary: 'Revoke an API key',
+    description: 'It and the keys that it has made are refused from the next request on. Members need to be owners.',
+    auth: 'keyOrSession',
+    changes: 'mode',
+    roles: ['owner'],
+    params: keyParams,
+    success: ratedJsonAnswer('The revoked key.', ApiKey, {
+      revoked: { ...KEY_EXAMPLE, state: 'revoked', revoked_at: '2026-11-22T10:00:00.000Z' },
+    }),
+    errors: ['NOT_FOUND'],
+  }),
+};

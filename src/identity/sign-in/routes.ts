@@ -1,0 +1,42 @@
+import type { portalRoutes } from './contract.js';
+import type { Config } from '../../platform/config/config.js';
+import type { Accounts } from '../accounts/accounts.js';
+import type { IdentityDatabase } from '../database.js';
+import { createEmailLinks } from '../people/email-links.js';
+import { createMembers } from '../people/members.js';
+import { createPasswordRules } from '../people/password-rules.js';
+import { createPasswords } from '../people/passwords.js';
+import { createSessions } from '../people/sessions.js';
+import type { RouteHandlers } from '../access/principal.js';
+import type { Auditor } from '../access/audit.js';
+import { createAccountMail } from './account-mail.js';
+import { createPortalLimits } from './limits.js';
+import type { Mailer } from '../../platform/mail/mailer.js';
+import { createMemberHandlers } from './members.js';
+import { createRecoveryHandlers } from './recovery.js';
+import { createSessionHandlers } from './sessions.js';
+
+export interface PortalHandlersDeps {
+  config: Config;
+  database: IdentityDatabase;
+  accounts: Accounts;
+  auditor: Auditor;
+  mailer: Mailer;
+}
+
+/** What people do as people: open accounts, log in, manage members. */
+export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<typeof portalRoutes> {
+  const members = createMembers(deps.database);
+  const emailLinks = createEmailLinks(deps.database);
+  const shared = {
+    ...deps,
+    members,
+    emailLinks,
+    accountMail: createAccountMail({ ...deps, members, emailLinks }),
+    sessions: createSessions(deps.database),
+    passwords: createPasswords(),
+    passwordRules: createPasswordRules(),
+    limits: createPortalLimits(deps),
+  };
+  return { ...createSessionHandlers(shared), ...createMemberHandlers(shared), ...createRecoveryHandlers(shared) };
+}
