@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ERRORS, errorObject } from '../platform/http/contract/errors.js';
 import type { ErrorCode } from '../kernel/errors.js';
+import { hostnameOf, isLoopbackHost } from '../platform/config/addresses.js';
 import { createApp, type AppDeps } from './app.js';
 import { limitConnections, type ConnectionLimits } from '../platform/http/connection-limits.js';
 import { createMailer } from '../platform/mail/mailer.js';
@@ -48,7 +49,7 @@ export function createApiServer(
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
     if (!connections.admit(req, res)) return;
-    const fault = hostFault(req);
+    const fault = hostFault(req, deps.config.api.hosts);
     // Koa answers every failure itself; the promise never rejects.
     if (fault === undefined) return void handle(req, res);
     const { status, body } = bareError('MISSING_PARAMS', fault);
@@ -81,12 +82,17 @@ export function createApiServer(
   };
 }
 
-/** What is wrong with the Host header. Servers and proxies disagree on which of two counts. */
-function hostFault(req: IncomingMessage): string | undefined {
+/**
+ * What is wrong with the Host header. Servers and proxies disagree on which of two counts.
+ * @param answered names besides those of loopback; undefined: any
+ */
+function hostFault(req: IncomingMessage, answered: readonly string[] | undefined): string | undefined {
   const hosts = req.headersDistinct['host'] ?? [];
   if (hosts.length > 1) return 'The Host header must be given once.';
-  if (hosts.length === 0 && req.httpVersion === '1.1') return 'The Host header is missing.';
-  return undefined;
+  const [host] = hosts;
+  if (host === undefined) return req.httpVersion === '1.1' ? 'The Host header is missing.' : undefined;
+  if (answered === undefined || isLoopbackHost(host) || answered.includes(hostnameOf(host))) return undefined;
+  return 'The Host header must be localhost, 127.0.0.1, [::1] or the host of PUBLIC_BASE_URL: this is a development service.';
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -9,3 +9,14 @@ export function mayBePlain(address: string, near: 'nowhere' | 'machine' | 'netwo
   const { hostname } = new URL(address);
   return (near !== 'nowhere' && LOOPBACK.test(hostname)) || (near === 'network' && PRIVATE.test(hostname));
 }
+
+/** Whether a host, as a URL or a Host header names it, is this machine itself. @param host with or without a port */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK.test(hostnameOf(host));
+}
+
+/** The name in a host with or without a port, in lower case; empty for what is no host. */
+export function hostnameOf(host: string): string {
+  const address = `http://${host}`;
+  return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(address) ? new URL(address).hostname : '';
+}

@@ -1,4 +1,4 @@
-import { developmentFaults } from './development.js';
+import { answeredHosts, developmentFaults } from './development.js';
 import { encryptionKeys } from './encryption.js';
 import { engineSettings, refuseUnfitEngine } from './engines.js';
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
@@ -59,7 +59,12 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     logLevel: values.LOG_LEVEL,
     publicBaseUrl: withoutTrailing(values.PUBLIC_BASE_URL, '/'),
     streamUrl: withoutTrailing(values.STREAM_URL, '/'),
-    api: { host: values.API_HOST, port: values.API_PORT, trustProxy: values.TRUST_PROXY },
+    api: {
+      host: values.API_HOST,
+      port: values.API_PORT,
+      trustProxy: values.TRUST_PROXY,
+      hosts: answeredHosts(values),
+    },
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
     mongodbUri: values.MONGODB_URI,

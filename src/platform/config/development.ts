@@ -1,4 +1,4 @@
-import { mayBePlain } from './addresses.js';
+import { isLoopbackHost, mayBePlain } from './addresses.js';
 import type { Environment } from './environment.js';
 
 /** What only a service for others has. Without NODE_ENV=production such a service would be open to everybody. */
@@ -30,4 +30,14 @@ export function developmentFaults(values: Environment): { variable: string; sent
       'Set NODE_ENV=production, or ALLOW_INSECURE_DEVELOPMENT=true to try things out with nothing to protect.';
     return [{ variable, sentence: `${sign} needs NODE_ENV=production. ${remedy}` }];
   });
+}
+
+/**
+ * The names besides those of loopback by which a service on a developer's machine is asked; undefined: any. Any other name
+ * is that of a web site which has pointed its own name at this machine, to reach what has no password here.
+ */
+export function answeredHosts({ NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL }: Environment): string[] | undefined {
+  const isLocal = isLoopbackHost(API_HOST.includes(':') ? `[${API_HOST}]` : API_HOST);
+  if (NODE_ENV !== 'development' || !isLocal) return undefined;
+  return [PUBLIC_BASE_URL, STREAM_URL].map((url) => new URL(url).hostname);
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadVoiceActivity, type VoiceActivityDetector } from '../../voice/audio/voice-activity.js';
+import { isLoopbackHost } from '../../platform/config/addresses.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { createControlApi } from './rest/control-api.js';
@@ -65,7 +66,8 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     const method = request.method ?? 'GET';
     const url = urlOf(request);
     if (url.pathname.startsWith('/simulator')) {
-      if (!isLoopback(request.socket.remoteAddress)) {
+      // By name, too: a web site may have pointed its own name at this machine.
+      if (!isLoopback(request.socket.remoteAddress) || !isLoopbackHost(request.headers.host ?? '')) {
         response.writeHead(403).end();
         return;
       }
@@ -112,7 +114,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The host does not matter: nothing here is told by name. */
+/** The path and query; the host is told by its header. */
 function urlOf(request: IncomingMessage): URL {
   try {
     return new URL(request.url ?? '/', 'http://carrier');

@@ -1,0 +1,71 @@
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createSimulator } from '../../src/telephony/simulator/server.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { startService, type Service } from '../http/harness.js';
+import { rawRequest, sendBytes } from '../support/hostile-requests.js';
+
+const answerOf = async (port: number, path: string, host: string) => {
+  const bytes = rawRequest({ path, headers: { Host: host, Connection: 'close' } });
+  return sendBytes(port, bytes, { forMs: 5_000 });
+};
+
+describe('a web site that points its own name at a developer’s machine', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService({ worker: false, env: { NODE_ENV: 'development' } });
+  });
+  afterAll(() => service.close());
+
+  it.each([
+    'evil.example',
+    'evil.example:8080',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    'evil@localhost',
+    'x',
+    '0.0.0.0',
+    '192.168.0.1',
+    'stream.test.evil.example',
+    '',
+  ])('reaches nothing by the Host %j', async (host) => {
+    const answer = await answerOf(service.port, '/portal/sign-up-options', host);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"error_code":"MISSING_PARAMS"');
+    expect(answer).not.toContain('sign_up');
+  });
+
+  it.each([
+    'localhost',
+    'LOCALHOST:8080',
+    '127.0.0.1',
+    '127.0.0.1:1',
+    '127.8.8.8',
+    '[::1]',
+    '[::1]:8080',
+    'calls.test',
+    'stream.test:443',
+  ])('and the service answers to its own names: %s', async (host) => {
+    expect(await answerOf(service.port, '/portal/sign-up-options', host)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('reaches no control of the simulated carrier', async () => {
+    const config = parseConfig({ NODE_ENV: 'test', SIMULATOR_PORT: '0' });
+    const simulator = createSimulator({ config, logger: createLogger({ role: 'test', level: 'silent' }) });
+    const { port } = await simulator.listen();
+    try {
+      expect(await answerOf(port, '/simulator/calls', 'evil.example')).toMatch(/^HTTP\/1\.1 403 /);
+      for (const host of [`127.0.0.1:${port}`, 'localhost'])
+        expect(await answerOf(port, '/simulator/calls', host)).not.toMatch(/^HTTP\/1\.1 403 /);
+    } finally {
+      await simulator.close();
+    }
+  });
+
+  it('is no matter of services for others, whose proxies tell names', () => {
+    const hostsOf = (env: Record<string, string>) => parseConfig(env).api.hosts;
+    expect(hostsOf({})).toEqual(['127.0.0.1', '127.0.0.1']);
+    expect(hostsOf({ API_HOST: '::1' })).toBeDefined();
+    expect(hostsOf({ API_HOST: '0.0.0.0' })).toBeUndefined();
+    expect(hostsOf({ NODE_ENV: 'test' })).toBeUndefined();
+  });
+});
