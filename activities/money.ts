@@ -3,6 +3,7 @@ import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { Config } from '../src/platform/config/config.js';
 import { windowRequest } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId, type Mode } from '../src/kernel/ids.js';
+import { reservationRefusal } from '../src/calls/placing/reservation-refusal.js';
 import { rateOf } from '../src/kernel/money.js';
 import type { ReservationAnswer } from '../src/kernel/call-signals.js';
 import { summaryOfUnspoken } from '../src/kernel/unspoken-summary.js';
@@ -56,19 +57,16 @@ export function createMoneyActivities(deps: Deps) {
       const microsPerSecond = rateOf(request);
       const lease = await leases.acquire({ accountId, mode, callId, limit });
       if (!lease.granted) {
-        // Clients are told of the day's limit first: waiting for a place would not help them.
-        if (dailySpendCapMicros !== undefined) {
-          const first = windowRequest(0, { heldSeconds: 0, maxDurationSeconds, microsPerSecond, windows }).micros;
-          const spent = await ledger.spentToday(ledgerAccountId(accountId, mode));
-          if (spent + first > dailySpendCapMicros) {
-            return { outcome: 'refused', refusal: { outcome: 'refused', code: 'SPEND_LIMIT_EXCEEDED' } };
-          }
-        }
-        const { current } = lease;
-        return {
-          outcome: 'refused',
-          refusal: { outcome: 'refused', code: 'CONCURRENCY_LIMIT_EXCEEDED', limit, current },
-        };
+        const first = windowRequest(0, { heldSeconds: 0, maxDurationSeconds, microsPerSecond, windows });
+        const dayOf = async (capMicros: number) => ({
+          day: { spentMicros: await ledger.spentToday(ledgerAccountId(accountId, mode)), capMicros },
+        });
+        const refusal = reservationRefusal({
+          firstMicros: first.micros,
+          full: { limit, current: lease.current },
+          ...(dailySpendCapMicros === undefined ? {} : await dayOf(dailySpendCapMicros)),
+        });
+        return { outcome: 'refused', refusal };
       }
       const hold = await ledger.hold({
         ledgerAccountId: ledgerAccountId(accountId, mode),

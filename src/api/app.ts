@@ -14,6 +14,7 @@ import { createCarriers } from '../telephony/carriers.js';
 import { createCarrierBindings } from '../telephony/carrier-bindings.js';
 import { createCarrierEvents } from '../telephony/carrier-events.js';
 import type { Database } from '../database.js';
+import { createPendingReservations } from '../calls/placing/pending-reservations.js';
 import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
 import { createLeases } from '../billing/leases.js';
 import { createLedger } from '../billing/ledger/ledger.js';
@@ -134,6 +135,7 @@ function createShared(deps: HandlerDeps) {
     idempotencyKeys: createIdempotencyKeys(database),
     ledger: createLedger(database),
     leases: createLeases(database),
+    pending: createPendingReservations(),
     statements: createStatements(database, createUsageAgents(database)),
   };
 }

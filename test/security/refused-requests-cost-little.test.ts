@@ -46,6 +46,28 @@ describe('a request that is refused', () => {
   });
 });
 
+it('requests that wait to be decided at once start no more workflows than the account may have calls, and a few', async () => {
+  // No worker serves its task queue, so that none is decided.
+  const idle = await startService({ worker: false });
+  try {
+    const { account, testKey } = await idle.customer();
+    await idle.accounts.setLimits(account._id, { concurrentCalls: 1, requestsPerMinute: 1_000 });
+    const body = { to_phone_number: NEVER_ANSWERS, instruction: 'Hello.' };
+    const repeated = { 'Idempotency-Key': 'the same call' };
+    const asked = Array.from({ length: 24 }, () => idle.place(testKey, body));
+    const answers = await Promise.all(asked);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const answer of refused) expectError(answer, 429, 'CONCURRENCY_LIMIT_EXCEEDED', /wait to be decided/);
+    expect(await idle.callsAskedFor()).toBeLessThanOrEqual(24 - refused.length);
+    // Repeats ask for one call, and those that were decided wait no more.
+    const repeats = await Promise.all(Array.from({ length: 20 }, () => idle.place(testKey, body, repeated)));
+    expect(new Set(repeats.map(({ status }) => status))).toEqual(new Set([503]));
+  } finally {
+    await idle.close();
+  }
+}, 60_000);
+
 it('the keys of an account share a bounded number of requests', async () => {
   const limit = 3;
   await service.accounts.setLimits(customer.account._id, { requestsPerMinute: limit });

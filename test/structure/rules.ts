@@ -37,7 +37,7 @@ export const PARTS: readonly Part[] = [
 /** Files that import only pure files and zod: no server, no clock, no library. Workflows import nothing else of `src`. */
 export const PURE: readonly RegExp[] = [
   /^src\/kernel\//,
-  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|reconciliation\/round)\.ts$/,
+  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-refusal|reconciliation\/round)\.ts$/,
   /^src\/(?:.*\/)?(contract|schemas|[a-z-]+-contract)\.ts$/,
   /^src\/platform\/http\/contract\//,
   /^src\/agents\/(agent-definition|field-rules|tool-rules|tool-schema)\.ts$/,

@@ -5,6 +5,7 @@ import type { Principal } from '../../identity/access/principal.js';
 import type { ReservationAnswer } from '../../kernel/call-signals.js';
 import { windowRequest } from '../../kernel/hold-windows.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
+import { reservationRefusal } from './reservation-refusal.js';
 import { rateOf } from '../../kernel/money.js';
 import type { Config } from '../../platform/config/config.js';
 import type { CallRequestDocument } from '../call-request-model.js';
@@ -17,7 +18,7 @@ export interface ForecastDeps {
 
 /**
  * The refusal that a new call's reservation would end with as things stand, for the price of two reads instead of a workflow.
- * Whatever it does not foresee the reservation decides, in the same order.
+ * Whatever it does not foresee the reservation decides, in the same order: {@link reservationRefusal}.
  */
 export async function foreseenRefusal(
   { config, leases, ledger }: ForecastDeps,
@@ -36,10 +37,11 @@ export async function foreseenRefusal(
   });
   const isFull = current >= limit;
   if (!isFull && balance.availableMicros >= first) return undefined;
-  // An account whose day is spent is told so first.
-  if (dailySpendCapMicros !== undefined && (await ledger.spentToday(id)) + first > dailySpendCapMicros) {
-    return { outcome: 'refused', code: 'SPEND_LIMIT_EXCEEDED' };
-  }
-  if (isFull) return { outcome: 'refused', code: 'CONCURRENCY_LIMIT_EXCEEDED', limit, current };
-  return { outcome: 'refused', code: 'INSUFFICIENT_BALANCE' };
+  return reservationRefusal({
+    firstMicros: first,
+    ...(isFull ? { full: { limit, current } } : {}),
+    ...(dailySpendCapMicros === undefined
+      ? {}
+      : { day: { spentMicros: await ledger.spentToday(id), capMicros: dailySpendCapMicros } }),
+  });
 }

@@ -9,13 +9,23 @@ import type { CallRequestDocument } from '../call-request-model.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 import type { Principal } from '../../identity/access/principal.js';
 import { within } from '../../platform/http/deadline.js';
+import { limitsOf } from '../../identity/accounts/accounts.js';
+import type { PendingReservations } from './pending-reservations.js';
 import { foreseenRefusal, type ForecastDeps } from './forecast.js';
 import { outboundCallOf, type OutboundDeps } from './outbound-request.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 
 export interface PlacingDeps extends OutboundDeps, CallStarter, ForecastDeps {
   idempotencyKeys: IdempotencyKeys;
+  /** The process's one. */
+  pending: PendingReservations;
 }
+
+/**
+ * So many more calls of an account than it may have at once are decided at a time: each costs a workflow, and those beyond its
+ * limit are refused in the end.
+ */
+const UNDECIDED_BEYOND_LIMIT = 8;
 
 /** A valid request and who sent it. */
 export interface Order {
@@ -41,7 +51,7 @@ export async function placeCall(deps: PlacingDeps, order: Order): Promise<Placed
   if (order.idempotencyKey !== undefined) return placeOnce(deps, order, order.idempotencyKey);
   const call = await within(order.deadline, outboundCallOf(deps, order.principal, order.request));
   const callId = newCallId();
-  const answer = (await foresee(deps, order, call)) ?? (await startCounted(deps, order, documentOf(callId, call)));
+  const answer = (await foresee(deps, order, call)) ?? (await startBounded(deps, order, documentOf(callId, call)));
   const refusal = refusalOfReservation(answer);
   if (refusal) throw refusal;
   return placed(callId);
@@ -72,7 +82,7 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
   for (let mayAskAgain = !claim.created; ; mayAskAgain = false) {
     // A call that an earlier request has started takes a place and money of its own.
     const foreseen = claim.created ? await foresee(deps, order, call) : undefined;
-    const answer = foreseen ?? (await startCounted(deps, order, documentOf(row.callId, call)));
+    const answer = foreseen ?? (await startBounded(deps, order, documentOf(row.callId, call)));
     const refusal = refusalOfReservation(answer);
     if (refusal === undefined) {
       const response = placed(row.callId);
@@ -95,6 +105,30 @@ function foresee(
   call: Omit<CallRequestDocument, '_id' | 'createdAt'>,
 ): Promise<ReservationAnswer | undefined> {
   return within(deadline, foreseenRefusal(deps, principal, call));
+}
+
+/**
+ * Starts the call unless too many of the account are undecided already.
+ * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED, and what {@link startCounted} throws
+ */
+async function startBounded(
+  deps: PlacingDeps,
+  order: Order,
+  document: CallRequestDocument,
+): Promise<ReservationAnswer> {
+  const { account, mode } = order.principal;
+  const { concurrentCalls } = limitsOf(account, mode, deps.config.calls.liveLimits);
+  const limit = concurrentCalls + UNDECIDED_BEYOND_LIMIT;
+  const decided = deps.pending.enter({ accountId: account._id, mode, callId: document._id }, limit);
+  if (decided === undefined) {
+    const message = `The account has ${limit} calls that wait to be decided. Try again in a moment.`;
+    throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit, current: limit });
+  }
+  try {
+    return await startCounted(deps, order, document);
+  } finally {
+    decided();
+  }
 }
 
 /**

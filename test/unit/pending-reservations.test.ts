@@ -1,0 +1,31 @@
+import { createPendingReservations } from '../../src/calls/placing/pending-reservations.js';
+
+const call = (callId: string, accountId = 'acct_1') => ({ accountId, mode: 'live' as const, callId });
+
+describe('calls that are not decided yet', () => {
+  it('are let in up to the limit, and again when one is decided', () => {
+    const pending = createPendingReservations();
+    const first = pending.enter(call('a'), 2);
+    expect(pending.enter(call('b'), 2)).toBeDefined();
+    expect(pending.enter(call('c'), 2)).toBeUndefined();
+    first?.();
+    expect(pending.enter(call('c'), 2)).toBeDefined();
+  });
+
+  it('count once, however many requests wait for them, until the last of these is answered', () => {
+    const pending = createPendingReservations();
+    const requests = Array.from({ length: 5 }, () => pending.enter(call('a'), 1));
+    expect(requests).not.toContain(undefined);
+    requests.slice(1).forEach((decided) => decided?.());
+    expect(pending.enter(call('b'), 1)).toBeUndefined();
+    requests[0]?.();
+    expect(pending.enter(call('b'), 1)).toBeDefined();
+  });
+
+  it('of one account and mode do not bound those of another', () => {
+    const pending = createPendingReservations();
+    pending.enter(call('a'), 1);
+    expect(pending.enter(call('b', 'acct_2'), 1)).toBeDefined();
+    expect(pending.enter({ ...call('c'), mode: 'test' }, 1)).toBeDefined();
+  });
+});
