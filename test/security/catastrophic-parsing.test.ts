@@ -5,15 +5,15 @@ import { serverSentEvents } from '../../src/kernel/server-sent-events.js';
 import { contentTypeOf } from '../../src/platform/http/raw-body.js';
 import { startService, type Service } from '../http/harness.js';
 import { blankCharset, blankCharsetRequest, sendBytes } from '../support/hostile-requests.js';
-import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
+import { LIVE_WITHIN_MS, slowestLiveAnswer, startWatch } from '../support/liveness.js';
 
 /** Far above what linear parsing takes on a busy machine, far below what backtracking takes. */
 const AT_ONCE_MS = 1_000;
 
 async function timeOf(work: () => unknown): Promise<number> {
-  const startedAt = performance.now();
+  const watch = startWatch();
   await work();
-  return performance.now() - startedAt;
+  return watch();
 }
 
 const typed = (type: string) => contentTypeOf({ headers: { 'content-type': type } } as IncomingMessage);

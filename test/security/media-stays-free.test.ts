@@ -145,7 +145,7 @@ const CASES: { name: string; run: () => Promise<unknown> }[] = [
 
 describe('GET /health of the media server is answered soon during', () => {
   it.each(CASES)('$name', async ({ run }) => {
-    const slowest = await slowestLiveAnswer(`http://127.0.0.1:${port}`, run, '/health');
+    const slowest = await slowestLiveAnswer(`http://127.0.0.1:${port}`, run, { path: '/health', pid: media.pid });
     if (process.env['TEST_LOG_LEVEL']) process.stdout.write(`${slowest}\n`);
     expect(slowest).toBeLessThan(LIVE_WITHIN_MS);
     expect(media.isRunning()).toBe(true);

@@ -91,3 +91,23 @@ export function sendBytes(
     });
   });
 }
+
+/**
+ * Sends bytes on a connection of their own and waits, at most 10 s, for the first of the answer. The connection is then
+ * broken off.
+ * @returns what was read until then, as latin1
+ */
+export function firstAnswer(port: number, bytes: Buffer): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    const end = (received: string) => {
+      clearTimeout(timer);
+      resolve(received);
+      socket.destroy();
+    };
+    const timer = setTimeout(() => end(''), 10_000);
+    socket.once('data', (chunk: Buffer) => end(chunk.toString('latin1')));
+    socket.on('error', () => undefined);
+    socket.on('close', () => end(''));
+  });
+}

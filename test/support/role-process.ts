@@ -13,6 +13,7 @@ export async function startRole(role: 'api' | 'media', env: Record<string, strin
   await Promise.race([once(child, 'message', { signal: AbortSignal.timeout(50_000) }), ended]);
   ended.catch(() => undefined);
   return {
+    pid: child.pid,
     isRunning: () => child.exitCode === null,
     async kill(): Promise<void> {
       if (child.exitCode !== null) return;
