@@ -1,9 +1,9 @@
-import { ApplicationFailure } from '@temporalio/activity';
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { Carriers, DialOutcome } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Mode } from '../src/kernel/ids.js';
 import { machineDetectionFor } from '../src/kernel/voicemail.js';
+import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
 import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
@@ -31,7 +31,7 @@ export function createCarrierActivities(deps: Deps) {
 
   async function requestOf(callId: string) {
     const request = await requests.find(callId);
-    if (!request) throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
+    if (!request) throw new CallRequestMissing();
     return request;
   }
 

@@ -23,13 +23,13 @@ import { createWebhookDeliveries } from '../src/webhooks/deliveries.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
 import { createCarrierActivities } from './carrier.js';
 import { createConversationActivities } from './conversation.js';
+import { withFailures } from './failures.js';
 import { createErasureActivities } from './erasure.js';
 import { createExtensionActivities } from './extension.js';
 import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
 import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
-import { withoutVainRetries } from './refused-requests.js';
 import { createSignUpActivities } from './sign-ups.js';
 import { createWebhookActivities } from './webhooks.js';
 
@@ -46,8 +46,7 @@ export function createActivities(deps: {
   /** The clock of dial slots, the database server's by default; another is for tests that move time. */
   clock?: ServerClock;
 }) {
-  const { config, database, logger, clock, dialGate = createCallGate({ config, database }) } = deps;
-  const carriers = { live: withoutVainRetries(deps.carriers.live), test: withoutVainRetries(deps.carriers.test) };
+  const { config, database, carriers, logger, clock, dialGate = createCallGate({ config, database }) } = deps;
   const stores = {
     accounts: createAccounts(database),
     bindings: createCarrierBindings(database),
@@ -66,7 +65,7 @@ export function createActivities(deps: {
     attempts: createWebhookAttempts(database),
     idempotencyKeys: createIdempotencyKeys(database),
   });
-  return {
+  return withFailures({
     ...createMoneyActivities({ ...stores, config, dialGate }),
     ...createExtensionActivities({ ...stores, config, carriers }),
     ...createPacingActivities({ ...stores, config }),
@@ -87,5 +86,5 @@ export function createActivities(deps: {
       checks: createReconciliationChecks(database),
       walks: createReconciliationWalks(database),
     }),
-  };
+  });
 }

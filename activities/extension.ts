@@ -1,11 +1,11 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
-import { ApplicationFailureCategory } from '@temporalio/common';
+import { Context } from '@temporalio/activity';
 import type { Config } from '../src/platform/config/config.js';
 import type { Carriers } from '../src/telephony/port.js';
 import { carrierTimeLimit, forecastEnd } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId } from '../src/kernel/ids.js';
 import { rateOf, type Micros } from '../src/kernel/money.js';
 import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
+import { NotYetHeld } from '../src/billing/errors.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { Ledger } from '../src/billing/ledger/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
@@ -75,14 +75,8 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
       if (holdInMs !== undefined && attempt === 1) {
         // A forecast that cannot be had must not cost the call its hold.
         await showForecast(input).catch(() => undefined);
-        throw ApplicationFailure.create({
-          type: 'NotYetHeld',
-          // Part of the plan: no reason for a warning in the log.
-          category: ApplicationFailureCategory.BENIGN,
-          message: 'The window is held when its time has come',
-          // An attempt that had to wait for a worker has less time left. A clock that is wrong holds early, never late.
-          nextRetryDelay: Math.max(1, holdInMs - Math.max(0, Date.now() - scheduledTimestampMs)),
-        });
+        // An attempt that had to wait for a worker has less time left. A clock that is wrong holds early, never late.
+        throw new NotYetHeld(holdInMs - Math.max(0, Date.now() - scheduledTimestampMs));
       }
       const [dailySpendCapMicros, microsPerSecond] = await Promise.all([dailySpendCapOf(input), priceOf(callId)]);
       const hold = await ledger.hold({

@@ -1,4 +1,3 @@
-import { ApplicationFailure } from '@temporalio/activity';
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { Config } from '../src/platform/config/config.js';
 import { windowRequest } from '../src/kernel/hold-windows.js';
@@ -8,6 +7,7 @@ import { rateOf } from '../src/kernel/money.js';
 import type { ReservationAnswer } from '../src/kernel/call-signals.js';
 import { summaryOfUnspoken } from '../src/kernel/unspoken-summary.js';
 import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
+import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { ConversationResults } from '../src/voice/results/conversation-results.js';
 import type { Leases } from '../src/billing/leases.js';
@@ -51,7 +51,7 @@ export function createMoneyActivities(deps: Deps) {
       const { callId, accountId, mode, change, maxDurationSeconds, windows } = input;
       const [account, request] = await Promise.all([accounts.find(accountId), requests.find(callId)]);
       if (!account || !request) {
-        throw ApplicationFailure.nonRetryable('The call was never asked for', 'CallRequestMissing');
+        throw new CallRequestMissing();
       }
       const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
       const microsPerSecond = rateOf(request);

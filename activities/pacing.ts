@@ -1,7 +1,7 @@
-import { ApplicationFailure, Context } from '@temporalio/activity';
-import { ApplicationFailureCategory } from '@temporalio/common';
+import { Context } from '@temporalio/activity';
 import type { Config } from '../src/platform/config/config.js';
 import { LONGEST_DIAL_WAIT_MS } from '../src/telephony/pacing/dial-queue.js';
+import { DialSlotTaken, DialSlotTooLate } from '../src/telephony/pacing/errors.js';
 import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
 import type { CallOfAccount } from './money.js';
@@ -36,15 +36,9 @@ export function createPacingActivities({ config, pacing, projection }: Deps) {
       }
       // Temporal's clock counts the wait; the queue's is the database's.
       const leftMs = LONGEST_DIAL_WAIT_MS - waitedMs - (currentAttemptScheduledTimestampMs - scheduledTimestampMs);
-      if (leftMs <= 0) throw ApplicationFailure.nonRetryable('No dial slot came in time', 'DialSlotTooLate');
+      if (leftMs <= 0) throw new DialSlotTooLate();
       if (shown) await projection.apply({ ...shown.waiting, status: 'IDLE', waitingFor: 'dial_slot' });
-      throw ApplicationFailure.create({
-        type: 'DialSlotTaken',
-        // Part of the plan: no reason for a warning in the log.
-        category: ApplicationFailureCategory.BENIGN,
-        message: `${answer.ahead} calls are dialed before this one`,
-        nextRetryDelay: Math.max(1, Math.min(answer.askAgainAt - answer.now, leftMs)),
-      });
+      throw new DialSlotTaken(answer.ahead, Math.min(answer.askAgainAt - answer.now, leftMs));
     },
   };
 }

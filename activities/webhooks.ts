@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { WebhookNotDelivered } from '../src/webhooks/errors.js';
 import type { WebhookSender } from '../src/webhooks/sender.js';
 
 /** Delivery of the completion event. */
@@ -12,12 +12,7 @@ export function createWebhookActivities({ sender }: { sender: WebhookSender }) {
       const attempt = await sender.attempt(input.callId, input.redelivery);
       if (attempt.result === 'delivered') return { delivered: true };
       if (attempt.result === 'exhausted') return { delivered: false };
-      throw ApplicationFailure.create({
-        type: 'WebhookNotDelivered',
-        message:
-          attempt.result === 'retry' ? 'The receiver did not accept the event' : 'The next attempt is not due yet',
-        nextRetryDelay: Math.max(1, attempt.afterMs),
-      });
+      throw new WebhookNotDelivered(attempt.result, attempt.afterMs);
     },
   };
 }

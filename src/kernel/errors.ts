@@ -1,4 +1,4 @@
-/** Every machine-readable code the service answers with; the HTTP status of each stands in `src/contract`. */
+/** Every machine-readable code the service answers with; the HTTP status of each stands in `src/platform/http/contract/errors.ts`. */
 export type ErrorCode =
   | 'MISSING_PARAMS'
   | 'UNAUTHORIZED'
@@ -30,6 +30,21 @@ export class ServiceError extends Error {
     message: string,
     /** Further members of the error object, e.g. `limit` and `current`, or `fields` with a sentence for each at fault. */
     readonly details: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {},
+  ) {
+    super(message);
+  }
+}
+
+/** Work that would fail the same way however often it is repeated; its name says of what kind. */
+export abstract class PermanentError extends Error {}
+
+/** Work that is to be tried again after a time that the failing part knows. */
+export abstract class RetryLaterError extends Error {
+  constructor(
+    message: string,
+    readonly afterMs: number,
+    /** Part of the plan, so no reason for a warning in the log. */
+    readonly isPlanned: boolean,
   ) {
     super(message);
   }

@@ -1,3 +1,5 @@
+import { PermanentError } from '../../src/kernel/errors.js';
+import { CarrierRequestRefused } from '../../src/telephony/twilio/errors.js';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
@@ -164,10 +166,10 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   ] as const)('the carrier client itself refuses %s', async (_what, uriOf) => {
     const account = service.config.carriers.live;
     const client = await createTwilioClient(account);
-    await expect(client.request({ method: 'post', uri: uriOf(account.accountSid) })).rejects.toMatchObject({
-      name: 'CarrierRequestRefused',
-      retryable: false,
-    });
+    await expect(client.request({ method: 'post', uri: uriOf(account.accountSid) })).rejects.toThrow(
+      CarrierRequestRefused,
+    );
+    expect(CarrierRequestRefused.prototype).toBeInstanceOf(PermanentError);
     expect(asked).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import type { EndReason } from '../../kernel/call-state.js';
+import { PermanentError } from '../../kernel/errors.js';
 import type { DialOutcome } from '../port.js';
 
 /**
@@ -23,9 +24,8 @@ export class CarrierError extends Error {
 }
 
 /** A request that was never sent: it would have left the account's own calls. Asking again cannot help. */
-export class CarrierRequestRefused extends Error {
+export class CarrierRequestRefused extends PermanentError {
   override readonly name = 'CarrierRequestRefused';
-  readonly retryable = false;
 
   constructor() {
     super('A request to the carrier was not sent: it would have reached something other than a call of the account.');

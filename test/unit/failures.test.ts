@@ -1,0 +1,32 @@
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { withFailures } from '../../activities/failures.js';
+import { NotYetHeld } from '../../src/billing/errors.js';
+import { CallRequestMissing } from '../../src/calls/errors.js';
+import { WebhookNotDelivered } from '../../src/webhooks/errors.js';
+
+async function failureFor(error: unknown): Promise<unknown> {
+  const { act } = withFailures({ act: async () => Promise.reject(error) });
+  return act().catch((failure: unknown) => failure);
+}
+
+describe('what Temporal is told of an error of an activity', () => {
+  it('is not to be repeated where that would be in vain', async () => {
+    const failure = await failureFor(new CallRequestMissing());
+    expect(failure).toBeInstanceOf(ApplicationFailure);
+    expect(failure).toMatchObject({ type: 'CallRequestMissing', nonRetryable: true });
+  });
+
+  it('is to come back when the work is due, without a warning where that is planned', async () => {
+    const planned = { type: 'NotYetHeld', nextRetryDelay: 4_000, category: ApplicationFailureCategory.BENIGN };
+    expect(await failureFor(new NotYetHeld(4_000))).toMatchObject({ ...planned, nonRetryable: false });
+    expect(await failureFor(new NotYetHeld(-3))).toMatchObject({ nextRetryDelay: 1 });
+    const failed = await failureFor(new WebhookNotDelivered('retry', 60_000));
+    expect(failed).toMatchObject({ type: 'WebhookNotDelivered', nextRetryDelay: 60_000 });
+    expect(failed).not.toMatchObject({ category: ApplicationFailureCategory.BENIGN });
+  });
+
+  it('is the error itself where the policy decides', async () => {
+    const error = new Error('The database is away.');
+    expect(await failureFor(error)).toBe(error);
+  });
+});
