@@ -1,6 +1,6 @@
 import { refuseBadWebhookUrl } from '../platform/egress/webhook-url.js';
 import type { Config } from '../platform/config/config.js';
-import { AgentChangesBody, AgentsQuery, NewAgentBody } from './schemas.js';
+import type { agentRoutes } from './contract.js';
 import { toStored } from './agent-definition.js';
 import { agentView } from './agent-view.js';
 import { ServiceError } from '../kernel/errors.js';
@@ -9,19 +9,21 @@ import type { Agents, NewAgent } from './agents.js';
 import { modeOfAgent } from './agent-mode.js';
 import type { AgentDocument } from './model.js';
 import type { ApiContext } from '../platform/http/context.js';
-import type { Principal } from '../identity/access/principal.js';
+import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, within } from '../platform/http/deadline.js';
-import { bodyOf, queryOf } from '../platform/http/input.js';
+import { answer } from '../platform/http/routing/answer.js';
 import { pageAnswer, positionOf, type Cursors } from '../platform/http/lists.js';
 
-export interface AgentRoutesDeps {
+export interface AgentHandlersDeps {
   config: Config;
   agents: Agents;
   cursors: Cursors;
 }
 
 /** Agents of the account that asks; another account's are not found, nor in live mode are test agents. */
-export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) {
+export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<typeof agentRoutes> {
+  const { config, agents, cursors } = deps;
+
   /** @throws ServiceError AGENT_NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
     const agent = await within(deadlineOf(ctx), agents.findOf({ accountId: account._id, mode, agentId }));
@@ -41,16 +43,14 @@ export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) 
   }
 
   return {
-    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
-      const query = queryOf(AgentsQuery, ctx);
+    async listAgents({ ctx, principal: { account, mode }, query }) {
       const archived = query.archived === 'true';
       const list = `agents ${account._id} ${mode} ${archived}`;
       const asked = { accountId: account._id, mode, archived, ...positionOf(cursors, list, query) };
-      ctx.body = pageAnswer(cursors, list, await within(deadlineOf(ctx), agents.page(asked)), agentView);
+      return pageAnswer(cursors, list, await within(deadlineOf(ctx), agents.page(asked)), agentView);
     },
 
-    async create(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
-      const fields = await bodyOf(NewAgentBody, ctx);
+    async createAgent({ ctx, principal: { account, mode }, body: fields }) {
       refuseBadWebhookUrl(fields.webhook_url, config);
       const agent = await within(
         deadlineOf(ctx),
@@ -63,26 +63,25 @@ export function createAgentRoutes({ config, agents, cursors }: AgentRoutesDeps) 
           mode,
         }),
       );
-      ctx.state.target = agent._id;
-      ctx.body = agentView(agent);
+      return answer(agentView(agent), { target: agent._id });
     },
 
-    async read(ctx: ApiContext, principal: Principal, agentId: string): Promise<void> {
-      ctx.body = agentView(await find(ctx, principal, agentId));
+    async readAgent({ ctx, principal, params: { agent_id: agentId } }) {
+      return agentView(await find(ctx, principal, agentId));
     },
 
-    async update(ctx: ApiContext, principal: Principal, agentId: string): Promise<void> {
+    async updateAgent({ ctx, principal, params: { agent_id: agentId }, readBody }) {
       const { archivedAt } = await findToChange(ctx, principal, agentId);
       if (archivedAt) throw notFound();
-      const fields = await bodyOf(AgentChangesBody, ctx);
+      const fields = await readBody();
       refuseBadWebhookUrl(fields.webhook_url ?? undefined, config);
       const changed = await within(deadlineOf(ctx), agents.update(agentId, toStored(fields) as AgentChanges));
-      ctx.body = agentView(changed);
+      return agentView(changed);
     },
 
-    async archive(ctx: ApiContext, principal: Principal, agentId: string): Promise<void> {
+    async archiveAgent({ ctx, principal, params: { agent_id: agentId } }) {
       await findToChange(ctx, principal, agentId);
-      ctx.body = agentView(await within(deadlineOf(ctx), agents.archive(principal.account._id, agentId)));
+      return agentView(await within(deadlineOf(ctx), agents.archive(principal.account._id, agentId)));
     },
   };
 }

@@ -22,11 +22,7 @@ import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
-import { createDocs } from './docs.js';
-import { createHealth } from './health.js';
 import { createInboundCall } from '../calls/placing/inbound-call.js';
-import { createOutboundCall } from '../calls/placing/outbound-call.js';
-import { createManagement } from './create-management.js';
 import { createNoteAnsweredBy } from '../calls/callbacks/answered-by.js';
 import { createContinueAfterStream } from '../calls/callbacks/after-stream.js';
 import { createCarrierStatus } from '../calls/callbacks/status.js';
@@ -46,12 +42,21 @@ import { createCursors } from '../platform/http/cursor.js';
 import { createMoneyHandlers } from '../billing/routes.js';
 import { createWebhookHandlers } from '../webhooks/routes.js';
 import { mount } from './mount.js';
-import { mountedRoutes } from './mounted.js';
+import { createDocsHandlers } from './docs.js';
+import { createHealthHandlers } from './health.js';
+import { mountedRoutes } from './routes.js';
+import type { RouteHandlers } from '../identity/access/principal.js';
+import { createPlacingHandlers } from '../calls/placing/routes.js';
+import { createCallHandlers } from '../calls/views/routes.js';
+import { createAgentHandlers } from '../agents/routes.js';
+import { createPhoneNumberHandlers } from '../agents/numbers/routes.js';
+import { createVoiceHandlers } from '../agents/voices/routes.js';
+import { createWebhookAttempts } from '../webhooks/attempts.js';
 import { createIdentityHandlers } from '../identity/routes.js';
 import { createInboundAgents } from '../agents/inbound-agent.js';
 import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
-import { createRouters, unmatched, type UnmountedHandlers } from './router.js';
+import { createCarrierRouters, unmatched, type CarrierHandlers } from './router.js';
 
 /** What a request waits for at the carrier ends with the request. */
 const CARRIER_ANSWER_WITHIN_MS = 2_000;
@@ -85,12 +90,6 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });
   const shared = createShared({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
-  const handlers = createHandlers(shared);
-  const mounted = {
-    ...createMoneyHandlers(shared),
-    ...createWebhookHandlers(shared),
-    ...createIdentityHandlers(shared),
-  };
   const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
@@ -100,9 +99,9 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
   app.use(boundStrangersBodies(STRANGERS_BODIES));
-  app.use(mount(mountedRoutes, mounted, { config, authenticator, auditor, principalWatch }).routes());
-  for (const router of createRouters({ config, authenticator, handlers, auditor, principalWatch }))
-    app.use(router.routes());
+  const doors = { config, authenticator, auditor, principalWatch };
+  app.use(mount(mountedRoutes, createHandlers(shared), doors).routes());
+  for (const router of createCarrierRouters(config, createCarrierHandlers(shared))) app.use(router.routes());
   app.use(createPortalPages());
   app.use(unmatched({ config, authenticator }));
   return app;
@@ -136,25 +135,33 @@ function createShared(deps: HandlerDeps) {
     ledger: createLedger(database),
     leases: createLeases(database),
     pending: createPendingReservations(),
+    attempts: createWebhookAttempts(database),
     statements: createStatements(database, createUsageAgents(database)),
   };
 }
 
-function createHandlers(shared: ReturnType<typeof createShared>): UnmountedHandlers {
-  const outboundCall = createOutboundCall(shared);
+function createHandlers(shared: ReturnType<typeof createShared>): RouteHandlers<typeof mountedRoutes> {
+  return {
+    ...createPlacingHandlers(shared),
+    ...createCallHandlers(shared),
+    ...createWebhookHandlers(shared),
+    ...createAgentHandlers(shared),
+    ...createPhoneNumberHandlers(shared),
+    ...createIdentityHandlers(shared),
+    ...createVoiceHandlers(shared),
+    ...createMoneyHandlers(shared),
+    ...createHealthHandlers(shared),
+    ...createDocsHandlers(shared),
+  };
+}
+
+function createCarrierHandlers(shared: ReturnType<typeof createShared>): CarrierHandlers {
   const status = createCarrierStatus(shared);
   const answerOutboundCall = createAnswerOutboundCall(shared);
   const continueAfterStream = createContinueAfterStream(shared);
   const noteAnsweredBy = createNoteAnsweredBy(shared);
   const noteTransferStatus = createNoteTransferStatus(shared);
-  const health = createHealth(shared);
-  const docs = createDocs(shared);
   return {
-    key: {
-      placeCall: (ctx, principal) => outboundCall.post(ctx, principal),
-      readOrPlaceCall: (ctx, principal) => outboundCall.get(ctx, principal),
-    },
-    keyOrSession: createManagement(shared),
     keyOrCarrier: { receiveCall: createInboundCall(shared) },
     carrier: {
       answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
@@ -163,13 +170,6 @@ function createHandlers(shared: ReturnType<typeof createShared>): UnmountedHandl
       reportTransferStatus: (ctx, params) => noteTransferStatus(ctx, params['call_id'] ?? ''),
       reportInboundStatus: (ctx) => status.inbound(ctx),
       continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
-    },
-    none: {
-      checkLiveness: (ctx) => health.live(ctx),
-      checkReadiness: (ctx) => health.ready(ctx),
-      readInterface: (ctx) => docs.document(ctx),
-      readDocs: (ctx) => docs.page(ctx),
-      readDocsFile: (ctx, params) => docs.file(ctx, params['file'] ?? ''),
     },
   };
 }

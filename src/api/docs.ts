@@ -3,9 +3,11 @@ import { dirname, join } from 'node:path';
 import { openApiDocument } from './openapi.js';
 import type { Config } from '../platform/config/config.js';
 import { ServiceError } from '../kernel/errors.js';
-import type { ApiContext } from '../platform/http/context.js';
+import { content } from '../platform/http/routing/answer.js';
+import type { Handlers } from '../platform/http/routing/handlers.js';
+import type { serviceRoutes } from './contract.js';
 import { sessionCookieOf } from '../identity/access/session-cookie.js';
-import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../platform/http/static-file.js';
+import { createFileCache, createStaticFile, type StaticFile } from '../platform/http/static-file.js';
 
 /** Everything the page loads comes from our own origin; swagger-ui draws some of its icons from data URLs. */
 const PAGE_POLICY =
@@ -31,14 +33,21 @@ const PAGE = `<!DOCTYPE html>
 
 const START_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#interface', deepLinking: true, validatorUrl: null });\n`;
 
-const FILE_TYPES: Readonly<Record<string, string>> = {
+const FILE_TYPES = {
+  'start.js': 'text/javascript',
   'swagger-ui.css': 'text/css',
   'swagger-ui-bundle.js': 'text/javascript',
   'favicon-32x32.png': 'image/png',
-};
+} as const;
+
+function isDocsFile(name: string): name is keyof typeof FILE_TYPES {
+  return Object.hasOwn(FILE_TYPES, name);
+}
 
 /** GET /openapi.json, /docs and the files of the page. */
-export function createDocs(deps: { config: Config }) {
+export function createDocsHandlers(deps: {
+  config: Config;
+}): Handlers<Pick<typeof serviceRoutes, 'readInterface' | 'readDocs' | 'readDocsFile'>> {
   const fileOf = createFileCache(load);
 
   async function load(name: string): Promise<StaticFile> {
@@ -48,25 +57,25 @@ export function createDocs(deps: { config: Config }) {
     }
     if (name === 'docs') return createStaticFile('text/html', PAGE);
     if (name === 'start.js') return createStaticFile('text/javascript', START_SCRIPT);
-    return createStaticFile(FILE_TYPES[name] ?? '', await readFile(join(swaggerFolder(), name)));
+    const type = isDocsFile(name) ? FILE_TYPES[name] : '';
+    return createStaticFile(type, await readFile(join(swaggerFolder(), name)));
   }
 
   return {
-    async document(ctx: ApiContext): Promise<void> {
-      ctx.set('Cache-Control', 'no-cache');
-      sendStaticFile(ctx, await fileOf('openapi.json'));
+    async readInterface() {
+      const headers = { 'Cache-Control': 'no-cache' };
+      return content('application/json', await fileOf('openapi.json'), { headers });
     },
 
-    async page(ctx: ApiContext): Promise<void> {
-      ctx.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': PAGE_POLICY });
-      sendStaticFile(ctx, await fileOf('docs'));
+    async readDocs() {
+      const headers = { 'Cache-Control': 'no-cache', 'Content-Security-Policy': PAGE_POLICY };
+      return content('text/html', await fileOf('docs'), { headers });
     },
 
-    async file(ctx: ApiContext, name: string): Promise<void> {
-      const isKnown = name === 'start.js' || Object.hasOwn(FILE_TYPES, name);
-      if (!isKnown) throw new ServiceError('NOT_FOUND', 'There is no such file.');
-      ctx.set('Cache-Control', 'public, max-age=3600');
-      sendStaticFile(ctx, await fileOf(name));
+    async readDocsFile({ params: { file } }) {
+      if (!isDocsFile(file)) throw new ServiceError('NOT_FOUND', 'There is no such file.');
+      const headers = { 'Cache-Control': 'public, max-age=3600' };
+      return content(FILE_TYPES[file], await fileOf(file), { headers });
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { CallGateway } from '../calls/gateway.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Database } from '../database.js';
-import type { ApiContext } from '../platform/http/context.js';
+import type { Handlers } from '../platform/http/routing/handlers.js';
+import type { serviceRoutes } from './contract.js';
 import { within } from '../platform/http/deadline.js';
 
 /** How long a part of the service may take to show that it is there. */
@@ -17,7 +18,10 @@ interface Health {
 }
 
 /** GET /health/live and /health/ready. */
-export function createHealth(deps: { database: Database; gateway: CallGateway }) {
+export function createHealthHandlers(deps: {
+  database: Database;
+  gateway: CallGateway;
+}): Handlers<Pick<typeof serviceRoutes, 'checkLiveness' | 'checkReadiness'>> {
   let last: { at: number; health: Promise<Health> } | undefined;
 
   async function look(): Promise<Health> {
@@ -34,16 +38,14 @@ export function createHealth(deps: { database: Database; gateway: CallGateway })
   }
 
   return {
-    live(ctx: ApiContext): void {
-      ctx.body = { status: 'live' };
-    },
+    checkLiveness: () => ({ status: 'live' }),
 
-    async ready(ctx: ApiContext): Promise<void> {
-      const health = await current();
-      if (health.mongodb !== 'ok' || health.temporal !== 'ok') {
-        throw new ServiceError('SERVICE_UNAVAILABLE', 'A part of the service is away.', { ...health });
+    async checkReadiness() {
+      const { mongodb, temporal } = await current();
+      if (mongodb !== 'ok' || temporal !== 'ok') {
+        throw new ServiceError('SERVICE_UNAVAILABLE', 'A part of the service is away.', { mongodb, temporal });
       }
-      ctx.body = { status: 'ready', ...health };
+      return { status: 'ready', mongodb, temporal };
     },
   };
 }

@@ -1,34 +1,19 @@
-import { Readable } from 'node:stream';
 import Router from '@koa/router';
 import type { Route, RouteAuth } from '../platform/http/contract/route.js';
-import { routes, type OperationId as AnyOperation } from './routes.js';
-import type { Mounted as MountedIds } from './mounted.js';
+import { routes, type OperationId } from './routes.js';
 import { ServiceError } from '../kernel/errors.js';
-import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
-import type { Principal } from '../identity/access/principal.js';
-import type { Auditor } from '../identity/access/audit.js';
 import type { Authenticator } from '../identity/access/authentication.js';
-import type { PrincipalWatch } from '../identity/access/principal-watch.js';
 import { requireHttps } from '../platform/http/security.js';
 
-type OperationId = Exclude<AnyOperation, MountedIds>;
 type Params = Readonly<Record<string, string>>;
 
-/** UnmountedHandlers by what stands before them; together they are one for every declared operation. */
-export interface UnmountedHandlers {
-  /** Run for the owner of a valid key whose rate allows it. */
-  key: Record<OperationsWith<'key'>, (ctx: ApiContext, principal: Principal, params: Params) => Promise<void>>;
-  /** Run for the owner of a valid key, or a member whose role allows it. */
-  keyOrSession: Record<
-    OperationsWith<'keyOrSession'>,
-    (ctx: ApiContext, principal: Principal, params: Params) => Promise<void>
-  >;
+/** Handlers of the carrier's requests, which verify them. */
+export interface CarrierHandlers {
   /** Find out themselves who asks: it takes the request's form to know. */
   keyOrCarrier: Record<OperationsWith<'keyOrCarrier'>, (ctx: ApiContext) => Promise<void>>;
   carrier: Record<OperationsWith<'carrier'>, (ctx: ApiContext, params: Params) => Promise<void>>;
-  none: Record<OperationsWith<'none'>, (ctx: ApiContext, params: Params) => Promise<void> | void>;
 }
 
 type OperationsWith<Auth extends RouteAuth> = {
@@ -37,53 +22,8 @@ type OperationsWith<Auth extends RouteAuth> = {
 
 type ApiRouter = Router<RequestState>;
 
-/** A router for each kind of authentication, made from the declared routes of that kind. */
-export function createRouters(deps: {
-  config: Config;
-  authenticator: Authenticator;
-  handlers: UnmountedHandlers;
-  auditor: Auditor;
-  principalWatch: PrincipalWatch;
-}): ApiRouter[] {
-  const { config, authenticator, handlers, auditor, principalWatch } = deps;
-
-  async function audit(ctx: ApiContext, principal: Principal, id: OperationId, params: Params): Promise<void> {
-    const route: Route = routes[id];
-    if (route.method === 'get' || route.unaudited === true) return;
-    const { account, actor } = principal;
-    const mode = changedMode(route, principal);
-    const target = Object.values(params)[0] ?? ctx.state.target;
-    await auditor(ctx, { accountId: account._id, mode, actor, action: id, target });
-  }
-
-  /** Operations of which is kept who did them, wherever they change something. */
-  function audited<P extends Principal>(
-    operations: Record<string, (ctx: ApiContext, principal: P, params: Params) => Promise<void>>,
-    authenticate: (ctx: ApiContext, route: Route) => Promise<P>,
-  ): Mounted[] {
-    return Object.entries(operations).map(([id, handler]) =>
-      mounted(id, async (ctx, params) => {
-        requireHttps(ctx, config);
-        const route: Route = routes[id as OperationId];
-        const principal = await authenticate(ctx, route);
-        ctx.state.recheck = () => authenticator.recheck(principal, route);
-        await handler(ctx, principal, params);
-        if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
-        await audit(ctx, principal, id as OperationId, params);
-      }),
-    );
-  }
-
-  const withKey = Object.entries(handlers.key).map(([id, handler]) =>
-    mounted(id, async (ctx, params) => {
-      requireHttps(ctx, config);
-      const route: Route = routes[id as OperationId];
-      const principal = await authenticator.byKey(ctx, route);
-      ctx.state.recheck = () => authenticator.recheck(principal, route);
-      await handler(ctx, principal, params);
-    }),
-  );
-  const withKeyOrSession = audited(handlers.keyOrSession, (ctx, route) => authenticator.byKeyOrSession(ctx, route));
+/** A router for each kind of authentication of carriers. */
+export function createCarrierRouters(config: Config, handlers: CarrierHandlers): ApiRouter[] {
   const withKeyOrSignature = Object.entries(handlers.keyOrCarrier).map(([id, handler]) =>
     mounted(id, async (ctx) => {
       requireHttps(ctx, config);
@@ -92,19 +32,7 @@ export function createRouters(deps: {
   );
   // Signed over our https address: a request that came another way carries no signature that fits.
   const withSignature = Object.entries(handlers.carrier).map(([id, handler]) => mounted(id, handler));
-  const open = Object.entries(handlers.none).map(([id, handler]) => mounted(id, handler));
-  return [
-    routerOf([...withKey, ...withKeyOrSignature]),
-    routerOf([...withKeyOrSession]),
-    routerOf(withSignature),
-    routerOf(open),
-  ];
-}
-
-/** The mode in which an operation changes something; what may reach both counts as live. */
-function changedMode({ changes }: Route, { mode, actor }: Principal): Mode {
-  // A test key changes test agents only, and what a member changes may be a live one.
-  return changes === 'mode' || (changes === 'agent' && actor.kind === 'key') ? mode : 'live';
+  return [routerOf(withKeyOrSignature), routerOf(withSignature)];
 }
 
 interface Mounted {

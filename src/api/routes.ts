@@ -8,7 +8,9 @@ import {
   StatusCallbackForm,
   TransferStatusForm,
 } from '../telephony/twilio/forms.js';
-import { agentAndNumberRoutes } from './account-routes.js';
+import { agentRoutes } from '../agents/contract.js';
+import { numberRoutes } from '../agents/numbers/contract.js';
+import { serviceRoutes } from './contract.js';
 import { accountRoutes, auditRoutes } from '../identity/accounts/contract.js';
 import { apiKeyRoutes } from '../identity/api-keys/contract.js';
 import { callRoutes } from '../calls/views/contract.js';
@@ -16,7 +18,7 @@ import { moneyRoutes } from '../billing/contract.js';
 import { portalRoutes } from '../identity/sign-in/contract.js';
 import type { Route } from '../platform/http/contract/route.js';
 import { deliveryRoutes, signingRoutes } from '../webhooks/contract.js';
-import { voiceRoutes } from '../agents/voices-contract.js';
+import { voiceRoutes } from '../agents/voices/contract.js';
 
 const callParams = z.object({
   call_id: z.string().meta({ description: 'Call identifier.', examples: ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'] }),
@@ -44,9 +46,7 @@ const statusForm = {
   Timestamp: 'Sat, 21 Nov 2026 10:00:51 +0000',
 };
 
-/** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
-export const routes = {
-  ...placingRoutes,
+const inboundRoutes = {
   receiveCall: {
     method: 'post',
     path: '/inbound_call',
@@ -86,16 +86,9 @@ export const routes = {
       'CONCURRENCY_LIMIT_EXCEEDED',
     ],
   },
-  ...callRoutes,
-  ...deliveryRoutes,
-  ...signingRoutes,
-  ...agentAndNumberRoutes,
-  ...accountRoutes,
-  ...apiKeyRoutes,
-  ...auditRoutes,
-  ...voiceRoutes,
-  ...moneyRoutes,
-  ...portalRoutes,
+} as const satisfies Record<string, Route>;
+
+const carrierRoutes = {
   answerOutboundCall: {
     method: 'post',
     path: '/carrier/calls/{call_id}/twiml',
@@ -202,92 +195,26 @@ export const routes = {
     },
     errors: [],
   },
-  checkLiveness: {
-    method: 'get',
-    path: '/health/live',
-    tag: 'Service',
-    summary: 'Whether the process is up',
-    description:
-      'Returns 200 as long as the process responds. It checks no dependency; use it to decide about a restart.',
-    auth: 'none',
-    success: {
-      description: 'It is.',
-      contentType: 'application/json',
-      schema: z.object({ status: z.literal('live').describe('Always live.') }),
-      examples: { live: { status: 'live' } },
-    },
-    errors: [],
-  },
-  checkReadiness: {
-    method: 'get',
-    path: '/health/ready',
-    tag: 'Service',
-    summary: 'Whether calls can be placed now',
-    description:
-      'Checks MongoDB and Temporal and returns 200 when both respond, otherwise 503 with the state of each. Results are reused for one second.',
-    auth: 'none',
-    success: {
-      description: 'MongoDB and Temporal answer.',
-      contentType: 'application/json',
-      schema: z.object({
-        status: z.literal('ready').describe('Always ready; a service that is not ready returns 503.'),
-        mongodb: z.literal('ok').describe('MongoDB responds.'),
-        temporal: z.literal('ok').describe('Temporal responds.'),
-      }),
-      examples: { ready: { status: 'ready', mongodb: 'ok', temporal: 'ok' } },
-    },
-    errors: ['SERVICE_UNAVAILABLE'],
-  },
-  readInterface: {
-    method: 'get',
-    path: '/openapi.json',
-    tag: 'Service',
-    summary: 'This document',
-    description: 'Returns this OpenAPI document.',
-    auth: 'none',
-    success: {
-      description: 'The interface as an OpenAPI 3.1 document.',
-      contentType: 'application/json',
-      schema: z.looseObject({ openapi: z.literal('3.1.0').describe('OpenAPI version of the document.') }),
-      examples: { document: { openapi: '3.1.0' } },
-    },
-    errors: [],
-  },
-  readDocs: {
-    method: 'get',
-    path: '/docs',
-    tag: 'Service',
-    summary: 'The interface as a page for people',
-    description: 'Returns an HTML page that presents this document.',
-    auth: 'none',
-    success: {
-      description: 'A page.',
-      contentType: 'text/html',
-      schema: z.string(),
-      examples: { page: '<!DOCTYPE html>…' },
-    },
-    errors: [],
-  },
-  readDocsFile: {
-    method: 'get',
-    path: '/docs/{file}',
-    tag: 'Service',
-    summary: 'Scripts and styles of the docs page',
-    description: 'Returns a script, a style sheet or an image that the docs page loads.',
-    auth: 'none',
-    params: z.object({ file: z.string().meta({ description: 'File name.', examples: ['swagger-ui.css'] }) }),
-    success: {
-      description: 'A file.',
-      contentType: 'text/css',
-      schema: z.string(),
-      examples: { file: '…' },
-      alternatives: {
-        'text/javascript': { schema: z.string(), examples: { file: '…' } },
-        'image/png': { schema: z.string().meta({ format: 'binary' }), examples: { file: '…' } },
-      },
-    },
-    errors: ['NOT_FOUND'],
-  },
 } as const satisfies Record<string, Route>;
+
+const accountTables = {
+  ...callRoutes,
+  ...deliveryRoutes,
+  ...signingRoutes,
+  ...agentRoutes,
+  ...numberRoutes,
+  ...accountRoutes,
+  ...apiKeyRoutes,
+  ...auditRoutes,
+  ...voiceRoutes,
+  ...moneyRoutes,
+  ...portalRoutes,
+};
+
+/** Those whose handlers are mounted by their contracts. */
+export const mountedRoutes = { ...placingRoutes, ...accountTables, ...serviceRoutes };
+
+/** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
+export const routes = { ...placingRoutes, ...inboundRoutes, ...accountTables, ...carrierRoutes, ...serviceRoutes };
 
 export type OperationId = keyof typeof routes;

@@ -1,4 +1,4 @@
-import { LanguageList, VoiceList } from '../../src/agents/voices-contract.js';
+import { LanguageList, VoiceList } from '../../src/agents/voices/contract.js';
 import { startService, type Customer, type Service } from './harness';
 
 let service: Service;

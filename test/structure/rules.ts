@@ -41,7 +41,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/(?:.*\/)?(contract|schemas|[a-z-]+-contract)\.ts$/,
   /^src\/platform\/http\/contract\//,
   /^src\/agents\/(agent-definition|field-rules|tool-rules|tool-schema)\.ts$/,
-  /^src\/api\/(routes|account-routes)\.ts$/,
+  /^src\/api\/routes\.ts$/,
   /^src\/billing\/statements\/(csv|statement)\.ts$/,
   /^src\/telephony\/twilio\/forms\.ts$/,
   /^src\/webhooks\/completion\.ts$/,

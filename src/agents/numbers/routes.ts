@@ -1,21 +1,24 @@
 import type { Config } from '../../platform/config/config.js';
-import { NewPhoneNumberBody, PhoneNumberChangesBody, type PhoneNumber } from '../../identity/accounts/schemas.js';
+import type { PhoneNumber } from '../../identity/accounts/schemas.js';
+import type { numberRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { PhoneNumberDocument } from './model.js';
 import type { PhoneNumbers } from './phone-numbers.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import type { Principal } from '../../identity/access/principal.js';
+import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
-import { bodyOf } from '../../platform/http/input.js';
+import { answer } from '../../platform/http/routing/answer.js';
 import { wholeList } from '../../platform/http/lists.js';
 
-export interface PhoneNumberRoutesDeps {
+export interface PhoneNumberHandlersDeps {
   config: Config;
   phoneNumbers: PhoneNumbers;
 }
 
 /** Numbers of the account that asks; another account's are not found. */
-export function createPhoneNumberRoutes({ config, phoneNumbers }: PhoneNumberRoutesDeps) {
+export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteHandlers<typeof numberRoutes> {
+  const { config, phoneNumbers } = deps;
+
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account }: Principal, number: string): Promise<PhoneNumberDocument> {
     const found = await within(deadlineOf(ctx), phoneNumbers.find(number));
@@ -30,37 +33,36 @@ export function createPhoneNumberRoutes({ config, phoneNumbers }: PhoneNumberRou
   }
 
   return {
-    async list(ctx: ApiContext, { account }: Principal): Promise<void> {
+    async listPhoneNumbers({ ctx, principal: { account } }) {
       const numbers = await within(deadlineOf(ctx), phoneNumbers.list(account._id));
-      ctx.body = wholeList(numbers.map((number) => numberView(number, account)));
+      return wholeList(numbers.map((number) => numberView(number, account)));
     },
 
-    async add(ctx: ApiContext, principal: Principal): Promise<void> {
+    async addPhoneNumber({ ctx, principal, readBody }) {
       refuseSelfService();
       const { account } = principal;
-      const { phone_number: number, agent_id: agentId } = await bodyOf(NewPhoneNumberBody, ctx);
+      const { phone_number: number, agent_id: agentId } = await readBody();
       const asked = { number, accountId: account._id, ...(agentId === undefined ? {} : { agentId }) };
       const present = await within(deadlineOf(ctx), phoneNumbers.find(number));
       if (present) throw new ServiceError('CONFLICT', 'This number belongs to an account already.');
-      ctx.state.target = number;
-      ctx.body = numberView(await within(deadlineOf(ctx), phoneNumbers.add(asked)), account);
+      const added = await within(deadlineOf(ctx), phoneNumbers.add(asked));
+      return answer(numberView(added, account), { target: number });
     },
 
-    async read(ctx: ApiContext, principal: Principal, number: string): Promise<void> {
-      ctx.body = numberView(await find(ctx, principal, number), principal.account);
+    async readPhoneNumber({ ctx, principal, params: { phone_number: number } }) {
+      return numberView(await find(ctx, principal, number), principal.account);
     },
 
-    async update(ctx: ApiContext, principal: Principal, number: string): Promise<void> {
-      const { agent_id: agentId = null } = await bodyOf(PhoneNumberChangesBody, ctx);
+    async updatePhoneNumber({ ctx, principal, params: { phone_number: number }, body: { agent_id: agentId = null } }) {
       await find(ctx, principal, number);
       const changed = await within(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
-      ctx.body = numberView(changed, principal.account);
+      return numberView(changed, principal.account);
     },
 
-    async remove(ctx: ApiContext, principal: Principal, number: string): Promise<void> {
+    async removePhoneNumber({ ctx, principal, params: { phone_number: number } }) {
       refuseSelfService();
       const { account } = principal;
-      ctx.body = numberView(await within(deadlineOf(ctx), phoneNumbers.remove(account._id, number)), account);
+      return numberView(await within(deadlineOf(ctx), phoneNumbers.remove(account._id, number)), account);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { CallResponse, OutboundCallRequest } from './contract.js';
-import { ERRORS, errorObject } from '../../platform/http/contract/errors.js';
+import { ERRORS, errorObject, type ErrorObject } from '../../platform/http/contract/errors.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ReservationAnswer } from '../../kernel/call-signals.js';
 import type { IdempotencyKeys } from './idempotency-keys.js';
@@ -39,8 +39,17 @@ export interface Order {
 /** An answer that is sent as it is; `replayed` when it was kept from an earlier request. */
 export interface PlacedAnswer {
   status: number;
-  body: object;
+  body: CallResponse | ErrorObject;
   replayed: boolean;
+}
+
+/** Whether an answer is a refusal that was kept; another one tells of a call. */
+export function isRefused(answer: PlacedAnswer): answer is PlacedAnswer & { body: ErrorObject } {
+  return answer.status !== 200;
+}
+
+export function replayHeaders({ replayed }: PlacedAnswer): Record<string, string> {
+  return replayed ? { 'Idempotent-Replayed': 'true' } : {};
 }
 
 /**
@@ -159,7 +168,7 @@ function keptAnswer(row: IdempotencyKeyDocument, { bodyHash, unkeyed }: RequestH
     throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This Idempotency-Key was used with another request.');
   }
   if (row.answerStatus === undefined || row.answerBody === undefined) return undefined;
-  return { status: row.answerStatus, body: JSON.parse(row.answerBody) as object, replayed: true };
+  return { status: row.answerStatus, body: JSON.parse(row.answerBody) as PlacedAnswer['body'], replayed: true };
 }
 
 interface RequestHashes {

@@ -1,19 +1,18 @@
 import { refuseBadWebhookUrl } from '../../platform/egress/webhook-url.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallGateway } from '../gateway.js';
-import { OutboundCallRequest, type CallResponse } from '../placing/contract.js';
-import type { CancelAnswer, EraseAnswer } from './schemas.js';
+import type { CallResponse } from '../placing/contract.js';
+import type { callRoutes } from './contract.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { CallDocument } from '../call-model.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import type { Principal } from '../../identity/access/principal.js';
+import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
-import { bodyOf } from '../../platform/http/input.js';
+import { answer } from '../../platform/http/routing/answer.js';
 import { findCall } from '../placing/call-status.js';
-import { idempotencyKeyOf } from '../placing/outbound-call.js';
-import { placeCall, type PlacingDeps } from '../placing/place-call.js';
+import { isRefused, placeCall, replayHeaders, type PlacingDeps } from '../placing/place-call.js';
 import { callView } from './call-views.js';
 import type { ReadCall } from './calls.js';
 
@@ -30,7 +29,9 @@ const ERASE_WITHIN_MS = 10_000;
 const LOOK_AFTER_MS = [25, 50, 100, 200];
 
 /** What is done to calls: place, cancel, erase. */
-export function createCallActions(deps: CallActionsDeps) {
+export function createCallActionHandlers(
+  deps: CallActionsDeps,
+): RouteHandlers<Pick<typeof callRoutes, 'createCall' | 'cancelCall' | 'eraseCall'>> {
   const { queries, gateway, config } = deps;
 
   const find = (ctx: ApiContext, principal: Principal, callId: string) =>
@@ -52,29 +53,26 @@ export function createCallActions(deps: CallActionsDeps) {
   }
 
   return {
-    async create(ctx: ApiContext, principal: Principal): Promise<void> {
-      const request = await bodyOf(OutboundCallRequest, ctx);
+    async createCall({ ctx, principal, body: request, headers }) {
       refuseBadWebhookUrl(request.webhook_url, config);
-      const key = idempotencyKeyOf(ctx);
+      const key = headers['Idempotency-Key'];
       const order = {
         principal,
         request,
         deadline: deadlineOf(ctx),
         ...(key === undefined ? {} : { idempotencyKey: key }),
       };
-      const answer = await placeCall(deps, order);
-      if (answer.replayed) ctx.set('Idempotent-Replayed', 'true');
-      ctx.status = answer.status;
-      ctx.body = answer.body;
-      if (answer.status !== 200) return;
-      const { call_id: callId } = answer.body as CallResponse;
+      const placed = await placeCall(deps, order);
+      const told = replayHeaders(placed);
+      if (isRefused(placed)) return answer<never>(placed.body, { status: placed.status, headers: told });
+      const { call_id: callId } = placed.body as CallResponse;
       // It is placed by now: whatever time is left, reading it back is given enough.
       const readBy = Date.now() + 2_000;
       const call = await within(readBy, findCall(queries, principal, callId));
-      ctx.body = callView(await within(readBy, deps.readCall(call)), config.publicBaseUrl);
+      return answer(callView(await within(readBy, deps.readCall(call)), config.publicBaseUrl), { headers: told });
     },
 
-    async cancel(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    async cancelCall({ ctx, principal, params: { call_id: callId } }) {
       const before = await find(ctx, principal, callId);
       if (isFinalStatus(before.status)) throw callEnded(before);
       // False when the run is over: then the read model says how it ended, or soon will.
@@ -91,15 +89,15 @@ export function createCallActions(deps: CallActionsDeps) {
       }
       const ours = call.endReason === 'api_hangup' && (status === 'CANCELLED' || status === 'COMPLETED');
       if (!ours) throw callEnded(call);
-      ctx.body = {
+      return {
         call_id: callId,
         result: status === 'CANCELLED' ? 'cancelled' : 'hung_up',
         status,
         end_reason: 'api_hangup',
-      } satisfies CancelAnswer;
+      };
     },
 
-    async erase(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    async eraseCall({ ctx, principal, params: { call_id: callId } }) {
       const before = await find(ctx, principal, callId);
       if (!isFinalStatus(before.status)) {
         const { status } = before;
@@ -113,7 +111,7 @@ export function createCallActions(deps: CallActionsDeps) {
       if (erasedAt === undefined) {
         throw new ServiceError('SERVICE_UNAVAILABLE', 'The erasure goes on and is not complete yet. Please ask again.');
       }
-      ctx.body = { call_id: callId, erased_at: erasedAt.toISOString() } satisfies EraseAnswer;
+      return { call_id: callId, erased_at: erasedAt.toISOString() };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
-import { CallsQuery } from './schemas.js';
+import type { callRoutes } from './contract.js';
 import { ledgerAccountId } from '../../kernel/ids.js';
 import type { CallFilter, CallQueries } from '../call-queries.js';
 import { readCallMoney } from '../../billing/call-money.js';
@@ -10,15 +10,13 @@ import type { ConversationResults } from '../../voice/results/conversation-resul
 import type { CallsDatabase } from '../database.js';
 import type { CallDocument } from '../call-model.js';
 import type { WebhookAttempts } from '../../webhooks/attempts.js';
-import type { ApiContext } from '../../platform/http/context.js';
-import type { Principal } from '../../identity/access/principal.js';
+import type { RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
-import { queryOf } from '../../platform/http/input.js';
 import { findCall } from '../placing/call-status.js';
 import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
 import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../../platform/http/lists.js';
 
-export interface CallRoutesDeps {
+export interface CallHandlersDeps {
   config: Config;
   database: CallsDatabase;
   queries: CallQueries;
@@ -32,7 +30,7 @@ export interface CallRoutesDeps {
 export type ReadCall = ReturnType<typeof createCallReader>;
 
 /** Reads whatever is stored of a call. */
-export function createCallReader(deps: CallRoutesDeps) {
+export function createCallReader(deps: CallHandlersDeps) {
   return async function readCall(call: CallDocument): Promise<CallRecords> {
     const callId = call._id;
     const [request, result, carrierEvents, money, attempts] = await Promise.all([
@@ -47,12 +45,13 @@ export function createCallReader(deps: CallRoutesDeps) {
 }
 
 /** Calls of the account and mode that ask; another's are not found. */
-export function createCallRoutes(deps: CallRoutesDeps & { readCall: ReadCall }) {
+export function createCallReadHandlers(
+  deps: CallHandlersDeps & { readCall: ReadCall },
+): RouteHandlers<Pick<typeof callRoutes, 'listCalls' | 'readCall' | 'readTranscript'>> {
   const { config, queries, cursors } = deps;
 
   return {
-    async list(ctx: ApiContext, { account, mode }: Principal): Promise<void> {
-      const query = queryOf(CallsQuery, ctx);
+    async listCalls({ ctx, principal: { account, mode }, query }) {
       const filter: CallFilter = present({
         status: query.status,
         direction: query.direction,
@@ -65,18 +64,18 @@ export function createCallRoutes(deps: CallRoutesDeps & { readCall: ReadCall }) 
       const narrowed = createHash('sha256').update(JSON.stringify(filter)).digest('base64url');
       const list = `calls ${account._id} ${mode} ${narrowed}`;
       const asked = { accountId: account._id, mode, filter, ...positionOf(cursors, list, query) };
-      ctx.body = pageAnswer(cursors, list, await within(listDeadlineOf(ctx), queries.page(asked)), callSummary);
+      return pageAnswer(cursors, list, await within(listDeadlineOf(ctx), queries.page(asked)), callSummary);
     },
 
-    async read(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    async readCall({ ctx, principal, params: { call_id: callId } }) {
       const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
-      ctx.body = callView(await within(deadlineOf(ctx), deps.readCall(call)), config.publicBaseUrl);
+      return callView(await within(deadlineOf(ctx), deps.readCall(call)), config.publicBaseUrl);
     },
 
-    async transcript(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+    async readTranscript({ ctx, principal, params: { call_id: callId } }) {
       const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
       const result = call.erasedAt ? null : await within(deadlineOf(ctx), deps.results.find(callId));
-      ctx.body = transcriptView(callId, result);
+      return transcriptView(callId, result);
     },
   };
 }

@@ -5,8 +5,9 @@ import { isFinalStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { ApiContext } from '../../platform/http/context.js';
-import type { Principal } from '../../identity/access/principal.js';
+import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
+import { content } from '../../platform/http/routing/answer.js';
+import type { callRoutes } from './contract.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { endEvents } from '../../identity/access/principal-watch.js';
 import { findCall } from '../placing/call-status.js';
@@ -24,11 +25,16 @@ const AFTER_END_MS = 3_000;
 const WATCHERS_PER_ACCOUNT = 20;
 
 /** GET /calls/{call_id}/events: the call at each change, as server-sent events. */
-export function createWatchCall(deps: { config: Config; queries: CallQueries; readCall: ReadCall; logger: Logger }) {
+export function createWatchCall(deps: {
+  config: Config;
+  queries: CallQueries;
+  readCall: ReadCall;
+  logger: Logger;
+}): RouteHandlers<typeof callRoutes>['watchCall'] {
   const { config, queries, readCall, logger } = deps;
   const watchers = new Map<string, number>();
 
-  return async function watchCall(ctx: ApiContext, principal: Principal, callId: string): Promise<void> {
+  return async ({ ctx, principal, params: { call_id: callId } }) => {
     // Test keys take no place from live ones.
     const watcher = `${principal.account._id} ${principal.mode}`;
     await within(deadlineOf(ctx), findCall(queries, principal, callId));
@@ -46,10 +52,6 @@ export function createWatchCall(deps: { config: Config; queries: CallQueries; re
       if (left > 0) watchers.set(watcher, left);
       else watchers.delete(watcher);
     });
-    ctx.status = 200;
-    ctx.set('Content-Type', 'text/event-stream');
-    ctx.set('X-Accel-Buffering', 'no');
-    ctx.body = stream;
     tell(principal, callId, stream, closed.signal).catch((error: unknown) => {
       // Who watches asks again and is told then.
       if (closed.signal.aborted) return;
@@ -57,6 +59,7 @@ export function createWatchCall(deps: { config: Config; queries: CallQueries; re
       logger.warn({ callId, err: error }, 'a call could not be watched any longer');
       stream.destroy();
     });
+    return content('text/event-stream', stream, { headers: { 'X-Accel-Buffering': 'no' } });
   };
 
   async function tell(principal: Principal, callId: string, stream: PassThrough, closed: AbortSignal): Promise<void> {

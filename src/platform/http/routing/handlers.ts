@@ -37,9 +37,10 @@ type ContentTypes<R extends Route> = Extract<
 >;
 
 /** JSON is made from objects, or is a file. */
-type ContentOf<Type extends string> = Type extends 'application/json'
-  ? Content<Type, StaticFile>
-  : Content<Type | `${Type};${string}`, Piece>;
+type ContentOf<Type extends string> =
+  | ('application/json' extends Type ? Content<'application/json', StaticFile> : never)
+  | OtherContentOf<Exclude<Type, 'application/json'>>;
+type OtherContentOf<Type extends string> = [Type] extends [never] ? never : Content<Type | `${Type};${string}`, Piece>;
 
 /** What a handler may return: JSON by the contract's schema, a text, or content of a type that the contract names. */
 type HandlerAnswer<R extends Route> =

@@ -2,7 +2,7 @@ import { useLocation, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import type { Agent } from '../../../agents/schemas.js';
 import type { PhoneNumber } from '../../../identity/accounts/schemas.js';
-import type { LanguageList, VoiceList } from '../../../agents/voices-contract.js';
+import type { LanguageList, VoiceList } from '../../../agents/voices/contract.js';
 import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
 import { formOf, requestOf } from '../agent-form';
 import { AgentField } from '../components/agent-field';

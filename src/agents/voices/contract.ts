@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ENGINE_NAMES } from '../kernel/engines.js';
-import { rateLimitHeaders, type Route } from '../platform/http/contract/route.js';
+import { ENGINE_NAMES } from '../../kernel/engines.js';
+import { defineRoute, rateLimitHeaders } from '../../platform/http/contract/route.js';
 
 const engine = z.enum(ENGINE_NAMES).meta({ description: 'An engine that conducts calls; an agent may name it.' });
 const voice = z.string().meta({ description: 'Name of the voice, the same on every engine.' });
@@ -55,7 +55,7 @@ const SCOPE =
 
 /** What agents can speak with. */
 export const voiceRoutes = {
-  listVoices: {
+  listVoices: defineRoute({
     method: 'get',
     path: '/voices',
     tag: 'Agents',
@@ -81,8 +81,8 @@ export const voiceRoutes = {
       headers: rateLimitHeaders,
     },
     errors: [],
-  },
-  listLanguages: {
+  }),
+  listLanguages: defineRoute({
     method: 'get',
     path: '/languages',
     tag: 'Agents',
@@ -108,8 +108,8 @@ export const voiceRoutes = {
       headers: rateLimitHeaders,
     },
     errors: [],
-  },
-} as const satisfies Record<string, Route>;
+  }),
+};
 
 /** The body of `GET /voices`. */
 export function voiceListOf(

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { defineRoute } from '../platform/http/contract/route.js';
+
+/** The service itself: whether it is up, and what its interface is. */
+export const serviceRoutes = {
+  checkLiveness: defineRoute({
+    method: 'get',
+    path: '/health/live',
+    tag: 'Service',
+    summary: 'Whether the process is up',
+    description:
+      'Returns 200 as long as the process responds. It checks no dependency; use it to decide about a restart.',
+    auth: 'none',
+    success: {
+      description: 'It is.',
+      contentType: 'application/json',
+      schema: z.object({ status: z.literal('live').describe('Always live.') }),
+      examples: { live: { status: 'live' } },
+    },
+    errors: [],
+  }),
+  checkReadiness: defineRoute({
+    method: 'get',
+    path: '/health/ready',
+    tag: 'Service',
+    summary: 'Whether calls can be placed now',
+    description:
+      'Checks MongoDB and Temporal and returns 200 when both respond, otherwise 503 with the state of each. Results are reused for one second.',
+    auth: 'none',
+    success: {
+      description: 'MongoDB and Temporal answer.',
+      contentType: 'application/json',
+      schema: z.object({
+        status: z.literal('ready').describe('Always ready; a service that is not ready returns 503.'),
+        mongodb: z.literal('ok').describe('MongoDB responds.'),
+        temporal: z.literal('ok').describe('Temporal responds.'),
+      }),
+      examples: { ready: { status: 'ready', mongodb: 'ok', temporal: 'ok' } },
+    },
+    errors: ['SERVICE_UNAVAILABLE'],
+  }),
+  readInterface: defineRoute({
+    method: 'get',
+    path: '/openapi.json',
+    tag: 'Service',
+    summary: 'This document',
+    description: 'Returns this OpenAPI document.',
+    auth: 'none',
+    success: {
+      description: 'The interface as an OpenAPI 3.1 document.',
+      contentType: 'application/json',
+      schema: z.looseObject({ openapi: z.literal('3.1.0').describe('OpenAPI version of the document.') }),
+      examples: { document: { openapi: '3.1.0' } },
+    },
+    errors: [],
+  }),
+  readDocs: defineRoute({
+    method: 'get',
+    path: '/docs',
+    tag: 'Service',
+    summary: 'The interface as a page for people',
+    description: 'Returns an HTML page that presents this document.',
+    auth: 'none',
+    success: {
+      description: 'A page.',
+      contentType: 'text/html',
+      schema: z.string(),
+      examples: { page: '<!DOCTYPE html>…' },
+    },
+    errors: [],
+  }),
+  readDocsFile: defineRoute({
+    method: 'get',
+    path: '/docs/{file}',
+    tag: 'Service',
+    summary: 'Scripts and styles of the docs page',
+    description: 'Returns a script, a style sheet or an image that the docs page loads.',
+    auth: 'none',
+    params: z.object({ file: z.string().meta({ description: 'File name.', examples: ['swagger-ui.css'] }) }),
+    success: {
+      description: 'A file.',
+      contentType: 'text/css',
+      schema: z.string(),
+      examples: { file: '…' },
+      alternatives: {
+        'text/javascript': { schema: z.string(), examples: { file: '…' } },
+        'image/png': { schema: z.string().meta({ format: 'binary' }), examples: { file: '…' } },
+      },
+    },
+    errors: ['NOT_FOUND'],
+  }),
+};

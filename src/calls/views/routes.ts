@@ -1,0 +1,22 @@
+import type { RouteHandlers } from '../../identity/access/principal.js';
+import { createCallActionHandlers, type CallActionsDeps } from './call-actions.js';
+import { createCallReader, createCallReadHandlers, type CallHandlersDeps } from './calls.js';
+import type { callRoutes } from './contract.js';
+import { createReadRecording } from './recording.js';
+import { createWatchCall } from './watch-call.js';
+
+export type CallViewsDeps = CallHandlersDeps &
+  Omit<CallActionsDeps, 'readCall'> &
+  Parameters<typeof createReadRecording>[0] &
+  Omit<Parameters<typeof createWatchCall>[0], 'readCall'>;
+
+/** Handlers of everything an account does with its calls. */
+export function createCallHandlers(deps: CallViewsDeps): RouteHandlers<typeof callRoutes> {
+  const shared = { ...deps, readCall: createCallReader(deps) };
+  return {
+    ...createCallReadHandlers(shared),
+    ...createCallActionHandlers(shared),
+    watchCall: createWatchCall(shared),
+    readRecording: createReadRecording(shared),
+  };
+}
