@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseConfig, type Config } from './platform/config/config.js';
+import { watchContention, type Contention } from './platform/telemetry/contention.js';
 import { watchEventLoop } from './platform/telemetry/event-loop.js';
 import { createLogger, type Logger } from './platform/telemetry/logger.js';
 
@@ -18,6 +19,8 @@ interface RunningRole {
   ended?: Promise<void>;
   /** Counts a stall of the event loop where the role has metrics. */
   onStall?: () => void;
+  /** Counts writes that were tried again where the role has metrics. */
+  onRetries?: (contention: Contention) => void;
   close(): Promise<void>;
 }
 
@@ -48,7 +51,8 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
     if (stopping.signal.aborted) process.exit(0);
     throw error;
   }
-  const { onStall } = running;
+  const { onStall, onRetries } = running;
+  watchContention({ logger, ...(onRetries === undefined ? {} : { onRetries }) });
   if (config.production) watchEventLoop({ logger, ...(onStall === undefined ? {} : { onStall }) });
   logger.info('ready');
   process.send?.({ ready: true });
@@ -93,7 +97,7 @@ async function startMedia(deps: RoleDeps): Promise<RunningRole> {
 }
 
 async function startWorker(deps: RoleDeps): Promise<RunningRole> {
-  const { countStall, runWorker } = await import('../workers/worker.js');
+  const { countRetries, countStall, runWorker } = await import('../workers/worker.js');
   const { config, database, gateway } = await openServices(deps);
   await until('Temporal', deps, () => gateway.checkHealth());
   await gateway.close();
@@ -105,6 +109,7 @@ async function startWorker(deps: RoleDeps): Promise<RunningRole> {
   return {
     ended,
     onStall: countStall,
+    onRetries: countRetries,
     close: async () => {
       await ended;
       await database.close();

@@ -6,6 +6,7 @@ import { createCarriers } from '../src/telephony/carriers.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
+import type { Contention } from '../src/platform/telemetry/contention.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 
 /** Running activities get this long to finish after a stop was asked for; what they leave, another worker repeats. */
@@ -57,6 +58,14 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   } finally {
     await connection.close();
   }
+}
+
+/** Adds writes that were tried again to the worker's metrics, by what was written to. */
+export function countRetries({ name, retries }: Contention): void {
+  const { metricMeter } = Runtime.instance();
+  metricMeter
+    .createCounter('callwright_write_retries', 'retry', 'Guarded writes that other writers overtook')
+    .add(retries, { name });
 }
 
 /** Adds a stall of the event loop to the worker's metrics. */

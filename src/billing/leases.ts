@@ -1,7 +1,7 @@
 import { CALL_ID_PATTERN, type Mode } from '../kernel/ids.js';
-import { isDuplicateKey } from '../platform/mongo/connection.js';
+import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
 import type { BillingDatabase } from './database.js';
-import type { Lease, LeaseDocument } from './ledger/model.js';
+import type { LeaseDocument } from './ledger/model.js';
 
 export type LeaseAnswer = { granted: true } | { granted: false; limit: number; current: number };
 
@@ -49,7 +49,6 @@ export interface TakenLease {
 const TOMBSTONE_MS = 5 * 60_000;
 /** At most this often per account does one process remove old tombstones. */
 const PRUNE_EVERY_MS = 30_000;
-const MAX_ATTEMPTS = 20;
 
 /** Places for concurrent calls: one document per account and mode, each change of it one guarded, atomic update. */
 export function createLeases(
@@ -63,52 +62,11 @@ export function createLeases(
   const documents = db.collection<LeaseDocument>(database.leases.collection.collectionName);
   const prunedAt = new Map<string, number>();
 
-  async function read(id: string, callId: string): Promise<{ count: number; lease: Lease | undefined }> {
-    const found = await documents.findOne({ _id: id }, { projection: { count: 1, [pathOf(callId)]: 1 } });
-    if (found) return { count: found.count, lease: found.leases?.[callId] };
-    await documents.insertOne({ _id: id, count: 0, epoch: 0, leases: {} }).catch((error: unknown) => {
-      if (!isDuplicateKey(error)) throw error;
-    });
-    return { count: 0, lease: undefined };
-  }
-
-  async function acquire(p: Parameters<Leases['acquire']>[0]): Promise<LeaseAnswer> {
-    const id = documentId(p);
-    const path = pathOf(p.callId);
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const { matchedCount } = await documents.updateOne(
-        { _id: id, [path]: { $exists: false }, count: { $lt: p.limit } },
-        { $set: { [path]: { acquiredAt: new Date() } }, $inc: { count: 1 } },
-      );
-      if (matchedCount === 1) return { granted: true };
-      const { count, lease } = await read(id, p.callId);
-      if (lease && !lease.releasedAt) return { granted: true };
-      if (lease || count >= p.limit) return { granted: false, limit: p.limit, current: count };
-    }
-    throw new Error('the account found no quiet moment for a lease');
-  }
-
-  async function release(p: Parameters<Leases['release']>[0]): Promise<void> {
-    const id = documentId(p);
-    const path = pathOf(p.callId);
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const now = Date.now();
-      const tombstone = { releasedAt: new Date(now), removeAfter: new Date(now + tombstoneMs) };
-      const given = await documents.updateOne(
-        { _id: id, [path]: { $exists: true }, [`${path}.releasedAt`]: { $exists: false } },
-        { $set: { [path]: tombstone }, $inc: { count: -1 } },
-      );
-      if (given.matchedCount === 1) break;
-      const { lease } = await read(id, p.callId);
-      if (lease?.releasedAt) break;
-      const blocked = await documents.updateOne(
-        { _id: id, [path]: { $exists: false } },
-        { $set: { [path]: tombstone } },
-      );
-      if (blocked.matchedCount === 1) break;
-    }
-    await prune(id);
-  }
+  const change = <T>(
+    id: string,
+    options: { blind?: UpdateDecision<LeaseDocument, T>; projection?: Record<string, 1> },
+    decide: (found: LeaseDocument | null) => UpdateDecision<LeaseDocument, T>,
+  ) => optimisticUpdate(documents, id, decide, { name: 'leases', ...options });
 
   /** Of two that prune at once the epoch lets one through: the other's list may name places that are taken again. */
   async function prune(id: string): Promise<void> {
@@ -124,35 +82,69 @@ export function createLeases(
     );
   }
 
-  async function* places(): AsyncIterable<LeaseCount> {
-    for await (const document of documents.find({})) yield placesIn(document);
-  }
+  return {
+    async acquire(p: Parameters<Leases['acquire']>[0]): Promise<LeaseAnswer> {
+      const { callId, limit } = p;
+      const id = documentId(p);
+      const path = pathOf(callId);
+      const lease = { acquiredAt: new Date() };
+      const granting: UpdateDecision<LeaseDocument, LeaseAnswer> = {
+        answer: { granted: true },
+        when: { [path]: { $exists: false }, count: { $lt: limit } },
+        update: { $set: { [path]: lease }, $inc: { count: 1 } },
+      };
+      return change<LeaseAnswer>(id, { blind: granting, projection: { count: 1, [path]: 1 } }, (found) => {
+        const present = found?.leases?.[callId];
+        if (present && !present.releasedAt) return { answer: { granted: true } };
+        const current = found?.count ?? 0;
+        if (present || current >= limit) return { answer: { granted: false, limit, current } };
+        if (found) return granting;
+        return { answer: { granted: true }, insert: { _id: id, count: 1, epoch: 0, leases: { [callId]: lease } } };
+      });
+    },
 
-  async function taken(p: { accountId: string; mode: Mode }): Promise<number> {
-    return (await documents.findOne({ _id: documentId(p) }, { projection: { count: 1 } }))?.count ?? 0;
-  }
+    async release(p: Parameters<Leases['release']>[0]): Promise<void> {
+      const { callId } = p;
+      const id = documentId(p);
+      const path = pathOf(callId);
+      const now = Date.now();
+      const tombstone = { releasedAt: new Date(now), removeAfter: new Date(now + tombstoneMs) };
+      const giving: UpdateDecision<LeaseDocument, undefined> = {
+        answer: undefined,
+        when: { [path]: { $exists: true }, [`${path}.releasedAt`]: { $exists: false } },
+        update: { $set: { [path]: tombstone }, $inc: { count: -1 } },
+      };
+      await change(id, { blind: giving, projection: { count: 1, [path]: 1 } }, (found) => {
+        if (!found)
+          return { answer: undefined, insert: { _id: id, count: 0, epoch: 0, leases: { [callId]: tombstone } } };
+        const present = found.leases?.[callId];
+        if (present) return present.releasedAt ? { answer: undefined } : giving;
+        return { answer: undefined, when: { [path]: { $exists: false } }, update: { $set: { [path]: tombstone } } };
+      });
+      await prune(id);
+    },
 
-  async function placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null> {
-    const document = await documents.findOne({ _id: documentId(p) });
-    return document && placesIn(document);
-  }
+    async *places(): AsyncIterable<LeaseCount> {
+      for await (const document of documents.find({})) yield placesIn(document);
+    },
 
-  async function recount(p: { accountId: string; mode: Mode }): Promise<number> {
-    const id = documentId(p);
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const found = await documents.findOne({ _id: id });
-      const off = found ? placesIn(found).taken.length - found.count : 0;
-      if (!found || off === 0) return 0;
-      const { matchedCount } = await documents.updateOne(
-        { _id: id, epoch: found.epoch },
-        { $inc: { count: off, epoch: 1 } },
-      );
-      if (matchedCount === 1) return off;
-    }
-    throw new Error('the account found no quiet moment for a recount of its places');
-  }
+    async taken(p: { accountId: string; mode: Mode }): Promise<number> {
+      return (await documents.findOne({ _id: documentId(p) }, { projection: { count: 1 } }))?.count ?? 0;
+    },
 
-  return { acquire, release, taken, places, placesOf, recount };
+    async placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null> {
+      const document = await documents.findOne({ _id: documentId(p) });
+      return document && placesIn(document);
+    },
+
+    async recount(p: { accountId: string; mode: Mode }): Promise<number> {
+      return change(documentId(p), {}, (found) => {
+        const off = found ? placesIn(found).taken.length - found.count : 0;
+        if (!found || off === 0) return { answer: 0 };
+        return { answer: off, when: { epoch: found.epoch }, update: { $inc: { count: off, epoch: 1 } } };
+      });
+    },
+  };
 }
 
 function placesIn({ _id, count, leases }: LeaseDocument): LeaseCount {

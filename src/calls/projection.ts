@@ -1,5 +1,7 @@
 import { isFinalStatus, type AnsweredBy, type CallStatus, type EndReason } from '../kernel/call-state.js';
+import type { mongo } from 'mongoose';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
+import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
 import type { CallsDatabase } from './database.js';
 import type { CallDocument, StoredChange } from './call-model.js';
 import type { CallRequestDocument } from './call-request-model.js';
@@ -63,21 +65,23 @@ export function createCallProjection(database: CallsDatabase) {
      * @returns when it was erased; null when the call is unknown or has not ended
      */
     async erase(callId: string, now: Date): Promise<Date | null> {
-      for (;;) {
-        const call = await this.find(callId);
-        if (!call?.accountId || !isFinalStatus(call.status)) return null;
-        if (call.erasedAt) return call.erasedAt;
+      // The driver's own collection: what stands is read and written as it is.
+      const documents = calls.collection as unknown as mongo.Collection<CallDocument>;
+      const decide = (call: CallDocument | null): UpdateDecision<CallDocument, Date | null> => {
+        if (!call?.accountId || !isFinalStatus(call.status)) return { answer: null };
+        if (call.erasedAt) return { answer: call.erasedAt };
         const sequence = call.sequence + 1;
-        const { matchedCount } = await calls.updateOne(
-          { _id: callId, sequence: call.sequence },
-          {
+        return {
+          answer: now,
+          when: { sequence: call.sequence },
+          update: {
             $set: { ...ERASED, sequence, updatedAt: now, erasedAt: now },
             $unset: { agentName: '', transcription: '', outputParameters: '', hasRecording: '' },
             $push: { changes: { sequence, at: now, erased: true } },
           },
-        );
-        if (matchedCount === 1) return now;
-      }
+        };
+      };
+      return optimisticUpdate(documents, callId, decide, { name: 'calls' });
     },
 
     /** Takes an expired call out of everybody's sight and keeps a late first write from bringing it back. */

@@ -1,8 +1,10 @@
 import { createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import type { mongo } from 'mongoose';
 import { ulid } from 'ulid';
 import type { Config } from '../platform/config/config.js';
 import type { WebhooksDatabase } from './database.js';
 import type { AccountDocument, StoredWebhookSecret } from '../identity/accounts/model.js';
+import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 
 const SECRET_BYTES = 32;
@@ -79,8 +81,9 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       const createdAt = new Date();
       const id = `whs_${ulid()}`;
       const stored: StoredWebhookSecret = { id, sealed: box.seal(accountId, id, bytes), createdAt };
-      for (;;) {
-        const before = (await find(accountId))?.webhookSecrets;
+      const decide = (found: AccountDocument | null): UpdateDecision<AccountDocument, void> => {
+        if (found === null) throw new Error('there is no such account');
+        const before = found.webhookSecrets;
         const endsAt = createdAt.getTime() + overlapMs;
         const going = overlapMs === 0 ? [] : inForce(before, createdAt.getTime());
         const ending = going.map((each) => ({
@@ -89,14 +92,13 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
         }));
         const webhookSecrets = [stored, ...ending].slice(0, MOST_SECRETS);
         // Two who rotate at once must not lose each other's secret.
-        const unchanged =
+        const when =
           before === undefined ? { webhookSecrets: { $exists: false } } : { 'webhookSecrets.0.id': before[0]?.id };
-        const { matchedCount } = await accounts.updateOne(
-          { _id: accountId, ...unchanged },
-          { $set: { webhookSecrets } },
-        );
-        if (matchedCount === 1) return { secret: `whsec_${bytes.toString('base64')}`, stored };
-      }
+        return { answer: undefined, when, update: { $set: { webhookSecrets } } };
+      };
+      const documents = accounts.collection as unknown as mongo.Collection<AccountDocument>;
+      await optimisticUpdate(documents, accountId, decide, { name: 'accounts', projection: { webhookSecrets: 1 } });
+      return { secret: `whsec_${bytes.toString('base64')}`, stored };
     },
 
     /** Deliveries are not signed from now on. */

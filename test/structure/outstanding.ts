@@ -23,7 +23,6 @@ export const OUTSTANDING: readonly string[] = [
   'showBalance is exported by src/cli/admin/money.ts and src/cli/customer/money.ts',
   'showLedger is exported by src/cli/admin/statements.ts and src/cli/customer/money.ts',
   'showUsage is exported by src/cli/admin/statements.ts and src/cli/customer/money.ts',
-  'src/billing/leases.ts: function createLeases',
   'src/calls/views/watch-call.ts: function createWatchCall',
   'src/dev/launcher.ts: function compose',
   'src/identity/access/authentication.ts: factory createAuthenticator',

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { ContentionError, OVERTAKEN, untilNotOvertaken } from '../../platform/mongo/optimistic-update.js';
 import type { AccountGuard, LedgerFigure, LedgerSession } from './storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './model.js';
 
@@ -6,8 +6,7 @@ import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from '.
 export const SWEEP_AT_MARKERS = 100;
 /** No write may bring an account above this, however many processes write at once. */
 export const MAX_MARKERS = 130;
-const MAX_ATTEMPTS = 40;
-const MAX_PAUSE_MS = 25;
+const MOST_TRIES = 40;
 
 /** The operation is not decided yet for a passing reason; asking again is safe and gives the one answer. */
 export class LedgerBusyError extends Error {
@@ -30,8 +29,8 @@ export interface LedgerWork {
   sweepAtMarkers: number;
   /** ms since the epoch; decides nothing but the day that spending is counted to. */
   now(): number;
-  /** Waits before the next attempt, a random while so that writers do not meet again. */
-  pause(attempt: number): Promise<void>;
+  /** Waits before the next try, a random while so that writers do not meet again. */
+  pause(tries: number): Promise<void>;
 }
 
 export interface Decision {
@@ -54,28 +53,33 @@ export interface Decision {
  * @throws LedgerBusyError when other writers won every attempt
  */
 export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {
+  const retries = { name: 'ledger_accounts', mostTries: MOST_TRIES, pause: work.pause };
+  try {
+    return await untilNotOvertaken(retries, () => tryToDecide(work, decision));
+  } catch (error) {
+    if (!(error instanceof ContentionError)) throw error;
+    throw new LedgerBusyError(`operation ${decision.key} found no quiet moment in ${MOST_TRIES} tries`);
+  }
+}
+
+async function tryToDecide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument | typeof OVERTAKEN> {
   const { session } = work;
   const { ledgerAccountId, key } = decision;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    if (attempt > 0) await work.pause(attempt);
-    const account = await readAccount(session, ledgerAccountId, [key, ...(decision.alsoRead ?? [])]);
-    const decided = await session.findEntry(key);
-    if (decided) return ownedBy(ledgerAccountId, decided);
-    const marker = account.markers[key];
-    if (marker) return record(session, entryOf(ledgerAccountId, key, marker));
-    if (account.markerCount >= work.sweepAtMarkers) {
-      await work.sweepOnce(ledgerAccountId);
-      continue;
-    }
-    const plan = await decision.plan(account);
-    const planned = { ...plan.marker, epoch: account.epoch, at: new Date(work.now()) };
-    const { increments, guard } = plan;
-    const update = { ledgerAccountId, epoch: account.epoch, key, marker: planned, increments, guard };
-    if (await session.updateAccount({ kind: 'decide', ...update, maxMarkers: MAX_MARKERS })) {
-      return record(session, entryOf(ledgerAccountId, key, planned));
-    }
+  const account = await readAccount(session, ledgerAccountId, [key, ...(decision.alsoRead ?? [])]);
+  const decided = await session.findEntry(key);
+  if (decided) return ownedBy(ledgerAccountId, decided);
+  const marker = account.markers[key];
+  if (marker) return record(session, entryOf(ledgerAccountId, key, marker));
+  if (account.markerCount >= work.sweepAtMarkers) {
+    await work.sweepOnce(ledgerAccountId);
+    return OVERTAKEN;
   }
-  throw new LedgerBusyError(`operation ${key} found no quiet moment in ${MAX_ATTEMPTS} attempts`);
+  const plan = await decision.plan(account);
+  const planned = { ...plan.marker, epoch: account.epoch, at: new Date(work.now()) };
+  const { increments, guard } = plan;
+  const update = { ledgerAccountId, epoch: account.epoch, key, marker: planned, increments, guard };
+  const isDone = await session.updateAccount({ kind: 'decide', ...update, maxMarkers: MAX_MARKERS });
+  return isDone ? record(session, entryOf(ledgerAccountId, key, planned)) : OVERTAKEN;
 }
 
 /**
@@ -91,11 +95,6 @@ export async function sweep(session: LedgerSession, ledgerAccountId: string): Pr
     if (!present.has(key)) await session.insertEntry(entryOf(ledgerAccountId, key, marker));
   }
   await session.updateAccount({ kind: 'sweep', ledgerAccountId, epoch: account.epoch, keys });
-}
-
-/** The pause of a running service; a simulation brings its own. */
-export async function randomPause(attempt: number): Promise<void> {
-  await sleep(Math.random() * Math.min(2 ** attempt, MAX_PAUSE_MS));
 }
 
 /** Lets the operations of a process share one sweep of an account instead of each doing its own. */

@@ -1,7 +1,7 @@
 import type { Micros } from '../../kernel/money.js';
 import type { BillingDatabase } from '../database.js';
 import { auditAccount, balanceOf, type Balance, type LedgerAudit } from './audit.js';
-import { SWEEP_AT_MARKERS, createSharedSweeps, randomPause, readAccount, sweep, type LedgerWork } from './decide.js';
+import { SWEEP_AT_MARKERS, createSharedSweeps, readAccount, sweep, type LedgerWork } from './decide.js';
 import {
   checkedReason,
   correct,
@@ -16,6 +16,7 @@ import {
   type TopUpRequest,
 } from './operations.js';
 import { spendingAt } from './spending.js';
+import { randomPause } from '../../platform/mongo/optimistic-update.js';
 import { createLedgerStorage, type LedgerStorage } from './storage.js';
 import { createOperationTurns } from './turns.js';
 import type { LedgerAccountDocument, LedgerFreeze } from './model.js';

@@ -1,10 +1,11 @@
 import type { mongo } from 'mongoose';
-import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import { optimisticUpdate, type UpdateDecision } from '../../platform/mongo/optimistic-update.js';
 import type { PeriodCountDocument } from './model.js';
 
 export type CountPeriod = 'hour' | 'day';
 
-const MAX_ATTEMPTS = 20;
+type CountDecision = UpdateDecision<PeriodCountDocument, boolean>;
+
 const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
   hour: 'YYYY-MM-DDTHH'.length,
   day: 'YYYY-MM-DD'.length,
@@ -15,16 +16,6 @@ const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
  * A member's name becomes a field's, so it must be one.
  */
 export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocument>, now: () => Date) {
-  async function inserted(document: PeriodCountDocument): Promise<boolean> {
-    try {
-      await documents.insertOne(document);
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
-  }
-
   return {
     /**
      * Counts a member once, however often it is asked to.
@@ -41,29 +32,23 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       const { _id, limit, member, fields = {} } = p;
       if (limit === 0) return false;
       const path = `calls.${member}` as const;
-      let period = now().toISOString().slice(0, PERIOD_LENGTH[p.period]);
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-        const counted = await documents.updateOne(
-          { _id, period, [path]: { $exists: false }, count: { $lt: limit } },
-          { $set: { [path]: true }, $inc: { count: 1 } },
-        );
-        if (counted.matchedCount === 1) return true;
-        const found = await documents.findOne({ _id }, { projection: { period: 1, count: 1, [path]: 1 } });
-        if (found?.calls?.[member] !== undefined) return true;
-        const anew = { ...fields, period, count: 1, calls: { [member]: true } };
-        if (found === null) {
-          if (await inserted({ _id, ...anew })) return true;
-        } else if (found.period < period) {
-          const turned = await documents.updateOne({ _id, period: found.period }, { $set: anew });
-          if (turned.matchedCount === 1) return true;
-        } else if (found.period > period) {
-          // A clock that is behind must not open a period again that is over.
-          period = found.period;
-        } else if (found.count >= limit) {
-          return false;
-        }
-      }
-      throw new Error('a count found no quiet moment');
+      const current = now().toISOString().slice(0, PERIOD_LENGTH[p.period]);
+      const countingIn = (period: string): CountDecision => ({
+        answer: true,
+        when: { period, [path]: { $exists: false }, count: { $lt: limit } },
+        update: { $set: { [path]: true }, $inc: { count: 1 } },
+      });
+      const decide = (found: PeriodCountDocument | null): CountDecision => {
+        if (found?.calls?.[member] !== undefined) return { answer: true };
+        const anew = { ...fields, period: current, count: 1, calls: { [member]: true } };
+        if (found === null) return { answer: true, insert: { _id, ...anew } };
+        if (found.period < current) return { answer: true, when: { period: found.period }, update: { $set: anew } };
+        // A clock that is behind does not open a period again that is over: it counts in the later one.
+        return found.count >= limit ? { answer: false } : countingIn(found.period);
+      };
+      const projection = { period: 1, count: 1, [path]: 1 } as const;
+      const { collectionName: name } = documents;
+      return optimisticUpdate(documents, _id, decide, { name, blind: countingIn(current), projection });
     },
 
     /** Whether a member is counted, or would be. */

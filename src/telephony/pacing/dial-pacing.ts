@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { askForSlot, isMissed, newDialQueue, takeNextSlot, type DialAnswer, type DialQueue } from './dial-queue.js';
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
-import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import { optimisticUpdate } from '../../platform/mongo/optimistic-update.js';
 import type { TelephonyDatabase } from '../database.js';
 import type { DialPacingDocument } from './model.js';
 import { createServerClock, type ServerClock } from '../../platform/mongo/server-clock.js';
@@ -14,7 +14,7 @@ export interface PacedAccount {
   callsPerSecond: number;
 }
 
-const MAX_ATTEMPTS = 60;
+const MOST_TRIES = 60;
 /** Who lost a try pauses up to this long, and so many times its own length more. */
 const SHORTEST_SPREAD_MS = 20;
 const MAX_SPREAD = 10;
@@ -29,37 +29,20 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
   const db = database.connection.getClient().db(database.connection.name);
   const documents = db.collection<DialPacingDocument>(database.dialPacing.collection.collectionName);
 
-  async function read(accountSid: string): Promise<DialPacingDocument> {
-    const found = await documents.findOne({ _id: accountSid });
-    if (found) return found;
-    const first = { _id: accountSid, version: 0, ...newDialQueue() };
-    await documents.insertOne(first).catch((error: unknown) => {
-      if (!isDuplicateKey(error)) throw error;
-    });
-    return first;
-  }
-
   /** Repeats a change until nobody else's came between its reading and its writing. */
   async function change<T>(
     accountSid: string,
     plan: (queue: DialQueue, now: number) => { queue: DialQueue; answer: T },
   ): Promise<T> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const beganAt = performance.now();
-      const [document, now] = await Promise.all([read(accountSid), clock()]);
-      const { _id, version, ...before } = document;
-      const { queue, answer } = plan(before, now);
-      if (queue === before) return answer;
-      const { matchedCount } = await documents.updateOne(
-        { _id, version },
-        { $set: { ...queue, version: version + 1 } },
-      );
-      if (matchedCount === 1) return answer;
-      // The slower the database and the greater the crowd, the further apart its members must try.
-      const tookMs = performance.now() - beganAt;
-      await sleep(Math.random() * (SHORTEST_SPREAD_MS + tookMs * Math.min(attempt, MAX_SPREAD)));
-    }
-    throw new Error('the dial queue found no quiet moment');
+    const retries = { name: 'dial_pacing', mostTries: MOST_TRIES, pause: pauseInCrowd };
+    const decide = async (found: DialPacingDocument | null) => {
+      const { _id, version, ...before } = found ?? { _id: accountSid, version: 0, ...newDialQueue() };
+      const { queue, answer } = plan(before, await clock());
+      if (queue === before) return { answer };
+      if (found === null) return { answer, insert: { _id, version: 1, ...queue } };
+      return { answer, when: { version }, update: { $set: { ...queue, version: version + 1 } } };
+    };
+    return optimisticUpdate(documents, accountSid, decide, retries);
   }
 
   return {
@@ -95,4 +78,9 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
       }
     },
   };
+}
+
+/** The slower the database and the greater the crowd, the further apart its members must try. */
+async function pauseInCrowd(tries: number, tookMs: number): Promise<void> {
+  await sleep(Math.random() * (SHORTEST_SPREAD_MS + tookMs * Math.min(tries - 1, MAX_SPREAD)));
 }
