@@ -34,6 +34,7 @@ async function main(role: string | undefined, env: NodeJS.ProcessEnv): Promise<v
   if (!isRole(role)) throw new Error(`Name one role: ${Object.keys(ROLES).join(', ')}.`);
   const config = parseConfig(env);
   const logger = createLogger({ role, level: config.logLevel });
+  if (config.temporal.exposed) logger.warn({ variable: 'TEMPORAL_TLS' }, 'Temporal is spoken to without TLS');
   const stopping = new AbortController();
   const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener('abort', () => resolve()));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort());

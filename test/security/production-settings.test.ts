@@ -224,3 +224,36 @@ describe('production never starts with settings that expose it', () => {
     }
   });
 });
+
+describe('the password of the database never crosses a public network in clear', () => {
+  const parse = (uri: string, more = {}) => parseConfig({ ...PRODUCTION, MONGODB_URI: uri, ...more });
+
+  it.each([
+    'mongodb://ada:pw@db.example.com/callwright',
+    'mongodb://ada:pw@10.0.0.1,db.example.com:27017/callwright?replicaSet=rs0',
+    'mongodb://ada:pw@203.0.113.5/?tls=false',
+    'mongodb+srv://ada:pw@cluster.example.com/?tls=false',
+  ])('by %s', (uri) => {
+    expect(() => parse(uri)).toThrow(/MONGODB_URI .*tls=true.*ALLOW_PLAIN_MONGODB/);
+    expect(() => parse(uri)).not.toThrow(/pw@/);
+    expect(parse(uri, { ALLOW_PLAIN_MONGODB: 'true' }).mongodbUri).toBe(uri);
+  });
+
+  it.each([
+    'mongodb://ada:pw@db.example.com/callwright?tls=true',
+    'mongodb://ada:pw@db.example.com/?ssl=true&replicaSet=rs0',
+    'mongodb+srv://ada:pw@cluster.example.com/callwright',
+    'mongodb://ada:pw@10.0.0.1,mongodb:27017/callwright',
+    'mongodb://127.0.0.1:27017/callwright',
+  ])('not by %s', (uri) => {
+    expect(parse(uri).mongodbUri).toBe(uri);
+  });
+
+  it('nor is Temporal spoken to in clear there without a warning', () => {
+    const exposed = (address: string, more = {}) =>
+      parseConfig({ ...PRODUCTION, TEMPORAL_ADDRESS: address, ...more }).temporal.exposed;
+    expect(exposed('temporal.example.com:7233')).toBe(true);
+    expect(exposed('temporal.example.com:7233', { TEMPORAL_TLS: 'true' })).toBe(false);
+    for (const near of ['127.0.0.1:7233', 'temporal:7233', '10.0.0.7:7233']) expect(exposed(near)).toBe(false);
+  });
+});

@@ -20,3 +20,8 @@ export function hostnameOf(host: string): string {
   const address = `http://${host}`;
   return /^[^\s/?#@\\]+$/.test(host) && URL.canParse(address) ? new URL(address).hostname : '';
 }
+
+/** Whether every host, with or without a port, is this machine or in a private network. */
+export function arePrivateHosts(hosts: readonly string[]): boolean {
+  return hosts.map(hostnameOf).every((name) => LOOPBACK.test(name) || PRIVATE.test(name));
+}

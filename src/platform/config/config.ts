@@ -1,4 +1,5 @@
 import { answeredHosts, developmentFaults } from './development.js';
+import { isTemporalPlain } from './database-links.js';
 import { encryptionKeys } from './encryption.js';
 import { engineSettings, refuseUnfitEngine } from './engines.js';
 import { DEVELOPMENT_PEPPER, itemsOf, parseEnvironment, type Environment } from './environment.js';
@@ -75,6 +76,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       namespace: values.TEMPORAL_NAMESPACE,
       taskQueue: values.TEMPORAL_TASK_QUEUE,
       tls: values.TEMPORAL_TLS,
+      /** In production, over a network that is not known to be private. */
+      exposed: production && isTemporalPlain(values),
       apiKey: values.TEMPORAL_API_KEY,
       uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
     },

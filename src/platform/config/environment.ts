@@ -69,6 +69,9 @@ export const environment = z.object({
     shown: 'embedded',
     compose: 'mongodb://mongodb:27017/callwright?replicaSet=rs0',
   }),
+  ALLOW_PLAIN_MONGODB: flag.default(false).meta({
+    description: 'lets production send the password of `MONGODB_URI` over a public network without `tls=true`',
+  }),
   ALLOW_STANDALONE_MONGODB: flag
     .default(false)
     .describe('lets production run on a MongoDB that is no replica set and may lose acknowledged writes'),

@@ -1,4 +1,5 @@
 import { mayBePlain } from './addresses.js';
+import { plainMongodbFault } from './database-links.js';
 import { encryptionKeysFault } from './encryption.js';
 import { DEVELOPMENT_PEPPER, itemsOf, type Environment } from './environment.js';
 import { isPrivateRange } from './private-ranges.js';
@@ -107,6 +108,7 @@ const CHECKS: readonly Check[] = [
         ? 'SMTP_URL must have no options behind ? or #, which could turn TLS off: encode these characters in a password.'
         : undefined,
   },
+  { variable: 'MONGODB_URI', fault: plainMongodbFault },
   ...BASES.map(bare),
   encrypted('PUBLIC_BASE_URL', ['https'], 'nowhere'),
   encrypted('STREAM_URL', ['wss'], 'nowhere'),
