@@ -10,7 +10,7 @@ import { createMembers } from '../../src/identity/people/members.js';
 import { createSessions } from '../../src/identity/people/sessions.js';
 import { startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
-import { verdictOf, type Actor, type Target } from './support/route-rules.js';
+import { RULED, verdictOf, type Actor, type Target } from './support/route-rules.js';
 
 jest.setTimeout(240_000);
 
@@ -251,7 +251,7 @@ function readAs({ status, text, code }: Told, missing: Told | undefined): unknow
   return status < 500 && status !== 401 && status !== 403 ? 'admitted' : `${status} ${text}`;
 }
 
-describe('every route, asked by everyone in each mode, admits whom its contract names and nobody else', () => {
+describe('every route, asked by everyone in each mode, admits whom the rules name and nobody else', () => {
   it.each(TABLE)('%s', async (id, route) => {
     const kind = targetKindOf(id, route);
     const modes: (Mode | undefined)[] = kind === undefined ? [undefined] : [...MODES];
@@ -261,7 +261,7 @@ describe('every route, asked by everyone in each mode, admits whom its contract 
       let targetId = '';
       for (const actor of ACTORS) {
         const target = kind !== undefined && mode !== undefined ? { kind, mode } : undefined;
-        const expected = verdictOf(id, route, actor, target);
+        const expected = verdictOf(id, actor, target);
         if (target && targetId === '') targetId = await MAKE[target.kind](target.mode);
         if (kind !== undefined && (expected === 404 || expected === 'admitted') && !ofMissing.has(actor.kind)) {
           ofMissing.set(actor.kind, await ask(id, route, actor, MISSING[kind]));
@@ -280,6 +280,10 @@ describe('the table', () => {
   it('knows what each route changes that is not a plain read', () => {
     const silent = TABLE.filter(([, route]) => route.method !== 'get' && route.changes === undefined);
     expect(silent.map(([id]) => id)).toEqual([]);
+  });
+
+  it('has a rule of who may for each route, and for no other', () => {
+    expect(RULED.toSorted()).toEqual(TABLE.map(([id]) => id).toSorted());
   });
 
   it('knows every field of a body by which a request names something of an account', () => {
