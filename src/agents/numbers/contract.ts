@@ -30,17 +30,6 @@ export const numberRoutes = {
     success: ratedJsonAnswer('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
     errors: [],
   }),
-  listNumbersOfAgent: defineRoute({
-    method: 'get',
-    path: '/agents/{agent_id}/numbers',
-    tag: 'Phone numbers',
-    summary: 'List the phone numbers that lead to an agent',
-    description: 'Those to which the agent is assigned, oldest first.',
-    auth: 'keyOrSession',
-    params: z.object({ agent_id: z.string().meta({ description: 'Agent identifier.', examples: [AGENT_ID] }) }),
-    success: ratedJsonAnswer('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
-    errors: [],
-  }),
   addPhoneNumber: defineRoute({
     method: 'post',
     path: '/phone_numbers',

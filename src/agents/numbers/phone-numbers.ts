@@ -47,11 +47,6 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       return phoneNumbers.find({ accountId }).sort({ createdAt: 1, _id: 1 }).lean<PhoneNumberDocument[]>().exec();
     },
 
-    /** Those that are assigned to the agent, oldest first. */
-    async listOfAgent(accountId: string, agentId: string): Promise<PhoneNumberDocument[]> {
-      return (await this.list(accountId)).filter((number) => number.agentId === agentId);
-    },
-
     /**
      * Takes a number from its account.
      * @throws ServiceError NOT_FOUND, CONFLICT while a live agent calls from it; test calls have a number of their own

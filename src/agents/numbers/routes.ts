@@ -38,11 +38,6 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
       return wholeList(numbers.map((number) => numberView(number, account)));
     },
 
-    async listNumbersOfAgent({ ctx, principal: { account }, params: { agent_id: agentId } }) {
-      const numbers = await within(deadlineOf(ctx), phoneNumbers.listOfAgent(account._id, agentId));
-      return wholeList(numbers.map((number) => numberView(number, account)));
-    },
-
     async addPhoneNumber({ ctx, principal, readBody }) {
       refuseSelfService();
       const { account } = principal;
