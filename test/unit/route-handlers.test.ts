@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../../src/platform/http/contract/route.js';
-import { answer, content } from '../../src/platform/http/routing/answer.js';
+import type { ApiContext } from '../../src/platform/http/context.js';
+import { answer, content, sendAnswer } from '../../src/platform/http/routing/answer.js';
 import type { Handlers } from '../../src/platform/http/routing/handlers.js';
 
 const common = { tag: 'Things', summary: 'A thing', auth: 'key', errors: [] } as const;
@@ -74,5 +75,30 @@ describe('a table of routes', () => {
     // @ts-expect-error {thing_id} is not declared
     const route = defineRoute({ ...common, method: 'get', path: '/things/{thing_id}', success: thing });
     expect(route.path).toBe('/things/{thing_id}');
+  });
+});
+
+describe('an answer', () => {
+  const contextOf = () => ({ set: () => undefined, status: 404, body: undefined }) as unknown as ApiContext;
+
+  it('is held against the contract where that is asked for', () => {
+    const ctx = contextOf();
+    expect(() => sendAnswer(ctx, table.readThing, { count: 'secret' }, true)).toThrow(
+      'The answer to get /things/{thing_id} is not what its contract says: count (invalid_type)',
+    );
+    expect(sendAnswer(ctx, table.readThing, { count: 1 }, true)).toBeUndefined();
+    expect(ctx).toMatchObject({ status: 200, body: { count: 1 } });
+  });
+
+  it('of another status is an error object', () => {
+    const refusal = { success: false as const, message: 'No.', error_code: 'CONFLICT' as const };
+    const ctx = contextOf();
+    sendAnswer(ctx, table.readThing, answer<never>(refusal, { status: 409 }), true);
+    expect(ctx).toMatchObject({ status: 409, body: refusal });
+    expect(() => sendAnswer(ctx, table.readThing, answer({ count: 1 }, { status: 409 }), true)).toThrow('error_code');
+  });
+
+  it('names the target of a change for the audit log', () => {
+    expect(sendAnswer(contextOf(), table.changeThing, answer({ count: 1 }, { target: 'thing' }), true)).toBe('thing');
   });
 });

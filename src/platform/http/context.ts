@@ -18,8 +18,6 @@ export interface RequestState {
   readOfStranger: (read: (signal: AbortSignal) => Promise<Buffer>) => Promise<Buffer>;
   /** Counted among the signed requests in flight. */
   isAdmitted?: true;
-  /** What a change was done to, for the audit log, where the path does not name it. */
-  target?: string;
 }
 
 export type ApiContext = ParameterizedContext<RequestState>;
