@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { LIMITS, NARROWER, PARTS, PURE } from './rules.js';
+import { LIMITS, NARROWER, PARTS, PURE, PURE_PACKAGES } from './rules.js';
 import { parse, type SourceFile } from './sources.js';
 
 /** Everything in which the sources break the rules, one line each. */
@@ -31,7 +31,8 @@ function importFaults({ path, imports }: SourceFile): string[] {
     // Workflows take the types of their activities.
     const isProxyType = path.startsWith('workflows/') && typeOnly && target.startsWith('activities/');
     if (relative && rankOf(target) > rank && !isProxyType) faults.push(`${fault}, which comes after it`);
-    if (isPure(path) && !(relative ? isPure(target) : target === 'zod')) faults.push(`${fault}, which is not pure`);
+    if (isPure(path) && !(relative ? isPure(target) : PURE_PACKAGES.includes(target)))
+      faults.push(`${fault}, which is not pure`);
     for (const { from, only, why } of NARROWER) {
       if (from.test(path) && relative && !typeOnly && !only.test(target) && !isPure(target)) {
         faults.push(`${fault}. ${why}`);

@@ -34,7 +34,7 @@ export const PARTS: readonly Part[] = [
   { at: 'deploy', about: 'set-up and health check of a deployment' },
 ];
 
-/** Files that import only pure files and zod: no server, no clock, no library. Workflows import nothing else of `src`. */
+/** Files that import only pure files and pure packages: no server, no clock. Workflows import nothing else of `src`. */
 export const PURE: readonly RegExp[] = [
   /^src\/kernel\//,
   /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-refusal|reconciliation\/round)\.ts$/,
@@ -47,6 +47,9 @@ export const PURE: readonly RegExp[] = [
   /^src\/webhooks\/completion\.ts$/,
   /^src\/telephony\/pacing\/dial-queue\.ts$/,
 ];
+
+/** Packages that pure files import: they compute and touch nothing. */
+export const PURE_PACKAGES: readonly string[] = ['zod', 'csv-stringify/sync'];
 
 /** What a part may import beside itself, where that is less than all parts before it. */
 export const NARROWER: readonly { from: RegExp; only: RegExp; why: string }[] = [
