@@ -1,11 +1,13 @@
 import { sign } from '../../src/telephony/twilio/signature.js';
 import { eventually, startService, type Service } from '../http/harness.js';
-import { rawRequest, sendBytes } from '../support/hostile-requests.js';
+import { firstAnswer, rawRequest } from '../support/hostile-requests.js';
 import { newSid } from '../support/sids.js';
 import { holdBack, madeRoom } from './support/held-back-requests.js';
 
 /** Bodies that are read at the same time before their signature is known. */
 const BODIES = 1_000;
+/** All arrive before the first is given up as incomplete, also on a busy machine. */
+const SHORT_BODY = 'x'.repeat(64);
 const WRONG_SIGNATURE = `${'A'.repeat(27)}=`;
 
 let service: Service;
@@ -50,7 +52,7 @@ describe('forms without a signature of the carrier hold little memory', () => {
         `${'-'.repeat(27)}=`,
       ]) {
         const head = requestOf({ path, signature, from: '192.0.2.2', body }).subarray(0, -body.length);
-        expect(await sendBytes(service.port, head, { forMs: 1_000 })).toMatch(`HTTP/1.1 ${refused} `);
+        expect(await firstAnswer(service.port, head)).toMatch(`HTTP/1.1 ${refused} `);
       }
     },
     20_000,
@@ -59,17 +61,19 @@ describe('forms without a signature of the carrier hold little memory', () => {
   it.each(['/carrier/status', '/inbound_call'])(
     'since the oldest makes room, so that whoever holds as many as are read keeps no callback out: %s',
     async (path) => {
-      const held = await holdBack(service.port, BODIES, (index) =>
-        requestOf({ path, signature: WRONG_SIGNATURE, from: `192.0.2.${index % 64}`, body: 'x'.repeat(65_536) }),
-      );
+      const forged = (index: number) =>
+        requestOf({ path, signature: WRONG_SIGNATURE, from: `192.0.2.${index % 64}`, body: SHORT_BODY });
+      const held = await holdBack(service.port, BODIES, forged);
+      // A machine that is busy enough answers 503 for want of time; being kept out would last.
       await eventually(async () => {
-        expect((await status()).status).toBe(200);
-        return held.some(madeRoom);
-      });
-      expect(held.filter(madeRoom).length).toBeLessThan(BODIES / 10);
+        if ((await status()).status === 200 && held.some(madeRoom)) return true;
+        held.push(...(await holdBack(service.port, BODIES / 10, forged)));
+        return false;
+      }, 60_000);
+      expect(held.filter(madeRoom).length).toBeLessThan(held.length - BODIES + BODIES / 10);
       for (const each of held) each.drop();
     },
-    30_000,
+    120_000,
   );
 
   it('and any number of one address that are signed arrive at the same time', async () => {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { eventually, expectError, startService, type Service } from '../http/harness.js';
-import { rawRequest, sendBytes } from '../support/hostile-requests.js';
+import { firstAnswer, rawRequest } from '../support/hostile-requests.js';
 import { holdBack, madeRoom } from './support/held-back-requests.js';
 
 const SECRET = 'whsec_of-these-tests';
@@ -12,6 +12,9 @@ beforeAll(async () => {
   service = await startService({ worker: false, env: { PAYMENT_WEBHOOK_SECRET: SECRET, TRUST_PROXY: 'true' } });
 });
 afterAll(() => service.close());
+
+/** All arrive before the first is given up as incomplete, also on a busy machine. */
+const SHORT_BODY = 'x'.repeat(64);
 
 const seconds = () => Math.floor(Date.now() / 1_000);
 const forgedNow = () => `t=${seconds()},v1=${'0'.repeat(64)}`;
@@ -44,7 +47,7 @@ function requestOf(header: string, from: string, body: string): Buffer {
 
 describe('bodies of payment events without a signature hold little memory', () => {
   it('since nothing of more than 64 KiB is read', async () => {
-    const answer = await sendBytes(service.port, headOf(forgedNow(), '192.0.2.2', 65_537), { forMs: 1_000 });
+    const answer = await firstAnswer(service.port, headOf(forgedNow(), '192.0.2.2', 65_537));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     const body = JSON.stringify({ type: 'ping', data: { object: { text: 'x'.repeat(60_000) } } });
     expect((await tell(body, signature(body))).status).toBe(200);
@@ -56,23 +59,26 @@ describe('bodies of payment events without a signature hold little memory', () =
     ['no v1', `t=${seconds()},v0=${'0'.repeat(64)}`],
     ['a v1 of another length', `t=${seconds()},v1=00`],
   ])('since nothing at all is read behind a header with %s', async (_what, header) => {
-    const answer = await sendBytes(service.port, headOf(header, '192.0.2.2'), { forMs: 1_000 });
+    const answer = await firstAnswer(service.port, headOf(header, '192.0.2.2'));
     expect(answer).toMatch(/^HTTP\/1\.1 403 /);
   });
 
   it('since the oldest of them makes room, so that whoever holds as many as are read keeps no event out', async () => {
-    const held = await holdBack(service.port, BODIES, (index) =>
-      requestOf(forgedNow(), `192.0.2.${10 + (index % 32)}`, 'x'.repeat(65_536)),
-    );
+    const forged = (index: number) => requestOf(forgedNow(), `192.0.2.${10 + (index % 32)}`, SHORT_BODY);
+    const held = await holdBack(service.port, BODIES, forged);
     const body = JSON.stringify({ type: 'ping' });
-    await eventually(async () => {
-      for (const from of ['192.0.2.10', '192.0.2.4'])
-        expect((await tell(body, signature(body), from)).status).toBe(200);
-      return held.some(madeRoom);
-    });
-    expect(held.filter(madeRoom).length).toBeLessThan(BODIES / 10);
+    // A machine that is busy enough answers 503 for want of time; being kept out would last.
+    for (const from of ['192.0.2.10', '192.0.2.4']) {
+      await eventually(async () => {
+        const told = await tell(body, signature(body), from);
+        if (told.status === 200 && held.some(madeRoom)) return true;
+        held.push(...(await holdBack(service.port, BODIES / 10, forged)));
+        return false;
+      }, 60_000);
+    }
+    expect(held.filter(madeRoom).length).toBeLessThan(held.length - BODIES + BODIES / 10);
     for (const each of held) each.drop();
-  }, 30_000);
+  }, 180_000);
 
   it('and any number of one address that are signed arrive at the same time', async () => {
     const body = JSON.stringify({ type: 'ping' });
@@ -93,5 +99,5 @@ describe('bodies of payment events without a signature hold little memory', () =
     expect(status).toBe(429);
     expectError(await tell(body, forgedNow(), from), 429, 'RATE_LIMIT_EXCEEDED');
     expect((await tell(body, signature(body), from)).status).toBe(200);
-  }, 60_000);
+  }, 240_000);
 });
