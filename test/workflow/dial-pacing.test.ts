@@ -51,8 +51,34 @@ async function eventually(look: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Activities take real time while the server's clock leaps. */
-const dialed = (times: number) => eventually(() => Promise.resolve(dialedAt.length >= times));
+/**
+ * Activities take real time while the server's clock leaps, so those that a busy machine has not run yet may have to wait
+ * for their next try: the clock is moved on a little for each second that nothing came.
+ */
+async function dialed(
+  times: number,
+  call: TestCall,
+  isOver: () => Promise<unknown> = () => Promise.resolve(false),
+): Promise<void> {
+  for (let tries = 0; tries < 30 && dialedAt.length < times; tries += 1) {
+    for (let waits = 0; waits < 20 && dialedAt.length < times; waits += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    if (dialedAt.length >= times) break;
+    if (await isOver()) return;
+    await call.sleep(500);
+  }
+  expect(dialedAt).toHaveLength(times);
+}
+
+/**
+ * That the dials had one slot per second. What is recorded is when a dial was carried out, which a busy machine delays by
+ * more or less; but none is ever before its slot, and the slots begin at the first order.
+ */
+function expectOnePerSecond(since: number): void {
+  const sorted = dialedAt.toSorted((a, b) => a - b);
+  for (const [index, at] of sorted.entries()) expect(at - since).toBeGreaterThanOrEqual(index * 1_000);
+}
 
 const isWaiting = (call: TestCall) => harness.database.calls.exists({ _id: call.callId, status: 'IDLE' });
 
@@ -60,7 +86,7 @@ describe('a call on a carrier account that takes one call per second', () => {
   it('is dialed at once, and was RINGING all the time, when nobody else dials', async () => {
     const { answer, call } = await placeCall(harness, { paced: true });
     expect(answer).toEqual({ outcome: 'granted' });
-    await dialed(1);
+    await dialed(1, call);
     expect(await call.stored()).toMatchObject({ status: 'RINGING' });
     await call.end('busy');
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'busy' });
@@ -78,7 +104,7 @@ describe('a call on a carrier account that takes one call per second', () => {
     await call.sleep(10_000);
     expect(harness.carrier.dials).toBe(0);
     await call.sleep(12_000);
-    await dialed(1);
+    await dialed(1, call);
     expect((dialedAt[0] ?? 0) - placedAt).toBeGreaterThanOrEqual(19_000);
     const ringing = await call.stored();
     expect(ringing).toMatchObject({ status: 'RINGING' });
@@ -125,17 +151,31 @@ describe('a call on a carrier account that takes one call per second', () => {
   });
 
   it('takes a slot for every try, all within one minute of waiting', async () => {
-    harness.carrier.outcomes = [{ outcome: 'throttled' }, { outcome: 'throttled' }];
-    const { call } = await placeCall(harness, { paced: true });
-    await call.sleep(10_000);
-    await dialed(3);
+    let call = await triedThrice();
+    for (let calls = 1; dialedAt.length < 3 && calls < 5; calls += 1) {
+      // On a busy machine a try may come too late for its slot: it counts, and the carrier is not asked.
+      expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'carrier_unreachable' });
+      call = await triedThrice();
+    }
     expect(dialedAt).toHaveLength(3);
-    for (const [index, at] of dialedAt.entries()) expect(at - (dialedAt[index - 1] ?? 0)).toBeGreaterThanOrEqual(1_000);
     await call.end('busy');
     expect(await call.result()).toMatchObject({ status: 'FAILED', endReason: 'busy' });
   });
 
+  /** A call whose first two tries the carrier turns away; resolves when the third was made, or none follows. */
+  async function triedThrice(): Promise<TestCall> {
+    dialedAt = [];
+    harness.carrier.outcomes = [{ outcome: 'throttled' }, { outcome: 'throttled' }];
+    const placedAt = await harness.environment.currentTimeMs();
+    const { call } = await placeCall(harness, { paced: true });
+    await call.sleep(10_000);
+    await dialed(3, call, () => harness.database.calls.exists({ _id: call.callId, status: 'FAILED' }));
+    expectOnePerSecond(placedAt);
+    return call;
+  }
+
   it('is one of many, which are dialed one per second, whosever they are', async () => {
+    const placedAt = await harness.environment.currentTimeMs();
     const first = await placeCall(harness, { paced: true });
     const calls = [first.call];
     for (let i = 0; i < 3; i++) {
@@ -144,10 +184,8 @@ describe('a call on a carrier account that takes one call per second', () => {
     const other = (await placeCall(harness, { paced: true })).call;
     calls.push(other);
     await first.call.sleep(15_000);
-    await dialed(5);
-    expect(dialedAt).toHaveLength(5);
-    const sorted = dialedAt.toSorted((a, b) => a - b);
-    for (let i = 1; i < 5; i++) expect((sorted[i] ?? 0) - (sorted[i - 1] ?? 0)).toBeGreaterThanOrEqual(1_000);
+    await dialed(5, first.call);
+    expectOnePerSecond(placedAt);
     for (const call of calls) {
       await call.end('busy');
       await call.result();
