@@ -1,5 +1,5 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
-import type { Carriers, DialOutcome } from '../src/telephony/port.js';
+import type { CarrierApis, DialOutcome } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Mode } from '../src/kernel/ids.js';
 import { machineDetectionFor } from '../src/kernel/voicemail.js';
@@ -10,7 +10,7 @@ import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
 
 interface Deps {
   config: Config;
-  carriers: Carriers;
+  carriers: CarrierApis;
   dialGate: DialGate;
   pacing: DialPacing;
   requests: CallRequests;
@@ -84,7 +84,7 @@ export function createCarrierActivities(deps: Deps) {
       });
       if (dialed.outcome === 'accepted') {
         // The carrier's callbacks bind the call, too; a database that is away now must not make the dial look ambiguous.
-        await bindings.bind(callId, dialed.carrierSid).catch(() => undefined);
+        await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
       }
       return dialed;
     },
@@ -105,7 +105,7 @@ export function createCarrierActivities(deps: Deps) {
       }
       const [candidate, second] = unbound;
       if (candidate === undefined || second !== undefined) return {};
-      const row = await bindings.bind(callId, candidate);
+      const row = await bindings.bind(callId, candidate, carriers[mode]);
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 

@@ -1,5 +1,5 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
-import type { CarrierCall, Carriers } from '../src/telephony/port.js';
+import type { CarrierApis, CarrierCall } from '../src/telephony/port.js';
 import type { RunState } from '../src/calls/runs.js';
 import { outcomeOf, outcomeWithoutCarrier } from '../src/calls/call-outcome.js';
 import { isFinalStatus, newCall, type CallOutcome, type CallState, type CarrierEnd } from '../src/kernel/call-state.js';
@@ -18,7 +18,7 @@ import type { Recordings } from '../src/voice/recordings/recordings.js';
 import { collectedFields, mediaEndOf } from './conversation.js';
 
 export interface ClosedCallDeps {
-  carriers: Carriers;
+  carriers: CarrierApis;
   dialGate: DialGate;
   bindings: CarrierBindings;
   requests: CallRequests;
@@ -89,7 +89,10 @@ async function carrierSidOf(
   // A carrier cannot be asked about an identifier that is not its own: such a call ends as one that was never placed.
   const isKnowable = (text: string) => carriers[mode].isCallId(text);
   const sid = request?.carrierSid;
-  const row = sid !== undefined && isKnowable(sid) ? await bindings.bind(callId, sid) : await bindings.close(callId);
+  const row =
+    sid !== undefined && isKnowable(sid)
+      ? await bindings.bind(callId, sid, carriers[mode])
+      : await bindings.close(callId);
   return row.closed || !isKnowable(row.carrierSid) ? undefined : row.carrierSid;
 }
 

@@ -2,7 +2,7 @@ import { createCallResults } from '../src/calls/wiring.js';
 import { createCallGate } from '../src/calls/wiring.js';
 import { createCompletionSender } from '../src/calls/wiring.js';
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
-import type { Carriers } from '../src/telephony/port.js';
+import type { CarrierApis } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import { createAccounts } from '../src/identity/accounts/accounts.js';
 import { createCallRequests } from '../src/calls/call-requests.js';
@@ -39,7 +39,7 @@ export type Activities = ReturnType<typeof createActivities>;
 export function createActivities(deps: {
   config: Config;
   database: Database;
-  carriers: Carriers;
+  carriers: CarrierApis;
   logger: Logger;
   /** Loaded, so that the first dial waits for nothing; by default one that loads then. */
   dialGate?: DialGate;

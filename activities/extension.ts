@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Config } from '../src/platform/config/config.js';
-import type { Carriers } from '../src/telephony/port.js';
+import type { CarrierApis } from '../src/telephony/port.js';
 import { carrierTimeLimit, forecastEnd } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId } from '../src/kernel/ids.js';
 import { rateOf, type Micros } from '../src/kernel/money.js';
@@ -16,7 +16,7 @@ interface Deps {
   accounts: Accounts;
   requests: CallRequests;
   ledger: Ledger;
-  carriers: Carriers;
+  carriers: CarrierApis;
   projection: CallProjection;
 }
 

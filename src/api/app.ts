@@ -1,5 +1,4 @@
 import { createCallResults } from '../calls/wiring.js';
-import { mayBeSigned, signingMode } from '../telephony/twilio/signing-mode.js';
 import { createUsageAgents } from '../calls/wiring.js';
 import Koa from 'koa';
 import type { DialGate } from '../telephony/destinations/dial-gate.js';
@@ -10,7 +9,9 @@ import { createAgents } from '../agents/agents.js';
 import { createAuditLog, type AuditLog } from '../identity/access/audit-log.js';
 import { createCallQueries } from '../calls/call-queries.js';
 import { createCallRequests } from '../calls/call-requests.js';
-import { createCarriers } from '../telephony/carriers.js';
+import { createCallEvents, createCallInstructions } from '../calls/callbacks/create-callbacks.js';
+import { createCarriers, createCarrierRoutes } from '../telephony/carriers.js';
+import type { Carriers } from '../telephony/port.js';
 import { createCarrierBindings } from '../telephony/carrier-bindings.js';
 import { createCarrierEvents } from '../telephony/carrier-events.js';
 import type { Database } from '../database.js';
@@ -22,12 +23,6 @@ import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 import { createRecordings } from '../voice/recordings/recordings.js';
 import { createStatements } from '../billing/statements/statements.js';
 import type { Logger } from '../platform/telemetry/logger.js';
-import { createInboundCall } from '../calls/placing/inbound-call.js';
-import { createNoteAnsweredBy } from '../calls/callbacks/answered-by.js';
-import { createContinueAfterStream } from '../calls/callbacks/after-stream.js';
-import { createCarrierStatus } from '../calls/callbacks/status.js';
-import { createNoteTransferStatus } from '../calls/callbacks/transfer-status.js';
-import { createAnswerOutboundCall } from '../calls/callbacks/answer.js';
 import { boundStrangersBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
@@ -56,7 +51,7 @@ import { createIdentityHandlers } from '../identity/routes.js';
 import { createInboundAgents } from '../agents/inbound-agent.js';
 import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
-import { createCarrierRouters, unmatched, type CarrierHandlers } from './router.js';
+import { createCarrierRouter, unmatched } from './router.js';
 
 /** What a request waits for at the carrier ends with the request. */
 const CARRIER_ANSWER_WITHIN_MS = 2_000;
@@ -68,6 +63,8 @@ export interface AppDeps {
   dialGate: DialGate;
   logger: Logger;
   mailer: Mailer;
+  /** By default those that the configuration names. */
+  carriers?: Carriers;
 }
 
 /** Bodies of at most 16 KiB of senders who are not known, such as log-ins, that are read at the same time. */
@@ -85,11 +82,16 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
     rateLimiter,
     failureLimiter,
     signedRequests,
-    carrierSignatures: { mayBeSigned, signingMode: (ctx, form) => signingMode(ctx, form, config) },
   });
   const auditLog = createAuditLog(database);
   const auditor = createAuditor({ auditLog, logger });
   const shared = createShared({ ...deps, authenticator, rateLimiter, signedRequests, auditLog, auditor });
+  const carrierRoutes = createCarrierRoutes({
+    ...shared,
+    publicBaseUrl: config.publicBaseUrl,
+    events: createCallEvents(shared),
+    instructions: createCallInstructions(shared),
+  });
   const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
   const app = new Koa<RequestState>();
   // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
@@ -101,9 +103,9 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(boundStrangersBodies(STRANGERS_BODIES));
   const doors = { config, authenticator, auditor, principalWatch };
   app.use(mount(mountedRoutes, createHandlers(shared), doors).routes());
-  for (const router of createCarrierRouters(config, createCarrierHandlers(shared))) app.use(router.routes());
+  app.use(createCarrierRouter(config, carrierRoutes).routes());
   app.use(createPortalPages());
-  app.use(unmatched({ config, authenticator }));
+  app.use(unmatched({ config, authenticator, carrierRoutes }));
   return app;
 }
 
@@ -127,7 +129,7 @@ function createShared(deps: HandlerDeps) {
     requests: createCallRequests(database),
     queries: createCallQueries(database),
     bindings: createCarrierBindings(database),
-    carriers: createCarriers({ config, timeoutMs: CARRIER_ANSWER_WITHIN_MS }),
+    carriers: deps.carriers ?? createCarriers({ config, timeoutMs: CARRIER_ANSWER_WITHIN_MS }),
     carrierEvents: createCarrierEvents(database),
     results: createCallResults(database),
     recordings: createRecordings(database),
@@ -152,24 +154,5 @@ function createHandlers(shared: ReturnType<typeof createShared>): RouteHandlers<
     ...createMoneyHandlers(shared),
     ...createHealthHandlers(shared),
     ...createDocsHandlers(shared),
-  };
-}
-
-function createCarrierHandlers(shared: ReturnType<typeof createShared>): CarrierHandlers {
-  const status = createCarrierStatus(shared);
-  const answerOutboundCall = createAnswerOutboundCall(shared);
-  const continueAfterStream = createContinueAfterStream(shared);
-  const noteAnsweredBy = createNoteAnsweredBy(shared);
-  const noteTransferStatus = createNoteTransferStatus(shared);
-  return {
-    keyOrCarrier: { receiveCall: createInboundCall(shared) },
-    carrier: {
-      answerOutboundCall: (ctx, params) => answerOutboundCall(ctx, params['call_id'] ?? ''),
-      reportOutboundStatus: (ctx, params) => status.outbound(ctx, params['call_id'] ?? ''),
-      reportAnsweredBy: (ctx, params) => noteAnsweredBy(ctx, params['call_id'] ?? ''),
-      reportTransferStatus: (ctx, params) => noteTransferStatus(ctx, params['call_id'] ?? ''),
-      reportInboundStatus: (ctx) => status.inbound(ctx),
-      continueAfterStream: (ctx, params) => continueAfterStream(ctx, params['call_id'] ?? ''),
-    },
   };
 }

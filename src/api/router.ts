@@ -1,57 +1,22 @@
 import Router from '@koa/router';
-import type { Route, RouteAuth } from '../platform/http/contract/route.js';
-import { routes, type OperationId } from './routes.js';
+import type { Route } from '../platform/http/contract/route.js';
+import { routes } from './routes.js';
 import { ServiceError } from '../kernel/errors.js';
+import type { CarrierRoute } from '../telephony/port.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import { requireHttps } from '../platform/http/security.js';
 
-type Params = Readonly<Record<string, string>>;
-
-/** Handlers of the carrier's requests, which verify them. */
-export interface CarrierHandlers {
-  /** Find out themselves who asks: it takes the request's form to know. */
-  keyOrCarrier: Record<OperationsWith<'keyOrCarrier'>, (ctx: ApiContext) => Promise<void>>;
-  carrier: Record<OperationsWith<'carrier'>, (ctx: ApiContext, params: Params) => Promise<void>>;
-}
-
-type OperationsWith<Auth extends RouteAuth> = {
-  [Id in OperationId]: (typeof routes)[Id]['auth'] extends Auth ? Id : never;
-}[OperationId];
-
-type ApiRouter = Router<RequestState>;
-
-/** A router for each kind of authentication of carriers. */
-export function createCarrierRouters(config: Config, handlers: CarrierHandlers): ApiRouter[] {
-  const withKeyOrSignature = Object.entries(handlers.keyOrCarrier).map(([id, handler]) =>
-    mounted(id, async (ctx) => {
-      requireHttps(ctx, config);
-      await handler(ctx);
-    }),
-  );
-  // Signed over our https address: a request that came another way carries no signature that fits.
-  const withSignature = Object.entries(handlers.carrier).map(([id, handler]) => mounted(id, handler));
-  return [routerOf(withKeyOrSignature), routerOf(withSignature)];
-}
-
-interface Mounted {
-  route: Route;
-  handle: (ctx: ApiContext, params: Params) => Promise<void> | void;
-}
-
-function mounted(id: string, handle: Mounted['handle']): Mounted {
-  return { route: routes[id as OperationId], handle };
-}
-
-function routerOf(operations: readonly Mounted[]): ApiRouter {
-  const router: ApiRouter = new Router<RequestState>({ sensitive: true, strict: true });
-  for (const { route, handle } of operations) {
-    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], async (ctx, next) => {
-      // The router takes HEAD for GET; a GET that can place a call must not be reachable by it.
-      if (ctx.method === 'HEAD' && route.auth !== 'none') return next();
+/** The routes that carriers contribute; their handlers verify the requests. */
+export function createCarrierRouter(config: Config, carrierRoutes: readonly CarrierRoute[]): Router<RequestState> {
+  const router: Router<RequestState> = new Router({ sensitive: true, strict: true });
+  for (const { route, handle } of carrierRoutes) {
+    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], async (ctx) => {
       ctx.state.route = route.path;
-      await handle(ctx, ctx.params as Params);
+      // What is only signed is signed over our https address: a request that came another way has no signature that fits.
+      if (route.auth === 'keyOrCarrier') requireHttps(ctx, config);
+      await handle(ctx, ctx.params as Readonly<Record<string, string>>);
     });
   }
   return router;
@@ -64,9 +29,14 @@ const TABLE: readonly Route[] = Object.values(routes);
  * those who may ask here at all.
  * @throws ServiceError METHOD_NOT_ALLOWED, NOT_FOUND
  */
-export function unmatched(deps: { config: Config; authenticator: Authenticator }) {
+export function unmatched(deps: {
+  config: Config;
+  authenticator: Authenticator;
+  carrierRoutes: readonly CarrierRoute[];
+}) {
+  const table = [...new Set([...TABLE, ...deps.carrierRoutes.map(({ route }) => route)])];
   return async (ctx: ApiContext): Promise<void> => {
-    const known = TABLE.filter((route) => patternOf(route).test(ctx.path));
+    const known = table.filter((route) => patternOf(route).test(ctx.path));
     if (!known.some((route) => route.auth === 'none' || route.auth === 'origin')) {
       requireHttps(ctx, deps.config);
       await deps.authenticator.byAny(ctx);

@@ -1,13 +1,5 @@
-import { z } from 'zod';
 import { placingRoutes } from '../calls/placing/contract.js';
-import {
-  CarrierRequestForm,
-  InboundCallForm,
-  InboundCallQuery,
-  MachineDetectionForm,
-  StatusCallbackForm,
-  TransferStatusForm,
-} from '../telephony/twilio/forms.js';
+import { twilioCallbackRoutes, twilioInboundRoute } from '../telephony/twilio/contract.js';
 import { agentRoutes } from '../agents/contract.js';
 import { numberRoutes } from '../agents/numbers/contract.js';
 import { serviceRoutes } from './contract.js';
@@ -16,186 +8,8 @@ import { apiKeyRoutes } from '../identity/api-keys/contract.js';
 import { callRoutes } from '../calls/views/contract.js';
 import { moneyRoutes } from '../billing/contract.js';
 import { portalRoutes } from '../identity/sign-in/contract.js';
-import type { Route } from '../platform/http/contract/route.js';
 import { deliveryRoutes, signingRoutes } from '../webhooks/contract.js';
 import { voiceRoutes } from '../agents/voices/contract.js';
-
-const callParams = z.object({
-  call_id: z.string().meta({ description: 'Call identifier.', examples: ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'] }),
-});
-const FORM = 'application/x-www-form-urlencoded';
-const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
-const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${CALL_ID}/after-stream</Redirect></Response>`;
-const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number statusCallback="https://calls.example.com/carrier/calls/${CALL_ID}/transfer-status#rc=3&amp;rp=5xx,ct,rt" statusCallbackEvent="answered" statusCallbackMethod="POST">+12025550143</Number></Dial></Response>`;
-const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
-
-const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
-/** What answers a callback of the carrier. */
-const noted = {
-  description: 'Taken note of; also when the call is unknown or over.',
-  contentType: 'text/plain' as const,
-  schema: z.string(),
-  examples: { noted: '' },
-};
-
-const statusForm = {
-  ...carrierForm,
-  CallStatus: 'completed',
-  SequenceNumber: '2',
-  CallDuration: '47',
-  Timestamp: 'Sat, 21 Nov 2026 10:00:51 +0000',
-};
-
-const inboundRoutes = {
-  receiveCall: {
-    method: 'post',
-    path: '/inbound_call',
-    tag: 'Calls',
-    summary: 'Receive a call from the telephony provider',
-    description:
-      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
-    auth: 'keyOrCarrier',
-    changes: 'mode',
-    query: InboundCallQuery,
-    body: {
-      contentType: FORM,
-      schema: InboundCallForm,
-      examples: {
-        forwarded: {
-          CallSid: carrierForm.CallSid,
-          From: '+12025550143',
-          To: '+12025550199',
-          ForwardedFrom: '+12025550188',
-        },
-      },
-    },
-    success: {
-      description: 'Tells the provider to stream the call’s audio.',
-      contentType: 'text/xml',
-      schema: z.string(),
-      examples: { stream: TWIML },
-    },
-    errors: [
-      'MISSING_PARAMS',
-      'INSUFFICIENT_BALANCE',
-      'FORBIDDEN',
-      'SPEND_LIMIT_EXCEEDED',
-      'AGENT_NOT_FOUND',
-      'PAYLOAD_TOO_LARGE',
-      'UNSUPPORTED_MEDIA_TYPE',
-      'CONCURRENCY_LIMIT_EXCEEDED',
-    ],
-  },
-} as const satisfies Record<string, Route>;
-
-const carrierRoutes = {
-  answerOutboundCall: {
-    method: 'post',
-    path: '/carrier/calls/{call_id}/twiml',
-    tag: 'Carrier callbacks',
-    summary: 'TwiML for an answered outbound call',
-    description:
-      'The carrier requests this when the callee answers. Returns TwiML that streams the call’s audio, or that hangs up when the call has ended or belongs to another carrier call.',
-    auth: 'carrier',
-    changes: 'mode',
-    params: callParams,
-    body: { contentType: FORM, schema: CarrierRequestForm, examples: { answered: carrierForm } },
-    success: {
-      description: 'Stream the audio, or hang up a call that is not, or no longer, wanted.',
-      contentType: 'text/xml',
-      schema: z.string(),
-      examples: { stream: TWIML, hangUp: HANG_UP },
-    },
-    errors: [],
-  },
-  reportOutboundStatus: {
-    method: 'post',
-    path: '/carrier/calls/{call_id}/status',
-    tag: 'Carrier callbacks',
-    summary: 'Status callback of an outbound call',
-    description:
-      'The carrier reports a change of status. An answer or an end updates the call; every callback is recorded in its timeline. Repeated callbacks change nothing.',
-    auth: 'carrier',
-    changes: 'mode',
-    params: callParams,
-    body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
-    success: noted,
-    errors: [],
-  },
-  reportAnsweredBy: {
-    method: 'post',
-    path: '/carrier/calls/{call_id}/amd',
-    tag: 'Carrier callbacks',
-    summary: 'Who answered an outbound call, by the carrier’s detection of answering machines',
-    description:
-      'The carrier reports the result of answering machine detection. The agent reacts to it while the call is in progress.',
-    auth: 'carrier',
-    changes: 'mode',
-    params: callParams,
-    body: {
-      contentType: FORM,
-      schema: MachineDetectionForm,
-      examples: {
-        machine: { ...carrierForm, AnsweredBy: 'machine_end_beep', MachineDetectionDuration: '4100' },
-      },
-    },
-    success: noted,
-    errors: [],
-  },
-  reportTransferStatus: {
-    method: 'post',
-    path: '/carrier/calls/{call_id}/transfer-status',
-    tag: 'Carrier callbacks',
-    summary: 'The number that a call was transferred to has answered',
-    description:
-      'The carrier reports that the number a call was transferred to has answered. The transfer then no longer counts as an unanswered attempt.',
-    auth: 'carrier',
-    changes: 'mode',
-    params: callParams,
-    body: {
-      contentType: FORM,
-      schema: TransferStatusForm,
-      examples: {
-        answered: { ...carrierForm, CallSid: `CA${'1'.repeat(32)}`, ParentCallSid: carrierForm.CallSid },
-      },
-    },
-    success: noted,
-    errors: [],
-  },
-  reportInboundStatus: {
-    method: 'post',
-    path: '/carrier/status',
-    tag: 'Carrier callbacks',
-    summary: 'Status callback of a number, for inbound calls',
-    description:
-      'The carrier reports a change of status of an inbound call, which CallSid identifies. Otherwise as for outbound calls.',
-    auth: 'carrier',
-    changes: 'mode',
-    body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
-    success: noted,
-    errors: [],
-  },
-  continueAfterStream: {
-    method: 'post',
-    path: '/carrier/calls/{call_id}/after-stream',
-    tag: 'Carrier callbacks',
-    summary: 'What the carrier does when the audio stream has ended',
-    description:
-      'The carrier requests this when an audio stream ends. Returns TwiML that hangs up, transfers the call, or opens another stream when the previous one was lost.',
-    auth: 'carrier',
-    changes: 'mode',
-    params: callParams,
-    body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
-    success: {
-      description:
-        'Hang up, put the call through to the number that the agent has transferred it to, or stream again after a lost stream.',
-      contentType: 'text/xml',
-      schema: z.string(),
-      examples: { hangUp: HANG_UP, transfer: TRANSFER },
-    },
-    errors: [],
-  },
-} as const satisfies Record<string, Route>;
 
 const accountTables = {
   ...callRoutes,
@@ -215,6 +29,12 @@ const accountTables = {
 export const mountedRoutes = { ...placingRoutes, ...accountTables, ...serviceRoutes };
 
 /** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
-export const routes = { ...placingRoutes, ...inboundRoutes, ...accountTables, ...carrierRoutes, ...serviceRoutes };
+export const routes = {
+  ...placingRoutes,
+  ...twilioInboundRoute,
+  ...accountTables,
+  ...twilioCallbackRoutes,
+  ...serviceRoutes,
+};
 
 export type OperationId = keyof typeof routes;

@@ -1,10 +1,20 @@
+import { createCarriers } from '../telephony/carriers.js';
 import { createMediaServer, type MediaServer, type MediaServerDeps } from '../voice/media/media-server.js';
 import type { CallsDatabase } from './database.js';
 import { createCallGate, createStreamedCalls } from './wiring.js';
 
-/** The media server, over the calls that were asked for. */
+/**
+ * The media server, over the calls that were asked for.
+ * @param deps.carriers by default those that the configuration names
+ */
 export function createCallMediaServer(
-  deps: Omit<MediaServerDeps, 'calls' | 'dialGate' | 'database'> & { database: CallsDatabase },
+  deps: Omit<MediaServerDeps, 'calls' | 'dialGate' | 'database' | 'carriers'> &
+    Partial<Pick<MediaServerDeps, 'carriers'>> & { database: CallsDatabase },
 ): MediaServer {
-  return createMediaServer({ ...deps, calls: createStreamedCalls(deps.database), dialGate: createCallGate(deps) });
+  return createMediaServer({
+    ...deps,
+    carriers: deps.carriers ?? createCarriers(deps),
+    calls: createStreamedCalls(deps.database),
+    dialGate: createCallGate(deps),
+  });
 }

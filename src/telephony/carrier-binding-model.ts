@@ -9,6 +9,8 @@ export interface CarrierBindingDocument {
   _id: string;
   /** `closed:<call id>` in a closed row, because the index is unique and every server must be able to build it. */
   carrierSid: string;
+  /** Kind of the carrier that carries the call. Absent in closed rows and in those of earlier releases, which are Twilio's. */
+  carrier?: string;
   closed?: boolean;
   /** Who answered, by the carrier's own detection; told once. */
   answeredBy?: AnsweredBy;
@@ -21,6 +23,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
   {
     _id: String,
     carrierSid: { type: String, required: true, unique: true },
+    carrier: String,
     closed: Boolean,
     answeredBy: String,
     resumptions: Number,

@@ -1,6 +1,6 @@
 import type { AnsweredBy } from '../kernel/call-state.js';
-import { isCarrierCallId } from '../kernel/carrier-identifiers.js';
 import { isDuplicateKey } from '../platform/mongo/connection.js';
+import type { CarrierIdentity } from './callbacks.js';
 import type { TelephonyDatabase } from './database.js';
 import type { CarrierBindingDocument } from './carrier-binding-model.js';
 
@@ -35,11 +35,11 @@ export function createCarrierBindings(database: TelephonyDatabase) {
 
     /**
      * Binds a call to the carrier's call unless it is bound or closed already; returns the row that stands.
-     * @throws RangeError when no carrier has identifiers of that form
+     * @throws RangeError when the carrier has no identifiers of that form
      */
-    async bind(callId: string, carrierSid: string): Promise<CarrierBindingDocument> {
-      if (!isCarrierCallId(carrierSid)) throw new RangeError('not an identifier of a carrier’s call');
-      return insertIfAbsent({ _id: callId, carrierSid, boundAt: new Date() });
+    async bind(callId: string, carrierSid: string, carrier: CarrierIdentity): Promise<CarrierBindingDocument> {
+      if (!carrier.isCallId(carrierSid)) throw new RangeError('not an identifier of the carrier’s call');
+      return insertIfAbsent({ _id: callId, carrierSid, carrier: carrier.kind, boundAt: new Date() });
     },
 
     /** Notes that the bound call may have a stream of this number; a repeat changes nothing. */

@@ -1,6 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AnsweredBy, CarrierFinalStatus, Direction, EndReason } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
 import type { MachineDetection } from '../kernel/voicemail.js';
+import type { Authenticator } from '../identity/access/authentication.js';
+import type { ApiContext } from '../platform/http/context.js';
+import type { Route } from '../platform/http/contract/route.js';
+import type { SignedRequests } from '../platform/http/signed-requests.js';
+import type {
+  CallEvents,
+  CallInstruction,
+  CallInstructions,
+  CarrierIdentity,
+  CarrierRequest,
+  Markup,
+} from './callbacks.js';
+import type { MediaCodec } from './media.js';
 
 /** A call as the carrier's own record tells it. */
 export interface CarrierCall {
@@ -41,18 +55,23 @@ export interface DialRequest {
   machineDetection?: MachineDetection;
 }
 
+/** What not every carrier can do. */
+export interface CarrierCapabilities {
+  /** Whether the time limit of a running call can be changed. Where it cannot, only our own timers end the call on time. */
+  canChangeTimeLimit: boolean;
+}
+
 /**
- * One carrier account, as the rest of the service sees it. Orders and questions throw when the carrier is away, and
+ * One carrier account, as the workflow's steps see it. Orders and questions throw when the carrier is away, and
  * a `CarrierRequestRefused`, with nothing sent, when the identifier is not one of this carrier's.
  */
-export interface Carrier {
-  /** Whether a text has the form of this carrier's identifiers of calls. */
-  isCallId(text: string): boolean;
+export interface CarrierApi extends CarrierIdentity {
+  readonly capabilities: CarrierCapabilities;
   /** Asks for a call once. Never throws: the outcome says what is known. Takes at most 10 s. */
   dial(request: DialRequest): Promise<DialOutcome>;
   /** Ends a call, ringing or talking. A call that has ended already is a success. */
   hangUp(carrierSid: string): Promise<void>;
-  /** Moves the carrier's own end of the call. A call that has ended already is a success. */
+  /** Moves the carrier's own end of the call, where it can. A call that has ended already is a success. */
   limitTo(carrierSid: string, seconds: number): Promise<void>;
   /** The carrier's record; undefined when it knows no such call. */
   fetch(carrierSid: string): Promise<CarrierCall | undefined>;
@@ -60,5 +79,56 @@ export interface Carrier {
   findPlaced(query: { to: string; from: string; since: number }): Promise<CarrierCall[]>;
 }
 
+/** An upgrade request for a media stream. */
+export interface StreamUpgrade {
+  /** The address of the call's stream under the configured base, without what follows the call's id. */
+  url: string;
+  /** What follows the call's id in the request, as it came: another segment or a query; mostly empty. */
+  rest: string;
+  headers: IncomingHttpHeaders;
+}
+
+/** A route that a carrier's requests come to. It verifies them itself. */
+export interface CarrierRoute {
+  route: Route;
+  handle(ctx: ApiContext, params: Readonly<Record<string, string>>): Promise<void>;
+}
+
+/** What the callback routes of a carrier work with. */
+export interface CallbackDeps {
+  publicBaseUrl: string;
+  /** The accounts whose carriers make these requests. */
+  carriers: Partial<Carriers>;
+  signedRequests: SignedRequests;
+  authenticator: Pick<Authenticator, 'byKeyOrCarrier'>;
+  events: CallEvents;
+  instructions: CallInstructions;
+}
+
+/** The requests of a carrier: the routes they come to, and all that is done about them before it is our word. */
+export interface CarrierContract {
+  createRoutes(deps: CallbackDeps): CarrierRoute[];
+}
+
+/** One carrier account, complete: its REST interface, its callbacks, what it is told to do, and its media streams. */
+export interface Carrier extends CarrierApi {
+  /** Its callbacks; accounts of carriers that speak the same interface share one. */
+  readonly contract: CarrierContract;
+  /** Whether a request could have been made by this account, as far as its headers tell. */
+  mayBeSigned(headers: IncomingHttpHeaders): boolean;
+  /**
+   * Whether this account made the request.
+   * @throws ServiceError when the body is not of the carrier's form
+   */
+  isSigned(request: CarrierRequest): boolean;
+  /** Whether this account opens the stream. Never throws. */
+  admitsStream(upgrade: StreamUpgrade): boolean;
+  /** Tells the carrier what to do with a call, in its own language. */
+  render(instruction: CallInstruction): Markup;
+  /** For one media socket. */
+  createCodec(): MediaCodec;
+}
+
 /** The carrier of each mode: test keys always have the simulated one. */
 export type Carriers = Record<Mode, Carrier>;
+export type CarrierApis = Record<Mode, CarrierApi>;

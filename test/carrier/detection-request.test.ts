@@ -19,6 +19,7 @@ async function dialed(machineDetection?: MachineDetection): Promise<URLSearchPar
         fromNumber: '+12025550199',
       },
       publicBaseUrl: 'https://calls.test',
+      streamUrl: 'wss://stream.test/audio',
     });
     const outcome = await carrier.dial({
       callId: 'call_1',

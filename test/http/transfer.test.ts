@@ -5,7 +5,7 @@ import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
 import { encodeCrockford } from '../../src/kernel/ids.js';
 import type { Direction } from '../../src/kernel/call-state.js';
 import { expectError, startService, type Service } from './harness.js';
-import { newSid, sidOf } from '../support/sids.js';
+import { newSid, sidOf, SIMULATED } from '../support/sids.js';
 
 let service: Service;
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function call(options: { direction?: Direction; transferTo?: string; talke
     maxDurationSeconds: 600,
     createdAt: new Date(),
   });
-  await createCarrierBindings(service.database).bind(callId, sid);
+  await createCarrierBindings(service.database).bind(callId, sid, SIMULATED);
   await createCallResults(service.database).finish({
     callId,
     streamSid: sidOf('MZ', 1),

@@ -1,12 +1,13 @@
 import { PermanentError } from '../../src/kernel/errors.js';
-import { CarrierRequestRefused } from '../../src/telephony/twilio/errors.js';
+import { CarrierRequestRefused } from '../../src/telephony/errors.js';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { createCarriers } from '../../src/telephony/carriers.js';
 import { createTwilioClient } from '../../src/telephony/twilio/client.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
-import { parseCarrierMessage, ProtocolViolation } from '../../src/voice/media/stream-protocol.js';
+import { ProtocolViolation } from '../../src/telephony/media.js';
+import { parseCarrierMessage } from '../../src/telephony/twilio/media-codec.js';
 import { isFinalStatus } from '../../src/kernel/call-state.js';
 import { encodeCrockford } from '../../src/kernel/ids.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
@@ -133,7 +134,8 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
 
   it.each(FORGED)('no call is bound to one that %s', async (_how, sid) => {
     const callId = newCallId();
-    await expect(createCarrierBindings(service.database).bind(callId, sid)).rejects.toThrow(RangeError);
+    const { live } = createCarriers({ config: service.config });
+    await expect(createCarrierBindings(service.database).bind(callId, sid, live)).rejects.toThrow(RangeError);
     expect(await service.database.carrierBindings.findById(callId)).toBeNull();
   });
 

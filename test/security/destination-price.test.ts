@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/create-activities.js';
-import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../../src/telephony/port.js';
+import type { CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../../src/telephony/port.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
@@ -17,7 +17,9 @@ const DECK = `prefix,micro_usd_per_second\n1,2500\n44,2500\n4477,${DEAR_RATE}\ni
 const SLOW_MS = 90_000;
 
 /** A carrier that takes every call and remembers what it was asked. */
-class WillingCarrier implements Carrier {
+class WillingCarrier implements CarrierApi {
+  readonly kind = 'simulator';
+  readonly capabilities = { canChangeTimeLimit: true };
   readonly dials = new Map<string, DialRequest & { carrierSid: string }>();
   readonly limits = new Map<string, number[]>();
 

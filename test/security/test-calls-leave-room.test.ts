@@ -6,7 +6,7 @@ import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
 import { openMediaFixture, STREAM_URL, type MediaFixture } from '../media/support/media-fixture';
 import { dialIn } from '../media/support/carrier-line';
-import { newSid } from '../support/sids.js';
+import { newSid, SIMULATED } from '../support/sids.js';
 
 const LIMITS = { all: 6, test: 3 };
 const { carriers } = parseConfig({ NODE_ENV: 'test', STREAM_URL });
@@ -40,7 +40,7 @@ async function stream(mode: 'live' | 'test'): Promise<string> {
     maxDurationSeconds: 600,
     createdAt: new Date(),
   });
-  await createCarrierBindings(media.database).bind(callId, carrierSid);
+  await createCarrierBindings(media.database).bind(callId, carrierSid, SIMULATED);
   const { authToken } = carriers[mode];
   try {
     open.push(await dialIn({ port: media.port, callId, carrierSid, authToken, streamUrl: STREAM_URL }));

@@ -9,7 +9,7 @@ import { openMediaFixture, type MediaFixture } from '../media/support/media-fixt
 import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
 import { newCallId } from '../store/support/test-database.js';
 import { likeASecret, PRODUCTION } from '../support/production.js';
-import { newSid, sidOf } from '../support/sids.js';
+import { newSid, sidOf, SIMULATED } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 const COLLEAGUE = '+12025550143';
@@ -82,7 +82,7 @@ describe('a carrier that asks how a live call goes on, without LIVE_TRANSFERS', 
       maxDurationSeconds: 600,
       createdAt: new Date(),
     });
-    await createCarrierBindings(service.database).bind(callId, sid);
+    await createCarrierBindings(service.database).bind(callId, sid, SIMULATED);
     await createCallResults(service.database).finish({
       callId,
       streamSid: sidOf('MZ', 1),

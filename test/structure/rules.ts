@@ -43,7 +43,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/agents\/(agent-definition|field-rules|tool-rules|tool-schema)\.ts$/,
   /^src\/api\/routes\.ts$/,
   /^src\/billing\/statements\/(csv|statement)\.ts$/,
-  /^src\/telephony\/twilio\/forms\.ts$/,
+  /^src\/telephony\/twilio\/(forms|identifiers)\.ts$/,
   /^src\/webhooks\/completion\.ts$/,
   /^src\/telephony\/pacing\/dial-queue\.ts$/,
 ];

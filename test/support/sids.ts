@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { CALL_SID } from '../../src/telephony/twilio/identifiers.js';
 
 type Prefix = 'AC' | 'CA' | 'MZ';
 
@@ -11,3 +12,6 @@ export function newSid(prefix: Prefix): string {
 export function sidOf(prefix: Prefix, name: string | number): string {
   return prefix + createHash('sha256').update(String(name)).digest('hex').slice(0, 32);
 }
+
+/** The simulated carrier, as far as a binding needs to know it. */
+export const SIMULATED = { kind: 'simulator', isCallId: (text: string) => CALL_SID.test(text) };

@@ -1,4 +1,4 @@
-import { carrierSignalOf } from '../../src/calls/callbacks/status.js';
+import { carrierSignalOf } from '../../src/telephony/twilio/reports.js';
 import { sidOf } from '../support/sids.js';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');

@@ -1,5 +1,6 @@
 import { framesOf } from '../../src/voice/media/caller-frames.js';
-import { parseCarrierMessage, ProtocolViolation } from '../../src/voice/media/stream-protocol.js';
+import { ProtocolViolation } from '../../src/telephony/media.js';
+import { parseCarrierMessage } from '../../src/telephony/twilio/media-codec.js';
 import { engineCallOf } from '../../src/voice/session/engine-call.js';
 import { openingOf } from '../../src/voice/engines/offline/lines.js';
 import { voiceNamed } from '../../src/voice/engines/voices.js';

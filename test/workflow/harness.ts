@@ -9,10 +9,9 @@ import { DefaultLogger, Runtime, Worker, type RuntimeOptions } from '@temporalio
 import { ulid } from 'ulid';
 import { createActivities } from '../../activities/create-activities.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
-import type { Carrier, CarrierCall, DialOutcome } from '../../src/telephony/port.js';
+import type { CarrierApi, CarrierCall, DialOutcome } from '../../src/telephony/port.js';
 import { parseConfig } from '../../src/platform/config/config.js';
 import type { Direction, MediaEndReason } from '../../src/kernel/call-state.js';
-import { isCarrierCallId } from '../../src/kernel/carrier-identifiers.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { SEARCH_ATTRIBUTES } from '../../src/platform/temporal/search-attributes.js';
 import type { ReconnectAnswer } from '../../src/kernel/resumption.js';
@@ -24,14 +23,16 @@ import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { startTimeSkippingEnvironment } from '../support/time-skipping-environment';
-import { sidOf } from '../support/sids.js';
+import { sidOf, SIMULATED } from '../support/sids.js';
 
 export const PHONE_NUMBER = '+12025550177';
 export const INSTRUCTION = 'Ask for the canary sentence about the purple elephant.';
 export const SID = sidOf('CA', 1);
 
 /** A carrier that does as the test says and remembers what it was asked, at the edge where Twilio would be. */
-export class ScriptedCarrier implements Carrier {
+export class ScriptedCarrier implements CarrierApi {
+  readonly kind = 'simulator';
+  readonly capabilities = { canChangeTimeLimit: true };
   dials = 0;
   onDial: (() => Promise<void>) | undefined;
   readonly hungUp: string[] = [];
@@ -43,7 +44,7 @@ export class ScriptedCarrier implements Carrier {
   onHangUp: (() => Promise<void>) | undefined;
 
   isCallId(text: string): boolean {
-    return isCarrierCallId(text);
+    return SIMULATED.isCallId(text);
   }
   async dial(): Promise<DialOutcome> {
     this.dials++;

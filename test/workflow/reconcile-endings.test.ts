@@ -48,7 +48,7 @@ describe('reconciliation of a hold without an ending', () => {
     });
     await stack.ledger.sweep(money);
     await stack.entries.updateOne(keyed(`H${callId}~0`), { $set: { at } });
-    if (options.carrierSid) await stack.bindings.bind(callId, options.carrierSid);
+    if (options.carrierSid) await stack.bindings.bind(callId, options.carrierSid, stack.carrier);
     return { callId, money };
   }
 

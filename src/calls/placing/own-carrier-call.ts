@@ -1,23 +1,16 @@
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
-import type { Forwarder } from '../../identity/access/principal.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Config } from '../../platform/config/config.js';
 import { unavailable, within } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { CarrierCall, Carriers } from '../../telephony/port.js';
+import type { ArrivedCall } from '../../telephony/callbacks.js';
+import type { CarrierApis, CarrierCall } from '../../telephony/port.js';
 
 export interface OwnCarrierCallDeps {
   config: Config;
-  carriers: Carriers;
+  carriers: CarrierApis;
   phoneNumbers: PhoneNumbers;
   logger: Logger;
-}
-
-/** An inbound call as its forwarder describes it. */
-interface DescribedCall {
-  CallSid: string;
-  To: string;
-  ForwardedFrom?: string | undefined;
 }
 
 /** Statuses of a call that can still be streamed. */
@@ -37,27 +30,22 @@ export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, lo
    * @param deadline ms since the epoch
    * @throws ServiceError FORBIDDEN; SERVICE_UNAVAILABLE when the carrier does not answer in time
    */
-  return async function requireOwnCarrierCall(
-    { account, mode }: Forwarder,
-    described: DescribedCall,
-    deadline: number,
-  ): Promise<void> {
+  return async function requireOwnCarrierCall(arrived: ArrivedCall, deadline: number): Promise<void> {
+    const { forwarder, mode } = arrived;
+    const { account } = forwarder;
     if (account === undefined || config.carriers[mode].kind === 'simulator') return;
     let call: CarrierCall | undefined;
     try {
-      call = await within(deadline, carriers[mode].fetch(described.CallSid));
+      call = await within(deadline, carriers[mode].fetch(arrived.carrierSid));
     } catch (error) {
       logger.error({ err: error }, 'the carrier could not be asked for an inbound call');
       throw unavailable();
     }
-    const isTheOne = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === described.To;
-    const forwardedFrom = call?.forwardedFrom === described.ForwardedFrom ? described.ForwardedFrom : undefined;
+    const isTheOne = call?.direction === 'inbound' && LIVE.has(call.status) && call.to === arrived.to;
+    const forwardedFrom = call?.forwardedFrom === arrived.forwardedFrom ? arrived.forwardedFrom : undefined;
     const { _id: accountId } = account;
-    if (isTheOne && (await within(deadline, isOwn(accountId, described.To)))) return;
+    if (isTheOne && (await within(deadline, isOwn(accountId, arrived.to)))) return;
     if (isTheOne && (await within(deadline, isOwn(accountId, forwardedFrom)))) return;
-    throw new ServiceError(
-      'FORBIDDEN',
-      'CallSid must name a live inbound call to the number To, and To or ForwardedFrom must be a number of this account.',
-    );
+    throw new ServiceError('FORBIDDEN', arrived.wording.notOwn);
   };
 }

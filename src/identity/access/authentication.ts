@@ -13,12 +13,10 @@ import type { ApiContext } from '../../platform/http/context.js';
 import { createLookUps } from './look-ups.js';
 import type { Forwarder, MemberPrincipal, Principal } from './principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
-import type { Read } from '../../platform/http/bodies-in-flight.js';
-import type { FormFields } from '../../platform/http/form.js';
 import type { Standing } from './principal-watch.js';
 import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
 import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
-import type { SignedRequests } from '../../platform/http/signed-requests.js';
+import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requests.js';
 import { validated } from '../../platform/http/validation.js';
 
 /** What all keys of an account may ask together in a mode, in limits of one key. Unverified ones share one limit. */
@@ -33,13 +31,8 @@ const RECHECK_WITHIN_MS = 1_500;
 /** Pages ask for several things at once and watch calls. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
 
-/** How requests of a carrier are verified; the telephony domain provides it. */
-export interface CarrierSignatures {
-  /** Whether the signature could be that of any form. */
-  mayBeSigned(ctx: ApiContext): boolean;
-  /** The mode whose carrier account signed a request; undefined when none did. */
-  signingMode(ctx: ApiContext, form: FormFields): Mode | undefined;
-}
+/** Reads a request and tells the mode whose carrier account made it; undefined when none did. */
+export type VerifyCarrier = (read: ReadSigned) => Promise<Mode | undefined>;
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
@@ -50,9 +43,8 @@ export function createAuthenticator(deps: {
   rateLimiter: RateLimiter;
   failureLimiter: FailureLimiter;
   signedRequests: SignedRequests;
-  carrierSignatures: CarrierSignatures;
 }) {
-  const { config, rateLimiter, failureLimiter, signedRequests, carrierSignatures } = deps;
+  const { config, rateLimiter, failureLimiter, signedRequests } = deps;
   const accounts = createAccounts(deps.database);
   const sessions = createSessions(deps.database);
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
@@ -183,15 +175,16 @@ export function createAuthenticator(deps: {
     },
 
     /**
-     * The owner of the key, sent as Bearer or as the password of Basic, or the mode whose carrier signed the form.
-     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what reading the form throws
+     * The owner of the key, sent as Bearer or as the password of Basic, or the mode whose carrier made the request.
+     * @param verifyCarrier absent when the request cannot be a carrier's
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what `verifyCarrier` throws
      */
-    async byKeyOrCarrier(ctx: ApiContext, readForm: Read<FormFields>): Promise<Forwarder> {
+    async byKeyOrCarrier(ctx: ApiContext, verifyCarrier: VerifyCarrier | undefined): Promise<Forwarder> {
       const secret = keyOf(ctx, true);
       const challenges = [BEARER_CHALLENGE, BASIC_CHALLENGE];
-      if (secret === undefined && carrierSignatures.mayBeSigned(ctx)) {
+      if (secret === undefined && verifyCarrier !== undefined) {
         const mode = await signedRequests.admit(ctx, async (read) => {
-          const signer = carrierSignatures.signingMode(ctx, await read(readForm));
+          const signer = await verifyCarrier(read);
           if (signer === undefined) throw unauthorized(ctx, challenges);
           return signer;
         });

@@ -7,7 +7,6 @@ import { liveLimitsOf, liveTransfersOf } from './live-limits.js';
 import { productionFaults } from './production.js';
 import { readRateDeck } from './rate-deck.js';
 import { simulatedAccount, type SimulatedAccount } from './simulated-accounts.js';
-import type { CarrierKind } from '../../kernel/carrier-identifiers.js';
 import { withoutTrailing } from '../../kernel/text.js';
 
 export { configuredEngineNames, configuredVoices, offeredEngineNames } from './engines.js';
@@ -15,7 +14,8 @@ export type { OpenAiRealtimeSettings, PipelineSettings } from './engines.js';
 
 /** The credentials by which one mode's carrier account signs its requests and takes ours. */
 export interface CarrierAccount extends SimulatedAccount {
-  kind: CarrierKind;
+  /** The carrier's name in the registry of carriers. */
+  kind: string;
   /** Base of the REST interface. */
   baseUrl: string;
   fromNumber: string;

@@ -110,7 +110,7 @@ type EngineVariables = z.output<z.ZodObject<typeof engineVariables>>;
 
 interface EngineConfig {
   engines: ReturnType<typeof engineSettings>;
-  carriers: { live: { kind: 'simulator' | 'twilio' } };
+  carriers: { live: { kind: string } };
 }
 
 /** What the `openai-realtime` engine needs of its provider. */

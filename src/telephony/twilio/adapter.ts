@@ -2,33 +2,46 @@ import type { Twilio } from 'twilio';
 import type { CarrierAccount } from '../../platform/config/config.js';
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import { CALLBACK_DELIVERY } from './callback-delivery.js';
-import { carrierIdentifiers } from '../../kernel/carrier-identifiers.js';
 import type { MachineDetection } from '../../kernel/voicemail.js';
-import type { Carrier, CarrierCall, DialOutcome, DialRequest } from '../port.js';
+import { CarrierRequestRefused } from '../errors.js';
+import type { Carrier, CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../port.js';
 import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
-import {
-  CarrierError,
-  CarrierRequestRefused,
-  dialOutcomeOf,
-  isCallOver,
-  isUnknownCall,
-  toCarrierError,
-} from './errors.js';
+import { CarrierError, dialOutcomeOf, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
+import { CALL_SID } from './identifiers.js';
+import { createTwilioCodec } from './media-codec.js';
+import { TWILIO_CONTRACT } from './routes.js';
+import { isSignedForm, isSignedUpgrade, mayBeSigned } from './signed-forms.js';
+import { renderTwiml } from './twiml.js';
 
 /** Calls between two numbers within a minute or so: far more than there can be. */
 const PAGE_SIZE = 100;
 
 type Call = Awaited<ReturnType<ReturnType<Twilio['calls']>['fetch']>>;
 
-/** A carrier account that speaks Twilio's REST interface: Twilio itself, or the simulated carrier. */
-export function createTwilioCarrier(deps: {
+interface TwilioDeps {
   account: CarrierAccount;
   publicBaseUrl: string;
   timeoutMs?: number;
-}): Carrier {
+}
+
+/** A carrier account that speaks Twilio's interface: Twilio itself, or the simulated carrier. */
+export function createTwilioCarrier(deps: TwilioDeps & { streamUrl: string }): Carrier {
+  const { account } = deps;
+  return {
+    ...createTwilioApi(deps),
+    contract: TWILIO_CONTRACT,
+    mayBeSigned,
+    isSigned: (request) => isSignedForm(account, request),
+    admitsStream: (upgrade) => isSignedUpgrade(account, upgrade),
+    render: (instruction) => renderTwiml(deps, instruction),
+    createCodec: createTwilioCodec,
+  };
+}
+
+/** Twilio's REST interface. */
+function createTwilioApi(deps: TwilioDeps): CarrierApi {
   let client: Promise<Twilio> | undefined;
-  const { call: callSid } = carrierIdentifiers(deps.account.kind);
-  const isCallId = (text: string) => callSid.test(text);
+  const isCallId = (text: string) => CALL_SID.test(text);
   const clientNow = () => (client ??= createTwilioClient(deps.account, deps.timeoutMs ?? REQUEST_TIMEOUT_MS));
 
   async function ask<T>(request: (client: Twilio) => Promise<T>): Promise<T> {
@@ -55,6 +68,8 @@ export function createTwilioCarrier(deps: {
   }
 
   return {
+    kind: deps.account.kind,
+    capabilities: { canChangeTimeLimit: true },
     isCallId,
 
     async dial(request: DialRequest): Promise<DialOutcome> {

@@ -2,9 +2,10 @@ import { Agent } from 'node:http';
 import type { Twilio } from 'twilio';
 import type RequestClient from 'twilio/lib/base/RequestClient.js';
 import type { CarrierAccount } from '../../platform/config/config.js';
-import { carrierIdentifiers } from '../../kernel/carrier-identifiers.js';
 import { withoutTrailing } from '../../kernel/text.js';
-import { CarrierError, CarrierRequestRefused } from './errors.js';
+import { CarrierRequestRefused } from '../errors.js';
+import { CarrierError } from './errors.js';
+import { ACCOUNT_SID, CALL_SID } from './identifiers.js';
 
 /** No request to the carrier takes longer, whatever its server does. */
 export const REQUEST_TIMEOUT_MS = 10_000;
@@ -46,10 +47,9 @@ function callsUrl(account: CarrierAccount, asked: string): string {
   const prefix = `/${API_VERSION}/Accounts/${account.accountSid}/Calls`;
   const [, path = ''] = /^https:\/\/[a-z0-9.-]+(\/.*)$/.exec(asked) ?? [];
   const [, callSid] = /^\/(.+)\.json$/.exec(path.slice(prefix.length)) ?? [];
-  const { account: accountForm, call: callForm } = carrierIdentifiers(account.kind);
   const isList = path === `${prefix}.json`;
-  const isCall = path.startsWith(prefix) && callSid !== undefined && callForm.test(callSid);
-  if (!accountForm.test(account.accountSid) || !(isList || isCall)) throw new CarrierRequestRefused();
+  const isCall = path.startsWith(prefix) && callSid !== undefined && CALL_SID.test(callSid);
+  if (!ACCOUNT_SID.test(account.accountSid) || !(isList || isCall)) throw new CarrierRequestRefused();
   const segments = [API_VERSION, 'Accounts', account.accountSid, 'Calls', ...(isCall ? [callSid] : [])];
   return `${withoutTrailing(account.baseUrl, '/')}/${segments.map(encodeURIComponent).join('/')}.json`;
 }

@@ -1,5 +1,5 @@
 import type { EndReason } from '../../kernel/call-state.js';
-import { PermanentError } from '../../kernel/errors.js';
+import { CarrierRequestRefused } from '../errors.js';
 import type { DialOutcome } from '../port.js';
 
 /**
@@ -20,15 +20,6 @@ export class CarrierError extends Error {
         ? `The carrier gave no usable answer (${code ?? 'unknown cause'}).`
         : `The carrier answered ${status}${code === undefined ? '' : ` with error ${code}`}.`,
     );
-  }
-}
-
-/** A request that was never sent: it would have left the account's own calls. Asking again cannot help. */
-export class CarrierRequestRefused extends PermanentError {
-  override readonly name = 'CarrierRequestRefused';
-
-  constructor() {
-    super('A request to the carrier was not sent: it would have reached something other than a call of the account.');
   }
 }
 

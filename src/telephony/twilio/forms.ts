@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { anyCarriers } from '../../kernel/carrier-identifiers.js';
 import { agentId, externalCallId, text } from '../../platform/http/contract/fields.js';
+import { ACCOUNT_SID, CALL_SID } from './identifiers.js';
 
 /** A field of the carrier's form that must hold something. */
 function carrierText(field: string, description: string, example: string) {
@@ -10,8 +10,6 @@ function carrierText(field: string, description: string, example: string) {
 }
 
 const SID_FORM = 'followed by 32 digits 0 to 9 or a to f, in lower case';
-const ACCOUNT_SID = new RegExp(anyCarriers('account'));
-const CALL_SID = new RegExp(anyCarriers('call'));
 
 /** A field that holds an identifier of the carrier's, in the form that its adapter accepts. */
 function carrierIdentifier(field: string, pattern: RegExp, fault: string) {

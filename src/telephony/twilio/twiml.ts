@@ -1,42 +1,75 @@
 import VoiceResponse from 'twilio/lib/twiml/VoiceResponse.js';
-import type { Config } from '../../platform/config/config.js';
-import type { ApiContext } from '../../platform/http/context.js';
+import type { CallInstruction, Markup } from '../callbacks.js';
+import { CALLBACK_DELIVERY } from './callback-delivery.js';
 
 /** From this resumption on a second is left to media processes that have to start first. */
 const PAUSE_FROM_RESUMPTION = 2;
 
-/**
- * Streams the call's audio to the media server; what follows runs when the stream has ended.
- * @param resumption number of a stream that takes the place of a lost one; it tells the media server and the next request
- */
-export function streamTwiml(config: Config, callId: string, resumption?: number): string {
+interface Addresses {
+  publicBaseUrl: string;
+  streamUrl: string;
+}
+
+/** What the carrier is to do with a call, in TwiML. */
+export function renderTwiml(addresses: Addresses, instruction: CallInstruction): Markup {
+  return { contentType: 'text/xml; charset=utf-8', body: twimlOf(addresses, instruction) };
+}
+
+function twimlOf(addresses: Addresses, instruction: CallInstruction): string {
+  switch (instruction.kind) {
+    case 'stream':
+      return streamTwiml(addresses, instruction);
+    case 'transfer':
+      return transferTwiml(addresses, instruction);
+    case 'apology':
+      return apologyTwiml(instruction.words);
+    case 'hang_up':
+      return apologyTwiml(undefined);
+  }
+}
+
+/** Streams the call's audio to the media server; what follows runs when the stream has ended. */
+function streamTwiml(
+  { publicBaseUrl, streamUrl }: Addresses,
+  { callId, resumption }: Extract<CallInstruction, { kind: 'stream' }>,
+): string {
   const response = new VoiceResponse();
   if (resumption !== undefined && resumption >= PAUSE_FROM_RESUMPTION) response.pause({ length: 1 });
   const id = encodeURIComponent(callId);
-  const stream = response.connect().stream({ url: `${config.streamUrl}/${id}` });
+  const stream = response.connect().stream({ url: `${streamUrl}/${id}` });
   if (resumption !== undefined) stream.parameter({ name: 'resumption', value: String(resumption) });
   const after = resumption === undefined ? '' : `?after=${resumption}`;
-  response.redirect({ method: 'POST' }, `${config.publicBaseUrl}/carrier/calls/${id}/after-stream${after}`);
+  response.redirect({ method: 'POST' }, `${publicBaseUrl}/carrier/calls/${id}/after-stream${after}`);
   return response.toString();
 }
 
-export function hangUpTwiml(): string {
+/** The carrier tells when the other side answers, and asks again when it is gone. */
+function transferTwiml(
+  { publicBaseUrl }: Addresses,
+  { callId, to, callerId, timeLimitSeconds }: Extract<CallInstruction, { kind: 'transfer' }>,
+): string {
+  const callUrl = `${publicBaseUrl}/carrier/calls/${encodeURIComponent(callId)}`;
   const response = new VoiceResponse();
+  const dial = response.dial({
+    action: `${callUrl}/after-stream`,
+    method: 'POST',
+    callerId,
+    timeLimit: timeLimitSeconds,
+  });
+  dial.number(
+    {
+      statusCallback: `${callUrl}/transfer-status${CALLBACK_DELIVERY}`,
+      statusCallbackEvent: ['answered'],
+      statusCallbackMethod: 'POST',
+    },
+    to,
+  );
+  return response.toString();
+}
+
+function apologyTwiml(words: string | undefined): string {
+  const response = new VoiceResponse();
+  if (words !== undefined) response.say(words);
   response.hangup();
   return response.toString();
-}
-
-/** For a call that was answered while we cannot tell whether it is wanted. */
-export function apologyTwiml(): string {
-  const response = new VoiceResponse();
-  response.say('We are sorry, this call cannot be connected right now. Goodbye.');
-  response.hangup();
-  return response.toString();
-}
-
-/** Sends XML in one piece: carriers refuse it chunked. */
-export function sendTwiml(ctx: ApiContext, twiml: string): void {
-  ctx.status = 200;
-  ctx.set('Content-Type', 'text/xml; charset=utf-8');
-  ctx.body = twiml;
 }

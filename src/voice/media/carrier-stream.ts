@@ -1,7 +1,6 @@
 import type { WebSocket, RawData } from 'ws';
 import type { PlaybackLine } from '../session/playback.js';
-import type { CarrierMessage } from './stream-protocol.js';
-import { clearMessage, markMessage, mediaMessage, parseCarrierMessage, ProtocolViolation } from './stream-protocol.js';
+import { ProtocolViolation, type MediaCodec, type MediaEvent } from '../../telephony/media.js';
 
 export interface StreamTimings {
   /** The carrier must send `start` this soon. */
@@ -17,7 +16,7 @@ export type StreamEnd = 'stopped' | 'closed' | 'dropped' | 'misused';
 
 export interface CarrierStreamHandlers {
   /** The first `start`. Return why it is refused, or nothing. */
-  onStart(start: Extract<CarrierMessage, { event: 'start' }>): string | undefined;
+  onStart(start: Extract<MediaEvent, { event: 'start' }>): string | undefined;
   onAudio(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
@@ -43,11 +42,11 @@ const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1005]);
 /** One media socket: order of events, limits and liveness; the conversation on it is the session's. */
 export function openCarrierStream(
   socket: WebSocket,
+  codec: MediaCodec,
   handlers: CarrierStreamHandlers,
   timings: StreamTimings = STREAM_TIMINGS,
 ): CarrierStream {
   let state: 'connecting' | 'live' | 'ended' = 'connecting';
-  let streamSid = '';
   let alive = true;
   let ignored = 0;
   let tokens = MESSAGE_BURST;
@@ -82,9 +81,12 @@ export function openCarrierStream(
 
   function read(data: RawData, isBinary: boolean): void {
     if (!isRead()) return;
-    if (isBinary) throw new ProtocolViolation(1003, 'binary frames are not understood');
     if (!takeToken()) throw new ProtocolViolation(1008, 'too many messages');
-    const message = parseCarrierMessage(textOf(data));
+    // One buffer: the websocket's binary type is left at its default.
+    codec.decode(data as Buffer, isBinary, take);
+  }
+
+  function take(message: MediaEvent): void {
     if (state === 'ended') {
       if (message.event === 'media') throw new ProtocolViolation(1008, 'audio after stop');
       return;
@@ -93,17 +95,16 @@ export function openCarrierStream(
     else readLive(message);
   }
 
-  function readBeforeStart(message: CarrierMessage): void {
+  function readBeforeStart(message: MediaEvent): void {
     if (message.event === 'connected' || message.event === 'unknown') return;
     if (message.event !== 'start') throw new ProtocolViolation(1008, `${message.event} before start`);
     clearTimeout(startTimer);
     state = 'live';
-    streamSid = message.streamSid;
     const refusal = handlers.onStart(message);
     if (refusal !== undefined) throw new ProtocolViolation(1008, refusal);
   }
 
-  function readLive(message: CarrierMessage): void {
+  function readLive(message: MediaEvent): void {
     switch (message.event) {
       case 'media':
         return handlers.onAudio(message.mulaw, message.timestampMs);
@@ -120,14 +121,14 @@ export function openCarrierStream(
     }
   }
 
-  function send(text: string): void {
+  function send(message: string | Uint8Array): void {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.bufferedAmount > MAX_BUFFERED_BYTES) {
       end('dropped', 'the carrier takes no audio');
       socket.terminate();
       return;
     }
-    socket.send(text);
+    socket.send(message);
   }
 
   function loseSilent(): void {
@@ -174,18 +175,13 @@ export function openCarrierStream(
   });
 
   return {
-    media: (frame) => send(mediaMessage(streamSid, frame)),
-    mark: (name) => send(markMessage(streamSid, name)),
-    clear: () => send(clearMessage(streamSid)),
+    media: (frame) => send(codec.media(frame)),
+    mark: (name) => send(codec.mark(name)),
+    clear: () => send(codec.clear()),
     close(code, reason) {
       state = 'ended';
       clearTimeout(startTimer);
       if (socket.readyState === socket.OPEN) socket.close(code, reason);
     },
   };
-}
-
-/** Text messages come whole, in one buffer: the websocket's binary type is left at its default. */
-function textOf(data: RawData): string {
-  return (data as Buffer).toString('utf8');
 }

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
+import type { Carriers } from '../../telephony/port.js';
 import type { Config } from '../../platform/config/config.js';
 import { machineDetectionFor } from '../../kernel/voicemail.js';
 import { clientOf } from '../../platform/egress/client-address.js';
@@ -20,7 +21,7 @@ import { createRecordings } from '../recordings/recordings.js';
 import { createSecretBox } from '../../platform/secrets/secret-box.js';
 import { createWebhookSecrets } from '../../webhooks/secrets.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import { callIdOfPath, createAdmission } from './admission.js';
+import { createAdmission, streamOfPath } from './admission.js';
 import type { Admission } from './admission.js';
 import { STREAM_TIMINGS } from './carrier-stream.js';
 import type { StreamTimings } from './carrier-stream.js';
@@ -40,6 +41,7 @@ export interface MediaServerDeps {
   gateway: MediaSignals;
   calls: CallReader;
   dialGate: DialGate;
+  carriers: Carriers;
   engines: Engines;
   logger: Logger;
   /** Fewer streams are for tests. */
@@ -90,13 +92,13 @@ const SHUTDOWN_MS = 3_000;
 
 /** Takes the carrier's media streams at `{streamUrl}/<call_id>` and conducts the calls on them. */
 export function createMediaServer(deps: MediaServerDeps): MediaServer {
-  const { config, database, gateway, calls, dialGate, engines, logger } = deps;
+  const { config, database, gateway, calls, carriers, dialGate, engines, logger } = deps;
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
   const results = createConversationResults(database, calls);
   const giveUpAfterMs = timings.recordingGiveUpMs;
   const recordingOptions = giveUpAfterMs === undefined ? {} : { giveUpAfterMs };
   const recordings = config.recordings.enabled ? createRecordings(database, recordingOptions) : undefined;
-  const admit = createAdmission({ config, database, calls });
+  const admit = createAdmission({ config, carriers, database, calls });
   /** The latest stream of each call that has started one here. */
   const sessions = new Map<string, StreamSession & { resumption: number }>();
   /** All sockets, those too that a later one has followed, until everything of theirs is stored. */
@@ -173,24 +175,25 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     gate.identify(request.socket, clientOf({ forwardedFor: String(forwardedFor ?? ''), remoteAddress, trustProxy }));
   }
 
-  /** The signature is valid. @returns whether there is room for another stream */
+  /** A carrier's account asks. @returns whether there is room for another stream */
   function welcome(socket: Duplex): boolean {
     gate.leave(socket);
     return places.take(socket);
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const callId = callIdOfPath(config.streamUrl, request.url ?? '');
-    if (callId === undefined) return refuse(socket, 404, 'no such stream');
+    const asked = streamOfPath(config.streamUrl, request.url ?? '');
+    if (asked === undefined) return refuse(socket, 404, 'no such stream');
+    const { callId, rest } = asked;
     if (closing) return refuse(socket, 503, 'shutting down');
-    const signature = request.headers['x-twilio-signature'];
     if (arriving.has(callId)) return refuse(socket, 409, 'the call has its stream');
     arriving.add(callId);
     try {
-      const admission = await admit(callId, typeof signature === 'string' ? signature : undefined, {
-        take: () => welcome(socket),
-        keep: (mode) => places.keep(socket, mode),
-      });
+      const admission = await admit(
+        callId,
+        { rest, headers: request.headers },
+        { take: () => welcome(socket), keep: (mode) => places.keep(socket, mode) },
+      );
       if (!admission.admitted) refuse(socket, admission.status, admission.why);
       else if (closing) refuse(socket, 503, 'shutting down');
       else {
@@ -210,7 +213,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   }
 
   function begin(callId: string, socket: WebSocket, admission: Extract<Admission, { admitted: true }>): void {
-    const { request, carrierSid, granted, earlier } = admission;
+    const { request, carrierSid, carrier, granted, earlier } = admission;
     const wantsDetection =
       config.voicemailDetection &&
       request.direction === 'outbound' &&
@@ -219,6 +222,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     socket.on('message', () => clock.turn());
     const session = openStreamSession({
       socket,
+      codec: carrier.createCodec(),
       request,
       carrierSid,
       granted,

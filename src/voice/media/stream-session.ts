@@ -1,4 +1,5 @@
 import type { WebSocket } from 'ws';
+import type { MediaCodec } from '../../telephony/media.js';
 import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
 import type { StreamEnd, StreamTimings } from './carrier-stream.js';
 import { openCarrierStream } from './carrier-stream.js';
@@ -21,6 +22,7 @@ export interface StreamSession {
 
 export type StreamSessionDeps = Omit<ConversationDeps, 'stream' | 'streamSid' | 'resumption' | 'engine'> & {
   socket: WebSocket;
+  codec: MediaCodec;
   createEngine: () => Engine;
   /** The highest number that the call's workflow granted to a stream. */
   granted: number;
@@ -43,7 +45,7 @@ const REASON_OF_END: Record<Exclude<StreamEnd, 'dropped'>, MediaEndReason> = {
  * call this socket was admitted for; a socket without one leaves no trace.
  */
 export function openStreamSession(deps: StreamSessionDeps): StreamSession {
-  const { socket, timings, granted, takesPrecedence, onDecided, createEngine, ...conversationDeps } = deps;
+  const { socket, codec, timings, granted, takesPrecedence, onDecided, createEngine, ...conversationDeps } = deps;
   const { carrierSid, earlier, logger } = deps;
   const callId = deps.request._id;
   let conversation: Conversation | undefined;
@@ -52,18 +54,19 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
 
   const stream = openCarrierStream(
     socket,
+    codec,
     {
       onStart(start) {
         onDecided();
         if (start.carrierSid !== carrierSid) return 'not the call this stream was admitted for';
         if (!start.isTelephoneAudio) return 'audio must be 8 kHz mu-law, one channel';
-        const { streamSid, resumption } = start;
+        const { streamId, resumption } = start;
         // The signature of the call's first stream is good for any number, so whoever has it must not choose one.
         if (resumption > granted) return 'the call was granted no such stream';
         const follows = earlier === null || resumption > (earlier.resumptions ?? 0);
         if (!follows || !takesPrecedence(resumption)) return 'the call has its stream';
         const engine = createEngine();
-        conversation = startConversation({ ...conversationDeps, engine, stream, streamSid, resumption });
+        conversation = startConversation({ ...conversationDeps, engine, stream, streamSid: streamId, resumption });
         void conversation.over.then(settle);
         return undefined;
       },

@@ -5,7 +5,7 @@ import { createCallRequests } from '../../../src/calls/call-requests.js';
 import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
 import type { Database } from '../../../src/database.js';
 import type { AgentSnapshot } from '../../../src/agents/agent-snapshot.js';
-import { newSid } from '../../support/sids.js';
+import { newSid, SIMULATED } from '../../support/sids.js';
 
 /** No worker listens here: workflows stay open and collect the signals they get. */
 const TASK_QUEUE = `media-${randomUUID()}`;
@@ -43,7 +43,7 @@ export function createTestCalls({ database, client }: { database: Database; clie
       maxDurationSeconds: 600,
       createdAt: new Date(),
     });
-    await createCarrierBindings(database).bind(callId, carrierSid);
+    await createCarrierBindings(database).bind(callId, carrierSid, SIMULATED);
     await client.workflow.start('CallWorkflow', { workflowId: callId, taskQueue: TASK_QUEUE, args: [] });
     running.add(callId);
     return { callId, carrierSid, streamSid: newSid('MZ') };

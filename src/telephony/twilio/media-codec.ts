@@ -1,41 +1,29 @@
-import { anyCarriers } from '../../kernel/carrier-identifiers.js';
-import { FRAME_BYTES } from '../session/playback.js';
+import { MAX_MEDIA_BYTES, ProtocolViolation, type MediaCodec, type MediaEvent } from '../media.js';
+import { CALL_SID, STREAM_SID } from './identifiers.js';
 
-/** What the carrier tells over the media socket, after Twilio's Media Streams; numbers arrive as strings. */
-export type CarrierMessage =
-  | { event: 'connected' }
-  /** `resumption`: the number that the TwiML gave the stream; 0 for a call's first. */
-  | { event: 'start'; streamSid: string; carrierSid: string; isTelephoneAudio: boolean; resumption: number }
-  | { event: 'media'; mulaw: Uint8Array; timestampMs: number }
-  | { event: 'dtmf'; digit: string }
-  | { event: 'mark'; name: string }
-  | { event: 'stop' }
-  /** An event of a later version of the protocol. */
-  | { event: 'unknown' };
-
-/** The far end does not speak the protocol. `closeCode` is what the socket is closed with. */
-export class ProtocolViolation extends Error {
-  override readonly name = 'ProtocolViolation';
-
-  constructor(
-    readonly closeCode: 1003 | 1007 | 1008 | 1009,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
-/** The longest chunk of audio that is taken in one message: 200 ms. */
-const MAX_MEDIA_BYTES = FRAME_BYTES * 10;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-const CALL_SID = new RegExp(anyCarriers('call'));
-const STREAM_SID = new RegExp(anyCarriers('stream'));
+
+/** Twilio's Media Streams: text frames in JSON, audio in base64, numbers as strings. */
+export function createTwilioCodec(): MediaCodec {
+  let streamSid = '';
+  return {
+    decode(data, isBinary, take) {
+      if (isBinary) throw new ProtocolViolation(1003, 'binary frames are not understood');
+      const event = parseCarrierMessage(data.toString('utf8'));
+      if (event.event === 'start' && streamSid === '') streamSid = event.streamId;
+      take(event);
+    },
+    media: (frame) => mediaMessage(streamSid, frame),
+    mark: (name) => JSON.stringify({ event: 'mark', streamSid, mark: { name } }),
+    clear: () => JSON.stringify({ event: 'clear', streamSid }),
+  };
+}
 
 /**
  * Reads one text frame.
  * @throws ProtocolViolation (1007) when it is no JSON or not of the protocol's shape
  */
-export function parseCarrierMessage(text: string): CarrierMessage {
+export function parseCarrierMessage(text: string): MediaEvent {
   const message = asRecord(parseJson(text));
   switch (message['event']) {
     case 'connected':
@@ -56,24 +44,16 @@ export function parseCarrierMessage(text: string): CarrierMessage {
 }
 
 /** @param streamSid as `parseCarrierMessage` lets it through: letters and digits, which need no escape */
-export function mediaMessage(streamSid: string, frame: Uint8Array): string {
+function mediaMessage(streamSid: string, frame: Uint8Array): string {
   const payload = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64');
   return `{"event":"media","streamSid":"${streamSid}","media":{"payload":"${payload}"}}`;
 }
 
-export function markMessage(streamSid: string, name: string): string {
-  return JSON.stringify({ event: 'mark', streamSid, mark: { name } });
-}
-
-export function clearMessage(streamSid: string): string {
-  return JSON.stringify({ event: 'clear', streamSid });
-}
-
-function parseStart(start: Record<string, unknown>): CarrierMessage {
+function parseStart(start: Record<string, unknown>): MediaEvent {
   const format = asRecord(start['mediaFormat']);
   return {
     event: 'start',
-    streamSid: asText(start['streamSid'], STREAM_SID),
+    streamId: asText(start['streamSid'], STREAM_SID),
     carrierSid: asText(start['callSid'], CALL_SID),
     isTelephoneAudio:
       format['encoding'] === 'audio/x-mulaw' &&
@@ -88,7 +68,7 @@ function parseResumption(parameters: unknown): number {
   return number === undefined ? 0 : Number(asText(number, /^[1-9]\d{0,2}$/));
 }
 
-function parseMedia(media: Record<string, unknown>): CarrierMessage {
+function parseMedia(media: Record<string, unknown>): MediaEvent {
   const payload = asText(media['payload'], BASE64);
   const mulaw = Buffer.from(payload, 'base64');
   if (payload.length % 4 !== 0 || mulaw.length > MAX_MEDIA_BYTES)

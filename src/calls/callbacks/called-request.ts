@@ -1,0 +1,17 @@
+import { CALL_ID_PATTERN, type Mode } from '../../kernel/ids.js';
+import type { CallRequestDocument } from '../call-request-model.js';
+import type { CallRequests } from '../call-requests.js';
+
+/**
+ * The call a callback is about; undefined when there is none, or when it belongs to the other mode: the carrier account of
+ * one mode has no say in the calls of the other.
+ */
+export async function calledRequest(
+  requests: CallRequests,
+  callId: string,
+  mode: Mode,
+): Promise<CallRequestDocument | undefined> {
+  if (!CALL_ID_PATTERN.test(callId)) return undefined;
+  const request = await requests.find(callId);
+  return request?.mode === mode ? request : undefined;
+}

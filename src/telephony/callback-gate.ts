@@ -1,0 +1,91 @@
+import { ServiceError } from '../kernel/errors.js';
+import type { Mode } from '../kernel/ids.js';
+import type { ApiContext } from '../platform/http/context.js';
+import { within } from '../platform/http/deadline.js';
+import { readBody } from '../platform/http/raw-body.js';
+import type { ReadSigned } from '../platform/http/signed-requests.js';
+import type { AnswerTerms, CarrierRequest, Markup } from './callbacks.js';
+import type { CallbackDeps, Carrier } from './port.js';
+
+/** The carrier waits longer for us than clients do, and a call in its hands is worth a second try of the database. */
+const CALLBACK_ANSWER_WITHIN_MS = 4_000;
+
+const MAX_CALLBACK_BYTES = 64 * 1_024;
+
+/** A request of a carrier account of ours. */
+export interface VerifiedRequest {
+  mode: Mode;
+  carrier: Carrier;
+  request: CarrierRequest;
+}
+
+/** Reads, verifies and answers the requests of one kind of carrier. */
+export function createCallbackGate({ carriers, publicBaseUrl, signedRequests }: CallbackDeps) {
+  const accounts = (['live', 'test'] as const).flatMap((mode) => {
+    const carrier = carriers[mode];
+    return carrier === undefined ? [] : [{ mode, carrier }];
+  });
+
+  /** The body as it came. Not decompressed: nobody is authenticated yet. */
+  function read(ctx: ApiContext, signal?: AbortSignal): Promise<Buffer> {
+    return readBody(ctx.req, { limit: MAX_CALLBACK_BYTES, decompress: false, ...(signal && { signal }) });
+  }
+
+  function mayBeSigned(ctx: ApiContext): boolean {
+    return accounts.some(({ carrier }) => carrier.mayBeSigned(ctx.headers));
+  }
+
+  /** Which account made the request; undefined when none did. */
+  function signerOf(ctx: ApiContext, body: Buffer): VerifiedRequest | undefined {
+    const request = { url: `${publicBaseUrl}${ctx.req.url ?? ''}`, headers: ctx.headers, body };
+    const account = accounts.find(({ carrier }) => carrier.isSigned(request));
+    return account && { ...account, request };
+  }
+
+  async function verified(ctx: ApiContext, readSigned: ReadSigned): Promise<VerifiedRequest> {
+    const forged = new ServiceError('FORBIDDEN', 'The carrier’s signature is missing or wrong.');
+    // With a signature that fits nothing the body is not worth reading.
+    if (!mayBeSigned(ctx)) throw forged;
+    const signed = signerOf(ctx, await readSigned((signal) => read(ctx, signal)));
+    if (signed === undefined) throw forged;
+    return signed;
+  }
+
+  return {
+    read,
+    mayBeSigned,
+    signerOf,
+
+    /**
+     * Reads and verifies a request of the carrier.
+     * @throws ServiceError FORBIDDEN when no configured carrier account made it, RATE_LIMIT_EXCEEDED when that happened
+     *   too often, SERVICE_UNAVAILABLE when too many callbacks are in flight, or what reading the body throws
+     */
+    admit(ctx: ApiContext): Promise<VerifiedRequest> {
+      return signedRequests.admit(ctx, (readSigned) => verified(ctx, readSigned));
+    },
+
+    /** By when a callback must be answered. */
+    terms(ctx: ApiContext): AnswerTerms {
+      return { deadline: ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, requestId: ctx.state.requestId };
+    },
+
+    /**
+     * Answers a callback whose answer the carrier does not read: an empty 200 once the work is done.
+     * @throws ServiceError SERVICE_UNAVAILABLE, so that the carrier asks again, when the work is not done in time
+     */
+    async acknowledge(ctx: ApiContext, work: Promise<void> | undefined): Promise<void> {
+      if (work !== undefined) await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, work);
+      ctx.status = 200;
+      ctx.type = 'text/plain';
+      ctx.body = '';
+    },
+
+    /** Sends markup in one piece: carriers refuse it chunked. */
+    send(ctx: ApiContext, { contentType, body }: Markup): void {
+      ctx.status = 200;
+      ctx.set('Content-Type', contentType);
+      ctx.body = body;
+    },
+  };
+}

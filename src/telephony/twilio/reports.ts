@@ -1,0 +1,93 @@
+import type { CarrierSignal } from '../../kernel/call-signals.js';
+import type { AnsweredBy, CarrierFinalStatus } from '../../kernel/call-state.js';
+import { single, type FormFields } from '../../platform/http/form.js';
+import type { StatusReport } from '../callbacks.js';
+
+const FINAL_STATUSES: ReadonlySet<string> = new Set<CarrierFinalStatus>([
+  'completed',
+  'busy',
+  'failed',
+  'no-answer',
+  'canceled',
+]);
+
+/** What a status callback says. @param now ms since the epoch */
+export function statusReportOf(carrierSid: string, form: FormFields, now: number): StatusReport {
+  const signal = carrierSignalOf(carrierSid, form, now);
+  // The carrier numbers its callbacks, and repeats of one have the same number.
+  const sequence = single(form, 'SequenceNumber');
+  return {
+    ...(signal === undefined ? {} : { signal }),
+    ...(sequence === undefined ? {} : { sequence }),
+    record: recordOf(form),
+  };
+}
+
+/** What a callback tells the call; undefined for the statuses on the way, which change nothing. */
+export function carrierSignalOf(carrierSid: string, form: FormFields, now: number): CarrierSignal | undefined {
+  const status = single(form, 'CallStatus') ?? '';
+  const answeredBy = answeredByOf(single(form, 'AnsweredBy'));
+  const told = {
+    carrierSid,
+    at: timeOf(single(form, 'Timestamp'), now),
+    ...(answeredBy === undefined ? {} : { answeredBy }),
+  };
+  if (status === 'in-progress') return { ...told, kind: 'answered' };
+  if (!isFinalStatus(status)) return undefined;
+  const durationSeconds = wholeNumber(single(form, 'CallDuration'));
+  const sipCode = wholeNumber(single(form, 'SipResponseCode'));
+  return {
+    ...told,
+    kind: 'ended',
+    status,
+    ...(durationSeconds === undefined ? {} : { durationSeconds }),
+    ...(sipCode === undefined ? {} : { sipCode }),
+  };
+}
+
+function recordOf(form: FormFields): StatusReport['record'] {
+  const timestamp = timeOf(single(form, 'Timestamp'), Number.NaN);
+  const facts = {
+    sequence: wholeNumber(single(form, 'SequenceNumber')),
+    at: Number.isNaN(timestamp) ? undefined : new Date(timestamp),
+    durationSeconds: wholeNumber(single(form, 'CallDuration')),
+    sipCode: wholeNumber(single(form, 'SipResponseCode')),
+    answeredBy: single(form, 'AnsweredBy')?.slice(0, 40),
+  };
+  const known = Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== undefined && fact !== ''));
+  return { status: (single(form, 'CallStatus') ?? '').slice(0, 40) || 'unknown', ...known };
+}
+
+/** Who answered, as the carrier's detection of answering machines calls them; undefined when it says nothing. */
+export function answeredByOf(text: string | undefined): AnsweredBy | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (text === 'human') return 'human';
+  return text.startsWith('machine') || text === 'fax' ? 'voicemail' : 'unknown';
+}
+
+const ANSWERED: ReadonlySet<string> = new Set(['in-progress', 'completed']);
+
+/** The call whose transfer has answered; undefined when the callback says something else. */
+export function answeredTransferOf(form: FormFields): string | undefined {
+  // CallSid is the other leg's; the call itself is its parent.
+  return ANSWERED.has(single(form, 'CallStatus') ?? '') ? (single(form, 'ParentCallSid') ?? '') : undefined;
+}
+
+/** Whether the other side of a transfer that is over had answered; undefined when there was none. */
+export function transferConnectedOf(form: FormFields): boolean | undefined {
+  const status = single(form, 'DialCallStatus');
+  return status === undefined ? undefined : status === 'completed' || status === 'answered';
+}
+
+function isFinalStatus(status: string): status is CarrierFinalStatus {
+  return FINAL_STATUSES.has(status);
+}
+
+function timeOf(timestamp: string | undefined, now: number): number {
+  const time = timestamp === undefined ? Number.NaN : Date.parse(timestamp);
+  return Number.isNaN(time) ? now : time;
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,0 +1,145 @@
+import { ServiceError } from '../../kernel/errors.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import { deadlineOf } from '../../platform/http/deadline.js';
+import { fieldsOf, single, type FormFields } from '../../platform/http/form.js';
+import { contentTypeOf } from '../../platform/http/raw-body.js';
+import { presentFields, validated } from '../../platform/http/validation.js';
+import { createCallbackGate } from '../callback-gate.js';
+import type { CallInstruction, CarrierCallRef, AnswerTerms } from '../callbacks.js';
+import type { CallbackDeps, Carrier, CarrierContract, CarrierRoute } from '../port.js';
+import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
+import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.js';
+import { answeredByOf, answeredTransferOf, statusReportOf, transferConnectedOf } from './reports.js';
+import { formOf } from './signed-forms.js';
+
+/** A callback whose signature is right. */
+interface Callback {
+  told: CarrierCallRef;
+  form: FormFields;
+  carrier: Carrier;
+}
+
+/** Twilio's requests: its voice webhook and its callbacks. */
+export const TWILIO_CONTRACT: CarrierContract = {
+  createRoutes: (deps) => [
+    { route: twilioInboundRoute.receiveCall, handle: createReceiveCall(deps) },
+    ...createCallbackRoutes(deps),
+  ],
+};
+
+function createCallbackRoutes(deps: CallbackDeps): CarrierRoute[] {
+  const { events, instructions } = deps;
+  const gate = createCallbackGate(deps);
+
+  /** @throws ServiceError as `admit` does, and MISSING_PARAMS when the CallSid is none */
+  async function verified(ctx: ApiContext): Promise<Callback> {
+    const { mode, carrier, request } = await gate.admit(ctx);
+    const form = formOf(request);
+    const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
+    return { told: { mode, carrier, carrierSid }, form, carrier };
+  }
+
+  function noting(work: (callback: Callback, callId: string) => Promise<void> | undefined): CarrierRoute['handle'] {
+    return async (ctx, params) => {
+      const callback = await verified(ctx);
+      await gate.acknowledge(ctx, work(callback, params['call_id'] ?? ''));
+    };
+  }
+
+  function instructing(
+    decide: (callback: Callback, callId: string, terms: AnswerTerms, ctx: ApiContext) => Promise<CallInstruction>,
+  ): CarrierRoute['handle'] {
+    return async (ctx, params) => {
+      const callback = await verified(ctx);
+      const instruction = await decide(callback, params['call_id'] ?? '', gate.terms(ctx), ctx);
+      gate.send(ctx, callback.carrier.render(instruction));
+    };
+  }
+
+  const handlers: Record<keyof typeof twilioCallbackRoutes, CarrierRoute['handle']> = {
+    answerOutboundCall: instructing(({ told }, callId, terms) => instructions.answered(callId, told, terms)),
+    reportOutboundStatus: noting(({ told, form }, callId) =>
+      events.statusOf(callId, told, statusReportOf(told.carrierSid, form, Date.now())),
+    ),
+    reportAnsweredBy: noting(({ told, form }, callId) => {
+      const who = answeredByOf(single(form, 'AnsweredBy'));
+      return who && events.answeredBy(callId, told, who);
+    }),
+    reportTransferStatus: noting(({ told, form, carrier }, callId) => {
+      const parentSid = answeredTransferOf(form);
+      if (parentSid === undefined || !carrier.isCallId(parentSid)) return undefined;
+      return events.transferAnswered(callId, { ...told, carrierSid: parentSid });
+    }),
+    reportInboundStatus: noting(({ told, form }) =>
+      events.status(told, statusReportOf(told.carrierSid, form, Date.now())),
+    ),
+    continueAfterStream: instructing(({ told, form }, callId, terms, ctx) => {
+      const transferConnected = transferConnectedOf(form);
+      const ended = {
+        after: streamNumber(ctx.query['after']),
+        ...(transferConnected === undefined ? {} : { transferConnected }),
+      };
+      return instructions.streamEnded(callId, told, ended, terms);
+    }),
+  };
+  return (Object.keys(handlers) as (keyof typeof handlers)[]).map((id) => ({
+    route: twilioCallbackRoutes[id],
+    handle: handlers[id],
+  }));
+}
+
+const WORDING = {
+  notOwn:
+    'CallSid must name a live inbound call to the number To, and To or ForwardedFrom must be a number of this account.',
+  ofAnotherCall: 'This CallSid belongs to another call.',
+};
+
+/** POST /inbound_call: signed by the carrier, or forwarded by the owner of an API key. */
+function createReceiveCall(deps: CallbackDeps): CarrierRoute['handle'] {
+  const { authenticator, instructions } = deps;
+  const gate = createCallbackGate(deps);
+
+  return async (ctx) => {
+    const deadline = deadlineOf(ctx);
+    let body: Promise<Buffer> | undefined;
+    const readOnce = (signal?: AbortSignal) => (body ??= gate.read(ctx, signal));
+    const forwarder = await authenticator.byKeyOrCarrier(
+      ctx,
+      gate.mayBeSigned(ctx) ? async (read) => gate.signerOf(ctx, await read(readOnce))?.mode : undefined,
+    );
+    if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
+      throw new ServiceError('MISSING_PARAMS', 'The request body must be application/x-www-form-urlencoded.');
+    }
+    const query = validated(InboundCallQuery, presentFields(fieldsOf(ctx.querystring)));
+    const fields = validated(InboundCallForm, presentFields(fieldsOf((await readOnce()).toString('utf8'))));
+    const { mode } = forwarder;
+    const carrier = deps.carriers[mode];
+    if (carrier === undefined) {
+      throw new ServiceError(
+        'MISSING_PARAMS',
+        `CallSid must be an identifier of the ${mode} carrier, which is another.`,
+      );
+    }
+    const instruction = await instructions.arrived(
+      {
+        mode,
+        carrier,
+        carrierSid: fields.CallSid,
+        forwarder,
+        from: fields.From,
+        to: fields.To,
+        forwardedFrom: fields.ForwardedFrom,
+        agentId: query.agent_id ?? fields.agent_id,
+        externalCallId: fields.external_call_id,
+        wording: WORDING,
+      },
+      deadline,
+    );
+    gate.send(ctx, carrier.render(instruction));
+  };
+}
+
+/** Anything but the number of a resumption that we may have written into the URL stands for the first stream. */
+function streamNumber(text: string | string[] | undefined): number {
+  return typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
+}

@@ -1,0 +1,49 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { CarrierAccount } from '../../platform/config/config.js';
+import { fieldsOf, type FormFields } from '../../platform/http/form.js';
+import type { CarrierRequest } from '../callbacks.js';
+import type { StreamUpgrade } from '../port.js';
+import { isValidSignature } from './signature.js';
+
+/** 20 bytes of HMAC-SHA1 in base64. */
+const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
+
+/** Each request is asked about by every account, and read once. */
+const forms = new WeakMap<CarrierRequest, FormFields>();
+
+/** The fields of a request. @throws ServiceError MISSING_PARAMS when there are too many */
+export function formOf(request: CarrierRequest): FormFields {
+  const known = forms.get(request);
+  if (known !== undefined) return known;
+  const form = fieldsOf(request.body.toString('utf8'));
+  forms.set(request, form);
+  return form;
+}
+
+function signatureOf(headers: IncomingHttpHeaders): string | undefined {
+  const signature = headers['x-twilio-signature'];
+  return typeof signature === 'string' ? signature : undefined;
+}
+
+/** Whether the signature of a request could be that of any form, which is told before the form is there. */
+export function mayBeSigned(headers: IncomingHttpHeaders): boolean {
+  return SIGNATURE.test(signatureOf(headers) ?? '');
+}
+
+/** Whether the account signed the request over our configured address. @throws as `formOf` does */
+export function isSignedForm({ accountSid, authToken }: CarrierAccount, request: CarrierRequest): boolean {
+  const form = formOf(request);
+  if (!isEqual(form['AccountSid'], accountSid)) return false;
+  return isValidSignature({ authToken, signature: signatureOf(request.headers), url: request.url, params: form });
+}
+
+/** Whether the account signed the upgrade. We hand out no address with anything behind the call's id. */
+export function isSignedUpgrade({ authToken }: CarrierAccount, { url, rest, headers }: StreamUpgrade): boolean {
+  return rest === '' && isValidSignature({ authToken, signature: signatureOf(headers), url, params: {} });
+}
+
+function isEqual(given: string | string[] | undefined, expected: string): boolean {
+  const [left, right] = [Buffer.from(String(given)), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
