@@ -2,6 +2,7 @@ import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { CarrierApis, DialOutcome } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Mode } from '../src/kernel/ids.js';
+import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
 import { machineDetectionFor } from '../src/kernel/voicemail.js';
 import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
@@ -20,7 +21,7 @@ interface Deps {
 /** A dial that missed its slot waits this long for the next one; with the carrier's 10 s it stays within the activity's time. */
 const SLOT_WAIT_MS = 3_000;
 
-interface CarrierCallRef {
+interface OrderedCall {
   mode: Mode;
   carrierSid: string;
 }
@@ -28,6 +29,8 @@ interface CarrierCallRef {
 /** Orders and questions to the carrier. Numbers are read from the request here, so that no history holds one. */
 export function createCarrierActivities(deps: Deps) {
   const { config, carriers, dialGate, pacing, requests, bindings } = deps;
+
+  const canChangeTimeLimit = (mode: Mode) => carriers[mode].capabilities.canChangeTimeLimit;
 
   async function requestOf(callId: string) {
     const request = await requests.find(callId);
@@ -70,7 +73,7 @@ export function createCarrierActivities(deps: Deps) {
         // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.
         return { outcome: 'unreachable' };
       }
-      const { toPhoneNumber: to, fromPhoneNumber: from } = request;
+      const { toPhoneNumber: to, fromPhoneNumber: from, maxDurationSeconds } = request;
       const machineDetection = config.voicemailDetection
         ? machineDetectionFor(request.agent.voicemailAction)
         : undefined;
@@ -79,7 +82,8 @@ export function createCarrierActivities(deps: Deps) {
         to,
         from,
         ringTimeoutSeconds,
-        timeLimitSeconds,
+        // A limit that stays for good must not end a call that pays for more; our own timer ends the others.
+        timeLimitSeconds: canChangeTimeLimit(mode) ? timeLimitSeconds : carrierTimeLimit(maxDurationSeconds),
         ...(machineDetection === undefined ? {} : { machineDetection }),
       });
       if (dialed.outcome === 'accepted') {
@@ -115,17 +119,18 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    async hangUpCall({ mode, carrierSid }: CarrierCallRef): Promise<void> {
+    async hangUpCall({ mode, carrierSid }: OrderedCall): Promise<void> {
       await carriers[mode].hangUp(carrierSid);
     },
 
-    /** Moves the carrier's own limit of the call, in seconds from the answer. */
-    async limitCall({ mode, carrierSid, seconds }: CarrierCallRef & { seconds: number }): Promise<void> {
+    /** Moves the carrier's own limit of the call, in seconds from the answer, where it can be moved. */
+    async limitCall({ mode, carrierSid, seconds }: OrderedCall & { seconds: number }): Promise<void> {
+      if (!canChangeTimeLimit(mode)) return;
       await carriers[mode].limitTo(carrierSid, seconds);
     },
 
     /** The carrier's record of a call; null when it has none. */
-    async fetchCarrierCall({ mode, carrierSid }: CarrierCallRef) {
+    async fetchCarrierCall({ mode, carrierSid }: OrderedCall) {
       return (await carriers[mode].fetch(carrierSid)) ?? null;
     },
   };

@@ -65,7 +65,8 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
   return {
     /**
      * Holds the next window and, when it is granted, moves the carrier's own limit of the call to match: in that order,
-     * so that the carrier never lets a call go on that nobody paid for. The end that is forced, once it is known, goes
+     * so that the carrier never lets a call go on that nobody paid for. Where the carrier cannot move it, the workflow's
+     * timer alone ends the call. The end that is forced, once it is known, goes
      * to the read model. The look at the balance before is a first attempt that asks to come back, so that it costs the
      * history nothing; when it is lost with its worker, the second holds some seconds early.
      */
@@ -88,7 +89,8 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
         ...(windows === undefined ? {} : { windows }),
         ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
       });
-      if (hold.grantedSeconds > 0 && carrierSid !== undefined) {
+      const { canChangeTimeLimit } = carriers[mode].capabilities;
+      if (hold.grantedSeconds > 0 && carrierSid !== undefined && canChangeTimeLimit) {
         await carriers[mode].limitTo(carrierSid, carrierTimeLimit(hold.heldSeconds));
       }
       const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;

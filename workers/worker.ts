@@ -3,6 +3,7 @@ import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.js';
 import { createCarriers } from '../src/telephony/carriers.js';
+import type { Carriers } from '../src/telephony/port.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Database } from '../src/database.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
@@ -18,6 +19,8 @@ export interface WorkerDeps {
   database: Database;
   logger: Logger;
   stop: AbortSignal;
+  /** By default those that the configuration names. */
+  carriers?: Carriers;
   /** File with the workflow code, the build's own by default. */
   bundlePath?: string;
   /** Called when it takes work. */
@@ -30,7 +33,7 @@ export interface WorkerDeps {
  * @throws when Temporal cannot be reached at start, or the bundle is missing
  */
 export async function runWorker(deps: WorkerDeps): Promise<void> {
-  const { config, database, logger, stop } = deps;
+  const { config, database, logger, stop, carriers = createCarriers({ config }) } = deps;
   installRuntime(config, logger);
   const dialGate = createCallGate({ config, database });
   await dialGate.warm();
@@ -42,7 +45,7 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
       namespace,
       taskQueue,
       workflowBundle: { codePath: deps.bundlePath ?? WORKFLOW_BUNDLE },
-      activities: createActivities({ config, database, carriers: createCarriers({ config }), logger, dialGate }),
+      activities: createActivities({ config, database, carriers, logger, dialGate }),
       maxCachedWorkflows: config.worker.maxCachedCalls,
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,
