@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { createCallGateway } from '../../src/calls/gateway.js';
 import { sign, type SignedParams } from '../../src/telephony/twilio/signature.js';
-import { parseConfig } from '../../src/platform/config/config.js';
+import { createCarriers, type CarrierFactory } from '../../src/telephony/carriers.js';
+import { parseConfig, type Config } from '../../src/platform/config/config.js';
 import { ledgerAccountId, type Mode } from '../../src/kernel/ids.js';
 import type { ConnectionLimits } from '../../src/platform/http/connection-limits.js';
 import { createApiServer } from '../../src/api/server.js';
@@ -46,6 +47,8 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 /**
  * The real application on a port of its own, with a database and a task queue of its own on the shared servers.
  * @param options.worker false where no call is started
+ * @param options.adapt changes what no variable can, such as the live carrier
+ * @param options.carriers factories of carriers by kind; by default every carrier there is
  * @param options.onLog gets each line of the log, where the level says that there is one
  */
 export async function startService(
@@ -53,6 +56,8 @@ export async function startService(
     env?: Record<string, string>;
     worker?: boolean;
     connections?: Partial<ConnectionLimits>;
+    adapt?: (config: Config) => Config;
+    carriers?: Readonly<Record<string, CarrierFactory>>;
     onLog?: (line: string) => void;
   } = {},
 ) {
@@ -77,15 +82,17 @@ export async function startService(
   const logger = createLogger({ role: 'test', level: parsed.logLevel, ...destination });
   const database = await openDatabase(parsed.mongodbUri);
   await createIndexes(database);
-  const config = await withDeploymentTokens(parsed, database);
+  const settled = await withDeploymentTokens(parsed, database);
+  const config = options.adapt?.(settled) ?? settled;
+  const given = options.carriers && { carriers: createCarriers({ config, factories: options.carriers }) };
   const gateway = await createCallGateway({ config });
-  const server = createApiServer({ config, database, gateway, logger }, options.connections);
+  const server = createApiServer({ config, database, gateway, logger, ...given }, options.connections);
   const { port } = await server.listen();
   const bundlePath = join(__dirname, '../../dist/workers/workflow-bundle.js');
 
   function startWorker() {
     const stop = new AbortController();
-    return { stop, worker: runWorker({ config, database, logger, stop: stop.signal, bundlePath }) };
+    return { stop, worker: runWorker({ config, database, logger, stop: stop.signal, bundlePath, ...given }) };
   }
   const own = options.worker === false ? undefined : startWorker();
   const baseUrl = `http://127.0.0.1:${port}`;
