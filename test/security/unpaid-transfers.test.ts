@@ -82,7 +82,7 @@ describe('a carrier that asks how a live call goes on, without LIVE_TRANSFERS', 
       maxDurationSeconds: 600,
       createdAt: new Date(),
     });
-    await createCarrierBindings(service.database).bind(callId, sid, SIMULATED);
+    await createCarrierBindings(service.database).bind(callId, sid, { ...SIMULATED, kind: 'twilio' });
     await createCallResults(service.database).finish({
       callId,
       streamSid: sidOf('MZ', 1),

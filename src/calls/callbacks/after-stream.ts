@@ -31,15 +31,7 @@ const HANG_UP: CallInstruction = { kind: 'hang_up' };
  * the call's workflow decides whether another one follows. A repeated request gets the same answer.
  */
 export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructions['streamEnded'] {
-  const { gateway, requests, bindings, results, dialGate, logger } = deps;
-
-  /** The count of unanswered attempts errs on the safe side; the call is to go on all the same. */
-  async function noteTransferAnswer(callId: string, to: string | undefined, connected?: boolean): Promise<void> {
-    if (to === undefined || connected !== true) return;
-    await dialGate.transferAnswered(callId, to).catch((error: unknown) => {
-      logger.warn({ callId, err: error }, 'an answered transfer stays counted as an unanswered attempt');
-    });
-  }
+  const { gateway, requests, bindings, results, logger } = deps;
 
   async function next(
     callId: string,
@@ -58,7 +50,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
         logger.error({ callId }, refusal);
         return HANG_UP;
       }
-      await noteTransferAnswer(callId, result.transferTo, ended.transferConnected);
+      await noteTransferAnswer(deps, callId, result.transferTo, ended);
       return transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
     }
     const after = ended.after <= MAX_RESUMPTIONS ? ended.after : 0;
@@ -91,6 +83,19 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
       return CANNOT_CONNECT;
     }
   };
+}
+
+/** The count of unanswered attempts errs on the safe side; the call is to go on all the same. */
+async function noteTransferAnswer(
+  { dialGate, logger }: AfterStreamDeps,
+  callId: string,
+  to: string | undefined,
+  { transferConnected }: EndedStream,
+): Promise<void> {
+  if (to === undefined || transferConnected !== true) return;
+  await dialGate.transferAnswered(callId, to).catch((error: unknown) => {
+    logger.warn({ callId, err: error }, 'an answered transfer stays counted as an unanswered attempt');
+  });
 }
 
 /** Why a stored transfer is not dialed, for the log; undefined when it is, or was already. */

@@ -70,7 +70,7 @@ export async function openMediaFixture(
   const results = createCallResults(database);
   const recordings = createRecordings(database);
   const bindings = createCarrierBindings(database);
-  const calls = createTestCalls({ database, client });
+  const calls = createTestCalls({ database, client, carrierKind: config.carriers.live.kind });
 
   function lineOptions(call: TestCall, changes: Partial<LineOptions> = {}): LineOptions {
     const { authToken } = config.carriers.live;

@@ -17,7 +17,8 @@ export interface TestCall {
 }
 
 /** Calls that stand where a media server meets them: dialed, bound, with a workflow that runs. */
-export function createTestCalls({ database, client }: { database: Database; client: Client }) {
+export function createTestCalls(deps: { database: Database; client: Client; carrierKind?: string }) {
+  const { database, client, carrierKind: kind = SIMULATED.kind } = deps;
   const running = new Set<string>();
 
   async function place(changes: { accountId?: string; agent?: Partial<AgentSnapshot> } = {}): Promise<TestCall> {
@@ -43,7 +44,7 @@ export function createTestCalls({ database, client }: { database: Database; clie
       maxDurationSeconds: 600,
       createdAt: new Date(),
     });
-    await createCarrierBindings(database).bind(callId, carrierSid, SIMULATED);
+    await createCarrierBindings(database).bind(callId, carrierSid, { ...SIMULATED, kind });
     await client.workflow.start('CallWorkflow', { workflowId: callId, taskQueue: TASK_QUEUE, args: [] });
     running.add(callId);
     return { callId, carrierSid, streamSid: newSid('MZ') };

@@ -22,9 +22,9 @@ export interface TestCall {
 }
 
 export type Action =
-  | { do: 'connect'; url: string; attempt: number; then: string }
+  | { do: 'connect'; url: string; attempt: number; after: string }
   | { do: 'say'; text: string }
-  | { do: 'call'; number: string; show: string; max_seconds: number; events: string; then: string }
+  | { do: 'call'; number: string; show: string; max_seconds: number; events: string; after: string }
   | { do: 'hang_up' };
 
 /** The end of a stream's address, which only the account can know. */
@@ -68,13 +68,13 @@ function actionsOf(
     case 'stream': {
       const { callId, resumption: attempt = 0 } = instruction;
       const url = `${p.streamUrl}/${callId}`;
-      const then = `${p.callUrl(callId)}/next?stream=${attempt}`;
-      return [{ do: 'connect', url: `${url}/${streamToken(p.secret, url)}`, attempt, then }];
+      const after = `${p.callUrl(callId)}/next?stream=${attempt}`;
+      return [{ do: 'connect', url: `${url}/${streamToken(p.secret, url)}`, attempt, after }];
     }
     case 'transfer': {
       const { callId, to: number, callerId: show, timeLimitSeconds } = instruction;
-      const [events, then] = [`${p.callUrl(callId)}/events`, `${p.callUrl(callId)}/next`];
-      return [{ do: 'call', number, show, max_seconds: timeLimitSeconds, events, then }];
+      const [events, after] = [`${p.callUrl(callId)}/events`, `${p.callUrl(callId)}/next`];
+      return [{ do: 'call', number, show, max_seconds: timeLimitSeconds, events, after }];
     }
     case 'apology':
       return [{ do: 'say', text: instruction.words }, { do: 'hang_up' }];

@@ -56,8 +56,8 @@ export async function startTestCarrier({ api, carrier: port }: Ports): Promise<F
           return { kind: 'stream', callId, ...(action.attempt === 0 ? {} : { resumption: action.attempt }) };
         }
         case 'call': {
-          const { number: to, show: callerId, max_seconds: timeLimitSeconds, then } = action;
-          const [, callId = ''] = /\/(call_[^/]+)\/next$/.exec(then) ?? [];
+          const { number: to, show: callerId, max_seconds: timeLimitSeconds, after } = action;
+          const [, callId = ''] = /\/(call_[^/]+)\/next$/.exec(after) ?? [];
           return { kind: 'transfer', callId, to, callerId, timeLimitSeconds };
         }
         case 'say':

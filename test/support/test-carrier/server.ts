@@ -84,13 +84,15 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
   }
 
   /** Every second message overtakes the one before it. */
-  function stream(id: string, { url, attempt, then }: Extract<Action, { do: 'connect' }>): void {
+  function stream(id: string, { url, attempt, after }: Extract<Action, { do: 'connect' }>): void {
     const socket = new WebSocket(url);
     const entry = calls.get(id)!;
     entry.socket = socket;
     let number = 0;
     let waiting: ReturnType<typeof encode> | undefined;
-    const put = ({ data, isBinary }: ReturnType<typeof encode>) => socket.send(data, { binary: isBinary });
+    const put = ({ data, isBinary }: ReturnType<typeof encode>) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(data, { binary: isBinary });
+    };
     const say = (event: MediaEvent) => {
       const message = encode(number++, event);
       if (event.event === 'start' || waiting !== undefined || event.event === 'mark') {
@@ -100,12 +102,13 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
       } else waiting = message;
     };
     let ms = 0;
-    const frames = setInterval(() => {
-      say({ event: 'media', mulaw: Buffer.alloc(160, 0xff), timestampMs: ms });
-      ms += FRAME_MS;
-    }, FRAME_MS);
+    let frames: NodeJS.Timeout | undefined;
     socket.on('open', () => {
       say({ event: 'start', carrierSid: id, streamId: randomUUID(), isTelephoneAudio: true, resumption: attempt });
+      frames = setInterval(() => {
+        say({ event: 'media', mulaw: Buffer.alloc(160, 0xff), timestampMs: ms });
+        ms += FRAME_MS;
+      }, FRAME_MS);
     });
     socket.on('message', (data: Buffer, isBinary) => {
       if (isBinary) heard.set(id, (heard.get(id) ?? 0) + data.length);
@@ -118,7 +121,7 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     socket.on('close', () => {
       clearInterval(frames);
       if (entry.call.state === 'over' || closed) return;
-      later(0, async () => follow(id, await post(then, { call: id })));
+      later(0, async () => follow(id, await post(after, { call: id })));
     });
   }
 
