@@ -17,7 +17,7 @@ export function errors(logger: Logger) {
     try {
       await next();
     } catch (error) {
-      const refusal = refusalOf(error);
+      const refusal = serviceErrorOf(error);
       const { requestId, route } = ctx.state;
       if (refusal.code === 'INTERNAL_ERROR') logger.error({ requestId, route, err: error }, 'request failed');
       else if (refusal.code === 'SERVICE_UNAVAILABLE') logger.warn({ requestId, route, err: error }, 'service away');
@@ -35,7 +35,7 @@ function sendError(ctx: ApiContext, refusal: ServiceError): void {
 }
 
 /** The refusal that stands for an error towards clients. */
-export function refusalOf(error: unknown): ServiceError {
+export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const passing =
     error instanceof CallServiceUnavailable ||

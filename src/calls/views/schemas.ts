@@ -8,7 +8,7 @@ import { listOf, timestamp, paging } from '../../platform/http/contract/list.js'
 const usd = (description: string) => z.number().describe(`${description} USD.`);
 const micros = (description: string) => z.int().describe(`${description} Micro-USD, exact.`);
 
-export const CallStatus = z.enum(CALL_STATUSES).meta({
+export const CallStatusSchema = z.enum(CALL_STATUSES).meta({
   id: 'CallStatus',
   description: 'State of the call. COMPLETED, FAILED and CANCELLED are final.',
 });
@@ -37,7 +37,7 @@ const endReason = z.enum(END_REASONS).optional().describe('Why the call ended. A
 
 const summary = {
   call_id: callId,
-  status: CallStatus,
+  status: CallStatusSchema,
   end_reason: endReason,
   answered_by: z
     .enum(['human', 'voicemail', 'unknown'])

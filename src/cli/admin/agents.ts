@@ -8,7 +8,7 @@ import type { Output } from '../output.js';
 import { AGENT_TABLE } from '../tables.js';
 import { agentRow } from './views.js';
 
-export async function createAgent(on: AdminConnection, out: Output, accountId: string, options: AgentOptions) {
+export async function createAgentFor(on: AdminConnection, out: Output, accountId: string, options: AgentOptions) {
   const { calls } = on.config;
   const fields = storedFields(on, await agentValues(options));
   const agent = await createAgents(on.database, on.config).create({
@@ -21,7 +21,7 @@ export async function createAgent(on: AdminConnection, out: Output, accountId: s
   await out.record('Agent created.', agentRow(agent));
 }
 
-export async function listAgents({ database }: AdminConnection, out: Output, accountId: string) {
+export async function listAgentsOf({ database }: AdminConnection, out: Output, accountId: string) {
   await out.table((await createAgents(database).list(accountId)).map(agentRow), AGENT_TABLE);
 }
 
@@ -31,7 +31,7 @@ export async function showAgent({ database }: AdminConnection, out: Output, agen
   await out.record('', agentRow(agent));
 }
 
-export async function updateAgent(on: AdminConnection, out: Output, agentId: string, options: AgentOptions) {
+export async function updateAgentById(on: AdminConnection, out: Output, agentId: string, options: AgentOptions) {
   const changes = storedFields(on, await agentChanges(options));
   await out.record('Agent changed.', agentRow(await createAgents(on.database, on.config).update(agentId, changes)));
 }

@@ -118,15 +118,15 @@ function addKeyCommands(admin: Command, run: RunOnDatabase): void {
     .requiredOption('--name <name>', 'what it is for')
     .addOption(new Option('--mode <mode>', 'live moves real money').choices(MODES).default('live'))
     .option('--expires <when>', 'a date, or a time from now like 30d, 12h or 90m', expiry)
-    .action((id, options) => run(async () => (await load()).createKey, id, options));
+    .action((id, options) => run(async () => (await load()).createKeyFor, id, options));
   keys
     .command('list <account_id>')
     .description('the keys of an account, without their secrets')
-    .action((id) => run(async () => (await load()).listKeys, id));
+    .action((id) => run(async () => (await load()).listKeysOf, id));
   keys
     .command('revoke <key_id>')
     .description('end a key; calls that run go on')
-    .action((id) => run(async () => (await load()).revokeKey, id));
+    .action((id) => run(async () => (await load()).revokeKeyById, id));
 }
 
 function addAgentCommands(admin: Command, run: RunOnDatabase): void {
@@ -137,11 +137,11 @@ function addAgentCommands(admin: Command, run: RunOnDatabase): void {
       .command('create <account_id>')
       .description('create an agent')
       .requiredOption('--name <name>', 'descriptive name'),
-  ).action((id, options) => run(async () => (await load()).createAgent, id, options));
+  ).action((id, options) => run(async () => (await load()).createAgentFor, id, options));
   agents
     .command('list <account_id>')
     .description('the agents of an account')
-    .action((id) => run(async () => (await load()).listAgents, id));
+    .action((id) => run(async () => (await load()).listAgentsOf, id));
   agents
     .command('show <agent_id>')
     .description('one agent with its instruction')
@@ -153,7 +153,7 @@ function addAgentCommands(admin: Command, run: RunOnDatabase): void {
       .option('--name <name>', 'descriptive name'),
   )
     .addOption(clearOption())
-    .action((id, options) => run(async () => (await load()).updateAgent, id, options));
+    .action((id, options) => run(async () => (await load()).updateAgentById, id, options));
 }
 
 function addNumberCommands(admin: Command, run: RunOnDatabase): void {
@@ -163,15 +163,15 @@ function addNumberCommands(admin: Command, run: RunOnDatabase): void {
     .command('add <account_id> <number>')
     .description('give a number (E.164) to an account')
     .option('--agent <agent_id>', 'answers this number in place of the inbound agent of the account')
-    .action((id, number, options) => run(async () => (await load()).addNumber, id, number, options));
+    .action((id, number, options) => run(async () => (await load()).addNumberTo, id, number, options));
   numbers
     .command('list <account_id>')
     .description('the numbers of an account; calls are placed from the first')
-    .action((id) => run(async () => (await load()).listNumbers, id));
+    .action((id) => run(async () => (await load()).listNumbersOf, id));
   numbers
     .command('agent <number> <agent_id>')
     .description('name the agent that answers this number; "none" for the inbound agent of the account')
-    .action((number, agent) => run(async () => (await load()).setNumberAgent, number, idOrNone(agent)));
+    .action((number, agent) => run(async () => (await load()).setAgentOfNumber, number, idOrNone(agent)));
 }
 
 function addOperatorCommands(admin: Command, run: RunOnDatabase): void {

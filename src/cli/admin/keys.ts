@@ -5,7 +5,7 @@ import type { Output } from '../output.js';
 import { KEY_TABLE } from '../tables.js';
 import { apiKeyView } from './views.js';
 
-export async function createKey(
+export async function createKeyFor(
   on: AdminConnection,
   out: Output,
   accountId: string,
@@ -22,7 +22,7 @@ export async function createKey(
   await out.record(sentence, { api_key: secret, ...apiKeyView(key) });
 }
 
-export async function listKeys(on: AdminConnection, out: Output, accountId: string) {
+export async function listKeysOf(on: AdminConnection, out: Output, accountId: string) {
   const keys = await keysOf(on).list(accountId);
   await out.table(
     keys.map((key) => apiKeyView(key)),
@@ -30,7 +30,7 @@ export async function listKeys(on: AdminConnection, out: Output, accountId: stri
   );
 }
 
-export async function revokeKey(on: AdminConnection, out: Output, keyId: string) {
+export async function revokeKeyById(on: AdminConnection, out: Output, keyId: string) {
   await out.record('Key revoked; it is refused from the next request on.', apiKeyView(await keysOf(on).revoke(keyId)));
 }
 

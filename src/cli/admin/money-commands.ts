@@ -13,7 +13,7 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
     .argument('<usd>', 'like 25 or 0.15', usd)
     .addOption(new Option('--mode <mode>', 'which of its balances').choices(MODES).default('live'))
     .option('--payment-id <id>', 'makes a repeat harmless (default: a new one)')
-    .action((id, micros, options) => run(async () => (await load()).topUp, id, micros, options));
+    .action((id, micros, options) => run(async () => (await load()).topUpAccount, id, micros, options));
   admin
     .command('correct')
     .description('give back what a call was billed too much; a repeated reference gives back nothing more')
@@ -28,7 +28,7 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
     .command('balance <account_id>')
     .description('what an account has, holds and was billed')
     .addOption(new Option('--mode <mode>', 'only this balance').choices(MODES))
-    .action((id, options) => run(async () => (await load()).showBalance, id, options));
+    .action((id, options) => run(async () => (await load()).showBalanceOf, id, options));
   admin
     .command('refill <account_id>')
     .description('bring the test balance back to 1,000 USD')
@@ -42,12 +42,12 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
       .option('--csv', 'print CSV');
   ofPeriod(admin.command('ledger <account_id>').description('what moved the money of an account, newest first'))
     .option('--limit <n>', 'entries at most (default: 50; with --csv all)', wholeNumber)
-    .action((id, options) => run(async () => (await loadStatements()).showLedger, id, options));
+    .action((id, options) => run(async () => (await loadStatements()).showLedgerOf, id, options));
   ofPeriod(
     admin.command('usage <account_id>').description('what calls have cost; the last 30 days if no period is given'),
   )
     .addOption(new Option('--group-by <what>', 'one line for each').choices(['day', 'agent']).default('day'))
-    .action((id, options) => run(async () => (await loadStatements()).showUsage, id, options));
+    .action((id, options) => run(async () => (await loadStatements()).showUsageOf, id, options));
   admin
     .command('audit [account_id]')
     .description('compare every ledger account with the sum of its operations; exit 1 on a mismatch')

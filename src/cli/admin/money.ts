@@ -14,7 +14,7 @@ import { amounts } from './views.js';
 
 const MODES: readonly Mode[] = ['live', 'test'];
 
-export async function topUp(
+export async function topUpAccount(
   { database }: AdminConnection,
   out: Output,
   accountId: string,
@@ -58,7 +58,7 @@ export async function refill({ database }: AdminConnection, out: Output, account
   });
 }
 
-export async function showBalance(on: AdminConnection, out: Output, accountId: string, options: { mode?: Mode }) {
+export async function showBalanceOf(on: AdminConnection, out: Output, accountId: string, options: { mode?: Mode }) {
   const account = await findAccount(on, accountId);
   const ledger = createLedger(on.database);
   const modes = MODES.filter((mode) => options.mode === undefined || mode === options.mode);

@@ -5,7 +5,7 @@ import { phoneNumberView } from './views.js';
 
 const COLUMNS = { phone_number: 'Number', agent_id: 'Agent', created_at: 'Added' };
 
-export async function addNumber(
+export async function addNumberTo(
   { database }: AdminConnection,
   out: Output,
   accountId: string,
@@ -17,11 +17,11 @@ export async function addNumber(
   await out.record('Number added.', phoneNumberView(added));
 }
 
-export async function listNumbers({ database }: AdminConnection, out: Output, accountId: string) {
+export async function listNumbersOf({ database }: AdminConnection, out: Output, accountId: string) {
   await out.table((await createPhoneNumbers(database).list(accountId)).map(phoneNumberView), COLUMNS);
 }
 
-export async function setNumberAgent(
+export async function setAgentOfNumber(
   { database }: AdminConnection,
   out: Output,
   number: string,

@@ -23,18 +23,18 @@ const DEFAULT_LIMIT = 50;
 const USAGE_WITHIN_MS = 600_000;
 
 /** Options of `ledger` and `usage`, as commander names them. */
-export interface PeriodOptions {
+export interface StatementOptions {
   mode: Mode;
   from?: Date;
   to?: Date;
   csv?: boolean;
 }
 
-export async function showLedger(
+export async function showLedgerOf(
   on: AdminConnection,
   out: Output,
   accountId: string,
-  options: PeriodOptions & { limit?: number },
+  options: StatementOptions & { limit?: number },
 ) {
   const { mode, from, to, csv, limit } = options;
   refuseTwoForms(out, csv);
@@ -51,11 +51,11 @@ export async function showLedger(
   await out.table(shown.map(ledgerEntryView), LEDGER_TABLE, shown.map(row));
 }
 
-export async function showUsage(
+export async function showUsageOf(
   on: AdminConnection,
   out: Output,
   accountId: string,
-  options: PeriodOptions & { groupBy: UsageGrouping },
+  options: StatementOptions & { groupBy: UsageGrouping },
 ) {
   const { mode, csv, groupBy, from, to } = options;
   refuseTwoForms(out, csv);

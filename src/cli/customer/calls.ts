@@ -14,7 +14,7 @@ const COLUMNS = {
 };
 
 /** Options of `calls list`, as commander names them. */
-export interface CallFilter extends PageOptions {
+export interface ListCallsOptions extends PageOptions {
   status?: Call['status'];
   direction?: Call['call_direction'];
   agent?: string;
@@ -23,7 +23,7 @@ export interface CallFilter extends PageOptions {
   to?: string;
 }
 
-export async function listCalls({ client }: Service, out: Output, options: CallFilter): Promise<void> {
+export async function listCalls({ client }: Service, out: Output, options: ListCallsOptions): Promise<void> {
   const { status, direction, agent, externalCallId, from, to, ...paging } = options;
   const query = given({ status, direction, agent_id: agent, external_call_id: externalCallId, from, to });
   const page = await readPages(client, '/calls', query, paging);
