@@ -36,11 +36,12 @@ import { securityHeaders } from '../platform/http/security.js';
 import { createCursors } from '../platform/http/cursor.js';
 import { createMoneyHandlers } from '../billing/routes.js';
 import { createWebhookHandlers } from '../webhooks/routes.js';
+import { bindRoutes } from '../platform/http/routing/bound-route.js';
 import { mount } from './mount.js';
 import { createDocsHandlers } from './docs.js';
 import { createHealthHandlers } from './health.js';
 import { mountedRoutes } from './routes.js';
-import type { RouteHandlers } from '../identity/access/principal.js';
+import type { PrincipalsByAuth, RouteHandlers } from '../identity/access/principal.js';
 import { createPlacingHandlers } from '../calls/placing/routes.js';
 import { createCallHandlers } from '../calls/views/routes.js';
 import { createAgentHandlers } from '../agents/routes.js';
@@ -51,7 +52,7 @@ import { createIdentityHandlers } from '../identity/routes.js';
 import { createInboundAgents } from '../agents/inbound-agent.js';
 import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
-import { createCarrierRouter, unmatched } from './router.js';
+import { unmatched } from './unmatched.js';
 
 /** What a request waits for at the carrier ends with the request. */
 const CARRIER_ANSWER_WITHIN_MS = 2_000;
@@ -102,8 +103,8 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(signedRequests.middleware);
   app.use(boundStrangersBodies(STRANGERS_BODIES));
   const doors = { config, authenticator, auditor, principalWatch };
-  app.use(mount(mountedRoutes, createHandlers(shared), doors).routes());
-  app.use(createCarrierRouter(config, carrierRoutes).routes());
+  const bound = bindRoutes<typeof mountedRoutes, PrincipalsByAuth>(mountedRoutes, createHandlers(shared));
+  app.use(mount([...bound, ...carrierRoutes], doors).routes());
   app.use(createPortalPages());
   app.use(unmatched({ config, authenticator, carrierRoutes }));
   return app;

@@ -4,12 +4,13 @@ import type { Route, RouteAuth } from '../platform/http/contract/route.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
-import type { Principal, RouteHandlers } from '../identity/access/principal.js';
+import type { Principal } from '../identity/access/principal.js';
 import type { Auditor } from '../identity/access/audit.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import type { PrincipalWatch } from '../identity/access/principal-watch.js';
 import { requireHttps } from '../platform/http/security.js';
 import { requireOwnOrigin } from '../identity/access/session-cookie.js';
+import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import { sendAnswer } from '../platform/http/routing/answer.js';
 import { readRequest } from '../platform/http/routing/request.js';
 
@@ -47,22 +48,17 @@ function createDoors({ config, authenticator }: MountDeps): Readonly<Record<Rout
 }
 
 /**
- * The router of a table of routes. For each request it checks in this order: HTTPS, who asks and whether they may, how
+ * The router of routes and their handlers. For each request it checks in this order: HTTPS, who asks and whether they may, how
  * often they ask, path, query, body and headers; then the handler runs, its answer is sent, and a change is written to the
  * audit log.
  */
-export function mount<const Table extends Readonly<Record<string, Route>>>(
-  table: Table,
-  handlers: RouteHandlers<Table>,
-  deps: MountDeps,
-): Router<RequestState> {
+export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<RequestState> {
   const { config, authenticator, auditor, principalWatch } = deps;
   const doors = createDoors(deps);
 
-  async function serve(ctx: ApiContext, id: string, route: Route): Promise<void> {
+  async function serve(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
     const principal = await doors[route.auth](ctx, route);
     if (principal) ctx.state.recheck = () => authenticator.recheck(principal, route);
-    const handle = handlers[id] as (request: object) => unknown;
     const parts = await readRequest(ctx, route);
     const given = await handle({ ctx, ...(principal && { principal }), ...parts });
     const target = sendAnswer(ctx, route, given, !config.production);
@@ -80,12 +76,13 @@ export function mount<const Table extends Readonly<Record<string, Route>>>(
   }
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  for (const [id, route] of Object.entries<Route>(table)) {
+  for (const each of bound) {
+    const { route } = each;
     router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], async (ctx, next) => {
       // The router takes HEAD for GET; a GET that can place a call must not be reachable by it.
       if (ctx.method === 'HEAD' && route.auth !== 'none') return next();
       ctx.state.route = route.path;
-      await serve(ctx, id, route);
+      await serve(ctx, each);
     });
   }
   return router;

@@ -2,9 +2,10 @@ import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { within } from '../platform/http/deadline.js';
+import { content } from '../platform/http/routing/answer.js';
 import { readBody } from '../platform/http/raw-body.js';
 import type { ReadSigned } from '../platform/http/signed-requests.js';
-import type { AnswerTerms, CarrierRequest, Markup } from './callbacks.js';
+import type { AnswerTerms, CarrierRequest } from './callbacks.js';
 import type { CallbackDeps, Carrier } from './port.js';
 
 /** The carrier waits longer for us than clients do, and a call in its hands is worth a second try of the database. */
@@ -71,21 +72,12 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests }: 
     },
 
     /**
-     * Answers a callback whose answer the carrier does not read: an empty 200 once the work is done.
+     * The answer to a callback whose answer the carrier does not read: an empty 200 once the work is done.
      * @throws ServiceError SERVICE_UNAVAILABLE, so that the carrier asks again, when the work is not done in time
      */
-    async acknowledge(ctx: ApiContext, work: Promise<void> | undefined): Promise<void> {
+    async acknowledge(ctx: ApiContext, work: Promise<void> | undefined) {
       if (work !== undefined) await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, work);
-      ctx.status = 200;
-      ctx.type = 'text/plain';
-      ctx.body = '';
-    },
-
-    /** Sends markup in one piece: carriers refuse it chunked. */
-    send(ctx: ApiContext, { contentType, body }: Markup): void {
-      ctx.status = 200;
-      ctx.set('Content-Type', contentType);
-      ctx.body = body;
+      return content('text/plain; charset=utf-8', '');
     },
   };
 }

@@ -1,5 +1,6 @@
+import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { CarrierAccount, Config } from '../platform/config/config.js';
-import type { CallbackDeps, Carrier, CarrierRoute, Carriers } from './port.js';
+import type { CallbackDeps, Carrier, Carriers } from './port.js';
 import { createTwilioCarrier } from './twilio/adapter.js';
 
 /** Makes the carrier of an account. */
@@ -40,7 +41,7 @@ export function createCarriers(deps: {
 }
 
 /** The routes that the requests of these carriers come to: one set for each interface that is spoken. */
-export function createCarrierRoutes(deps: Omit<CallbackDeps, 'carriers'> & { carriers: Carriers }): CarrierRoute[] {
+export function createCarrierRoutes(deps: Omit<CallbackDeps, 'carriers'> & { carriers: Carriers }): BoundRoute[] {
   const { live, test } = deps.carriers;
   return [...new Set([live.contract, test.contract])].flatMap((contract) => {
     const carriers = {

@@ -1,10 +1,9 @@
+import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AnsweredBy, CarrierFinalStatus, Direction, EndReason } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
 import type { MachineDetection } from '../kernel/voicemail.js';
 import type { Authenticator } from '../identity/access/authentication.js';
-import type { ApiContext } from '../platform/http/context.js';
-import type { Route } from '../platform/http/contract/route.js';
 import type { SignedRequests } from '../platform/http/signed-requests.js';
 import type {
   CallEvents,
@@ -88,12 +87,6 @@ export interface StreamUpgrade {
   headers: IncomingHttpHeaders;
 }
 
-/** A route that a carrier's requests come to. It verifies them itself. */
-export interface CarrierRoute {
-  route: Route;
-  handle(ctx: ApiContext, params: Readonly<Record<string, string>>): Promise<void>;
-}
-
 /** What the callback routes of a carrier work with. */
 export interface CallbackDeps {
   publicBaseUrl: string;
@@ -107,7 +100,7 @@ export interface CallbackDeps {
 
 /** The requests of a carrier: the routes they come to, and all that is done about them before it is our word. */
 export interface CarrierContract {
-  createRoutes(deps: CallbackDeps): CarrierRoute[];
+  createRoutes(deps: CallbackDeps): BoundRoute[];
 }
 
 /** One carrier account, complete: its REST interface, its callbacks, what it is told to do, and its media streams. */

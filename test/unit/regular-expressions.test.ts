@@ -18,7 +18,7 @@ const TIMEOUT_MS = 120_000;
  */
 const EXCEPTIONS: readonly { file: string; pattern: string | null; reason: string }[] = [
   {
-    file: 'src/api/router.ts',
+    file: 'src/api/unmatched.ts',
     pattern: null,
     reason: 'Made from the paths of the route table: fixed text and [^/]+ between slashes, which backtracks nowhere.',
   },

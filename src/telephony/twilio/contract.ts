@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Route } from '../../platform/http/contract/route.js';
+import { defineRoute } from '../../platform/http/contract/route.js';
 import {
   CarrierRequestForm,
   InboundCallForm,
@@ -38,7 +38,7 @@ const callParams = z.object({
 
 /** Twilio's voice webhook. */
 export const twilioInboundRoute = {
-  receiveCall: {
+  receiveCall: defineRoute({
     method: 'post',
     path: '/inbound_call',
     tag: 'Calls',
@@ -47,6 +47,7 @@ export const twilioInboundRoute = {
       'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
     auth: 'keyOrCarrier',
     changes: 'mode',
+    readsItself: true,
     query: InboundCallQuery,
     body: {
       contentType: FORM,
@@ -76,12 +77,12 @@ export const twilioInboundRoute = {
       'UNSUPPORTED_MEDIA_TYPE',
       'CONCURRENCY_LIMIT_EXCEEDED',
     ],
-  },
-} as const satisfies Record<string, Route>;
+  }),
+};
 
 /** What Twilio asks and tells of a call that it carries. */
 export const twilioCallbackRoutes = {
-  answerOutboundCall: {
+  answerOutboundCall: defineRoute({
     method: 'post',
     path: '/carrier/calls/{call_id}/twiml',
     tag: 'Carrier callbacks',
@@ -90,6 +91,7 @@ export const twilioCallbackRoutes = {
       'The carrier requests this when the callee answers. Returns TwiML that streams the call’s audio, or that hangs up when the call has ended or belongs to another carrier call.',
     auth: 'carrier',
     changes: 'mode',
+    readsItself: true,
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { answered: carrierForm } },
     success: {
@@ -99,8 +101,8 @@ export const twilioCallbackRoutes = {
       examples: { stream: TWIML, hangUp: HANG_UP },
     },
     errors: [],
-  },
-  reportOutboundStatus: {
+  }),
+  reportOutboundStatus: defineRoute({
     method: 'post',
     path: '/carrier/calls/{call_id}/status',
     tag: 'Carrier callbacks',
@@ -109,12 +111,13 @@ export const twilioCallbackRoutes = {
       'The carrier reports a change of status. An answer or an end updates the call; every callback is recorded in its timeline. Repeated callbacks change nothing.',
     auth: 'carrier',
     changes: 'mode',
+    readsItself: true,
     params: callParams,
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
     success: noted,
     errors: [],
-  },
-  reportAnsweredBy: {
+  }),
+  reportAnsweredBy: defineRoute({
     method: 'post',
     path: '/carrier/calls/{call_id}/amd',
     tag: 'Carrier callbacks',
@@ -123,6 +126,7 @@ export const twilioCallbackRoutes = {
       'The carrier reports the result of answering machine detection. The agent reacts to it while the call is in progress.',
     auth: 'carrier',
     changes: 'mode',
+    readsItself: true,
     params: callParams,
     body: {
       contentType: FORM,
@@ -133,8 +137,8 @@ export const twilioCallbackRoutes = {
     },
     success: noted,
     errors: [],
-  },
-  reportTransferStatus: {
+  }),
+  reportTransferStatus: defineRoute({
     method: 'post',
     path: '/carrier/calls/{call_id}/transfer-status',
     tag: 'Carrier callbacks',
@@ -143,6 +147,7 @@ export const twilioCallbackRoutes = {
       'The carrier reports that the number a call was transferred to has answered. The transfer then no longer counts as an unanswered attempt.',
     auth: 'carrier',
     changes: 'mode',
+    readsItself: true,
     params: callParams,
     body: {
       contentType: FORM,
@@ -153,8 +158,8 @@ export const twilioCallbackRoutes = {
     },
     success: noted,
     errors: [],
-  },
-  reportInboundStatus: {
+  }),
+  reportInboundStatus: defineRoute({
     method: 'post',
     path: '/carrier/status',
     tag: 'Carrier callbacks',
@@ -163,11 +168,12 @@ export const twilioCallbackRoutes = {
       'The carrier reports a change of status of an inbound call, which CallSid identifies. Otherwise as for outbound calls.',
     auth: 'carrier',
     changes: 'mode',
+    readsItself: true,
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
     success: noted,
     errors: [],
-  },
-  continueAfterStream: {
+  }),
+  continueAfterStream: defineRoute({
     method: 'post',
     path: '/carrier/calls/{call_id}/after-stream',
     tag: 'Carrier callbacks',
@@ -176,6 +182,7 @@ export const twilioCallbackRoutes = {
       'The carrier requests this when an audio stream ends. Returns TwiML that hangs up, transfers the call, or opens another stream when the previous one was lost.',
     auth: 'carrier',
     changes: 'mode',
+    readsItself: true,
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
     success: {
@@ -186,5 +193,5 @@ export const twilioCallbackRoutes = {
       examples: { hangUp: HANG_UP, transfer: TRANSFER },
     },
     errors: [],
-  },
-} as const satisfies Record<string, Route>;
+  }),
+};

@@ -3,14 +3,22 @@ import type { ApiContext } from '../../platform/http/context.js';
 import { deadlineOf } from '../../platform/http/deadline.js';
 import { fieldsOf, single, type FormFields } from '../../platform/http/form.js';
 import { contentTypeOf } from '../../platform/http/raw-body.js';
+import { bindRoutes } from '../../platform/http/routing/bound-route.js';
+import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { createCallbackGate } from '../callback-gate.js';
 import type { CallInstruction, CarrierCallRef, AnswerTerms } from '../callbacks.js';
-import type { CallbackDeps, Carrier, CarrierContract, CarrierRoute } from '../port.js';
+import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
 import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
 import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.js';
 import { answeredByOf, answeredTransferOf, statusReportOf, transferConnectedOf } from './reports.js';
 import { formOf } from './signed-forms.js';
+
+/** Some callbacks name the call in their path. */
+interface CallbackRequest {
+  ctx: ApiContext;
+  params?: { call_id: string };
+}
 
 /** A callback whose signature is right. */
 interface Callback {
@@ -22,12 +30,12 @@ interface Callback {
 /** Twilio's requests: its voice webhook and its callbacks. */
 export const TWILIO_CONTRACT: CarrierContract = {
   createRoutes: (deps) => [
-    { route: twilioInboundRoute.receiveCall, handle: createReceiveCall(deps) },
-    ...createCallbackRoutes(deps),
+    ...bindRoutes(twilioInboundRoute, { receiveCall: createReceiveCall(deps) }),
+    ...bindRoutes(twilioCallbackRoutes, createCallbackHandlers(deps)),
   ],
 };
 
-function createCallbackRoutes(deps: CallbackDeps): CarrierRoute[] {
+function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallbackRoutes> {
   const { events, instructions } = deps;
   const gate = createCallbackGate(deps);
 
@@ -39,24 +47,22 @@ function createCallbackRoutes(deps: CallbackDeps): CarrierRoute[] {
     return { told: { mode, carrier, carrierSid }, form, carrier };
   }
 
-  function noting(work: (callback: Callback, callId: string) => Promise<void> | undefined): CarrierRoute['handle'] {
-    return async (ctx, params) => {
-      const callback = await verified(ctx);
-      await gate.acknowledge(ctx, work(callback, params['call_id'] ?? ''));
-    };
+  function noting(work: (callback: Callback, callId: string) => Promise<void> | undefined) {
+    return async ({ ctx, params }: CallbackRequest) =>
+      gate.acknowledge(ctx, work(await verified(ctx), params?.call_id ?? ''));
   }
 
   function instructing(
     decide: (callback: Callback, callId: string, terms: AnswerTerms, ctx: ApiContext) => Promise<CallInstruction>,
-  ): CarrierRoute['handle'] {
-    return async (ctx, params) => {
+  ) {
+    return async ({ ctx, params }: CallbackRequest) => {
       const callback = await verified(ctx);
-      const instruction = await decide(callback, params['call_id'] ?? '', gate.terms(ctx), ctx);
-      gate.send(ctx, callback.carrier.render(instruction));
+      const instruction = await decide(callback, params?.call_id ?? '', gate.terms(ctx), ctx);
+      return callback.carrier.render(instruction).body;
     };
   }
 
-  const handlers: Record<keyof typeof twilioCallbackRoutes, CarrierRoute['handle']> = {
+  return {
     answerOutboundCall: instructing(({ told }, callId, terms) => instructions.answered(callId, told, terms)),
     reportOutboundStatus: noting(({ told, form }, callId) =>
       events.statusOf(callId, told, statusReportOf(told.carrierSid, form, Date.now())),
@@ -82,10 +88,6 @@ function createCallbackRoutes(deps: CallbackDeps): CarrierRoute[] {
       return instructions.streamEnded(callId, told, ended, terms);
     }),
   };
-  return (Object.keys(handlers) as (keyof typeof handlers)[]).map((id) => ({
-    route: twilioCallbackRoutes[id],
-    handle: handlers[id],
-  }));
 }
 
 const WORDING = {
@@ -95,11 +97,11 @@ const WORDING = {
 };
 
 /** POST /inbound_call: signed by the carrier, or forwarded by the owner of an API key. */
-function createReceiveCall(deps: CallbackDeps): CarrierRoute['handle'] {
+function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRoute>['receiveCall'] {
   const { authenticator, instructions } = deps;
   const gate = createCallbackGate(deps);
 
-  return async (ctx) => {
+  return async ({ ctx }) => {
     const deadline = deadlineOf(ctx);
     let body: Promise<Buffer> | undefined;
     const readOnce = (signal?: AbortSignal) => (body ??= gate.read(ctx, signal));
@@ -135,7 +137,7 @@ function createReceiveCall(deps: CallbackDeps): CarrierRoute['handle'] {
       },
       deadline,
     );
-    gate.send(ctx, carrier.render(instruction));
+    return carrier.render(instruction).body;
   };
 }
 

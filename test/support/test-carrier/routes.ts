@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { ServiceError } from '../../../src/kernel/errors.js';
-import type { Route } from '../../../src/platform/http/contract/route.js';
+import { defineRoute } from '../../../src/platform/http/contract/route.js';
+import type { ApiContext } from '../../../src/platform/http/context.js';
+import { content } from '../../../src/platform/http/routing/answer.js';
+import { bindRoutes } from '../../../src/platform/http/routing/bound-route.js';
 import { createCallbackGate } from '../../../src/telephony/callback-gate.js';
-import type { CarrierCallRef, StatusReport } from '../../../src/telephony/callbacks.js';
-import type { CarrierContract, CarrierRoute } from '../../../src/telephony/port.js';
+import type { Markup, StatusReport } from '../../../src/telephony/callbacks.js';
+import type { CarrierContract } from '../../../src/telephony/port.js';
 import { UUID } from './codec';
 
 const Notice = z.object({
@@ -21,19 +24,25 @@ const Notice = z.object({
 });
 export type Notice = z.infer<typeof Notice>;
 
-function routeOf(path: string): Route {
-  return {
-    method: 'post',
-    path: `/carriers/test${path}`,
-    tag: 'Carrier callbacks',
-    summary: 'A request of the test carrier',
-    auth: 'carrier',
-    changes: 'mode',
-    body: { contentType: 'application/json', schema: Notice, examples: {} },
-    success: { description: 'Done.', contentType: 'application/json', schema: z.unknown(), examples: {} },
-    errors: [],
-  };
-}
+const request = {
+  method: 'post',
+  tag: 'Carrier callbacks',
+  summary: 'A request of the test carrier',
+  auth: 'carrier',
+  changes: 'mode',
+  readsItself: true,
+  body: { contentType: 'application/json', schema: Notice, examples: {} },
+  success: { description: 'Done.', contentType: 'application/json', schema: z.unknown(), examples: {} },
+  errors: [],
+} as const;
+const ofCall = { ...request, params: z.object({ call_id: z.string() }) };
+
+const testCarrierRoutes = {
+  answerTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/answer' }),
+  continueTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/next' }),
+  tellOfTestCall: defineRoute({ ...ofCall, path: '/carriers/test/calls/{call_id}/events' }),
+  receiveTestCall: defineRoute({ ...request, path: '/carriers/test/calls' }),
+};
 
 /** Requests in JSON, on paths of their own. */
 export const TEST_CONTRACT: CarrierContract = {
@@ -41,48 +50,40 @@ export const TEST_CONTRACT: CarrierContract = {
     const { events, instructions } = deps;
     const gate = createCallbackGate(deps);
 
-    function route(
-      path: string,
-      handle: (
-        p: Parameters<CarrierRoute['handle']>[0],
-        callId: string,
-        notice: Notice,
-        told: Awaited<ReturnType<typeof gate.admit>> & { ref: CarrierCallRef },
-      ) => Promise<void>,
-    ): CarrierRoute {
-      return {
-        route: routeOf(path),
-        async handle(ctx, params) {
-          const verified = await gate.admit(ctx);
-          const notice = noticeOf(verified.request.body);
-          const { mode, carrier } = verified;
-          const ref = { mode, carrier, carrierSid: notice.call };
-          await handle(ctx, params['call_id'] ?? '', notice, { ...verified, ref });
-        },
-      };
+    async function verified(ctx: ApiContext) {
+      const { mode, carrier, request: told } = await gate.admit(ctx);
+      const notice = noticeOf(told.body);
+      return { mode, carrier, notice, ref: { mode, carrier, carrierSid: notice.call } };
     }
 
-    return [
-      route('/calls/{call_id}/answer', async (ctx, callId, _notice, { ref, carrier }) =>
-        gate.send(ctx, carrier.render(await instructions.answered(callId, ref, gate.terms(ctx)))),
-      ),
-      route('/calls/{call_id}/next', async (ctx, callId, notice, { ref, carrier }) => {
+    return bindRoutes(testCarrierRoutes, {
+      async answerTestCall({ ctx, params }) {
+        const { ref, carrier } = await verified(ctx);
+        return sent(carrier.render(await instructions.answered(params.call_id, ref, gate.terms(ctx))));
+      },
+
+      async continueTestCall({ ctx, params }) {
+        const { ref, carrier, notice } = await verified(ctx);
         const { other_side: otherSide } = notice;
         const ended = {
           after: Number(ctx.query['stream'] ?? 0),
           ...(otherSide === undefined ? {} : { transferConnected: otherSide === 'answered' }),
         };
-        gate.send(ctx, carrier.render(await instructions.streamEnded(callId, ref, ended, gate.terms(ctx))));
-      }),
-      route('/calls/{call_id}/events', async (ctx, callId, notice, { ref }) => {
+        return sent(carrier.render(await instructions.streamEnded(params.call_id, ref, ended, gate.terms(ctx))));
+      },
+
+      async tellOfTestCall({ ctx, params: { call_id: callId } }) {
+        const { ref, notice } = await verified(ctx);
         if (notice.listener !== undefined) {
           const who = notice.listener === 'person' ? ('human' as const) : ('voicemail' as const);
           return gate.acknowledge(ctx, events.answeredBy(callId, ref, who));
         }
         if (notice.other_side === 'answered') return gate.acknowledge(ctx, events.transferAnswered(callId, ref));
         return gate.acknowledge(ctx, events.statusOf(callId, ref, reportOf(notice)));
-      }),
-      route('/calls', async (ctx, _callId, notice, { ref, mode, carrier }) => {
+      },
+
+      async receiveTestCall({ ctx }) {
+        const { ref, mode, carrier, notice } = await verified(ctx);
         const instruction = await instructions.arrived(
           {
             ...ref,
@@ -94,11 +95,13 @@ export const TEST_CONTRACT: CarrierContract = {
           },
           gate.terms(ctx).deadline,
         );
-        gate.send(ctx, carrier.render(instruction));
-      }),
-    ];
+        return sent(carrier.render(instruction));
+      },
+    });
   },
 };
+
+const sent = ({ contentType, body }: Markup) => content(contentType, body);
 
 function noticeOf(body: Buffer): Notice {
   try {

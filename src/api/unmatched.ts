@@ -1,26 +1,11 @@
-import Router from '@koa/router';
 import type { Route } from '../platform/http/contract/route.js';
 import { routes } from './routes.js';
 import { ServiceError } from '../kernel/errors.js';
-import type { CarrierRoute } from '../telephony/port.js';
+import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import type { Config } from '../platform/config/config.js';
-import type { ApiContext, RequestState } from '../platform/http/context.js';
+import type { ApiContext } from '../platform/http/context.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import { requireHttps } from '../platform/http/security.js';
-
-/** The routes that carriers contribute; their handlers verify the requests. */
-export function createCarrierRouter(config: Config, carrierRoutes: readonly CarrierRoute[]): Router<RequestState> {
-  const router: Router<RequestState> = new Router({ sensitive: true, strict: true });
-  for (const { route, handle } of carrierRoutes) {
-    router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], async (ctx) => {
-      ctx.state.route = route.path;
-      // What is only signed is signed over our https address: a request that came another way has no signature that fits.
-      if (route.auth === 'keyOrCarrier') requireHttps(ctx, config);
-      await handle(ctx, ctx.params as Readonly<Record<string, string>>);
-    });
-  }
-  return router;
-}
 
 const TABLE: readonly Route[] = Object.values(routes);
 
@@ -32,7 +17,7 @@ const TABLE: readonly Route[] = Object.values(routes);
 export function unmatched(deps: {
   config: Config;
   authenticator: Authenticator;
-  carrierRoutes: readonly CarrierRoute[];
+  carrierRoutes: readonly BoundRoute[];
 }) {
   const table = [...new Set([...TABLE, ...deps.carrierRoutes.map(({ route }) => route)])];
   return async (ctx: ApiContext): Promise<void> => {
