@@ -1,22 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Context } from '@temporalio/activity';
 import { runStateOf, type RunState } from '../src/calls/runs.js';
-import { isFinalStatus } from '../src/kernel/call-state.js';
 import { ledgerAccountId as ledgerAccountOf } from '../src/kernel/ids.js';
-import { compareBill, isUnfinished, readBills, type CallBill } from '../src/calls/reconciliation/call-bills.js';
 import type { Finding } from '../src/calls/reconciliation/findings.js';
 import { isFreezing } from '../src/calls/reconciliation/model.js';
 import type { LedgerAudit } from '../src/billing/ledger/ledger.js';
-import type { MetCall, Walk } from '../src/calls/reconciliation/walks.js';
 import type { LeaseCount, TakenLease } from '../src/billing/leases.js';
+import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
 import { createLeftWebhooks } from './left-webhooks.js';
 import { whileBeating } from './while-beating.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
 
-/** A round audits, and walks through each kind of record, no longer than this and leaves the rest to the next. */
-const STEP_BUDGET_MS = 15_000;
 const ACCOUNTS_AT_ONCE = 100;
-const CALLS_AT_ONCE = 200;
 /** Places asked about in one round; of more, a random choice, so that each has its turn. */
 const LEASES_PER_ROUND = 1_000;
 const QUESTIONS_AT_ONCE = 8;
@@ -28,7 +23,7 @@ const CALL_MARGIN_SECONDS = 300;
  * and changes money only by the ledger's own operations. Any number of rounds may run at once.
  */
 export function createReconciliationActivities(deps: ReconciliationDeps) {
-  const { database, ledger, leases, requests, findings, checks, walks, logger } = deps;
+  const { ledger, leases, requests, findings, checks, walks, logger } = deps;
 
   /** Writes a finding down; an open mismatch stops new calls of its account. @returns whether it is new */
   async function report(finding: Finding): Promise<boolean> {
@@ -47,58 +42,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   const runOf = (workflowId: string): Promise<RunState> => runStateOf(Context.current().client, workflowId);
   const leftWebhooks = createLeftWebhooks({ ...deps, runOf });
 
-  /** Entries of operations that are decided but not written out yet would look like lost ones. */
-  async function readSwept(call: Pick<MetCall, 'callId' | 'ledgerAccountId'>): Promise<CallBill | undefined> {
-    await ledger.sweep(call.ledgerAccountId);
-    return (await readBills(database, [call]))[0];
-  }
-
-  /** Compares one call of a walk, and leaves what is to be done about it to `followUp`. @returns new findings */
-  async function compare(bill: CallBill): Promise<number> {
-    const final = bill.call !== null && isFinalStatus(bill.call.status);
-    if (isUnfinished(bill) && !final) {
-      await checks.add('ending', bill);
-      return 0;
-    }
-    if (compareBill(bill).length === 0) return 0;
-    const again = await readSwept(bill);
-    let found = 0;
-    for (const finding of again ? compareBill(again) : []) found += Number(await report(finding));
-    return found;
-  }
-
-  async function compareWalk(walk: Walk): Promise<{ compared: number; found: number }> {
-    const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
-    const until = new Date(Date.now() - ageSeconds * 1_000);
-    const deadline = Date.now() + STEP_BUDGET_MS;
-    let [compared, found, more] = [0, 0, true];
-    while (more && Date.now() < deadline) {
-      const step = await walks.next(walk, until, CALLS_AT_ONCE);
-      const bills = await readBills(database, step.calls);
-      for (const bill of bills) {
-        if (walk === 'holds') await followHold(bill);
-        else found += await compare(bill);
-      }
-      if (walk === 'calls') await noteWebhooks(bills);
-      for (const call of step.calls) if (call.estimated) await checks.add('estimate', call);
-      await step.done();
-      compared += step.calls.length;
-      ({ more } = step);
-    }
-    return { compared, found };
-  }
-
-  async function noteWebhooks(bills: readonly CallBill[]): Promise<void> {
-    const final = new Map(bills.filter(({ call }) => call && isFinalStatus(call.status)).map((b) => [b.callId, b]));
-    for (const callId of await leftWebhooks.unfinished([...final.keys()])) {
-      const bill = final.get(callId);
-      if (bill) await checks.add('webhook', bill);
-    }
-  }
-
-  async function followHold(bill: CallBill): Promise<void> {
-    if (bill.settlement === null && (await readSwept(bill))?.settlement === null) await checks.add('ending', bill);
-  }
+  const { readSwept, compareWalk } = createRecordComparison({ ...deps, report, leftWebhooks });
 
   /** @returns whether the place was given back */
   async function checkLease(lease: TakenLease): Promise<boolean> {

@@ -104,17 +104,7 @@ async function compose(
 
   const apiPort = await ports.take(wanted.api.port);
   const simulatorPort = await ports.take(wanted.simulator.port);
-  const roleEnv: NodeJS.ProcessEnv = {
-    ...env,
-    MONGODB_URI: mongodb,
-    TEMPORAL_ADDRESS: temporal.address,
-    API_PORT: String(apiPort),
-    SIMULATOR_PORT: String(simulatorPort),
-    SIMULATOR_URL: `http://127.0.0.1:${simulatorPort}`,
-    PUBLIC_BASE_URL: env.PUBLIC_BASE_URL || `http://127.0.0.1:${apiPort}`,
-    TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || temporal.uiUrl,
-    STREAM_URL: env.STREAM_URL || `ws://127.0.0.1:${streamPort}/stream`,
-  };
+  const roleEnv = roleEnvironment(env, { mongodb, temporal, apiPort, simulatorPort, streamPort });
 
   const database = await openDatabase(mongodb, { waitMs: DATABASE_WAIT_MS });
   undo.push(() => database.close());
@@ -123,14 +113,7 @@ async function compose(
   const demo = await prepareDemoAccount({ database, config, dataFolder, webhookUrl: inbox.url });
   await scheduleReconciliation(config);
 
-  await together(failed, [
-    addRole(options, processes, 'api', 'api', roleEnv),
-    addRole(options, processes, 'worker', 'worker', roleEnv),
-    addRole(options, processes, 'simulator', 'simulator', roleEnv),
-    ...mediaPorts.map((port, index) =>
-      addRole(options, processes, 'media', `media ${index + 1}`, { ...roleEnv, MEDIA_PORT: String(port) }),
-    ),
-  ]);
+  await together(failed, startRoles(options, processes, roleEnv, mediaPorts));
 
   const runtime = describeRuntime({ config, demo, inbox, temporalUiUrl: temporal.uiUrl, pids: processes.pids() });
   undo.push(async () => {
@@ -139,6 +122,46 @@ async function compose(
   });
   await publisher.publish(runtime);
   return { runtime, config, database, inbox, demo, stop };
+}
+
+/** What every role is started with. */
+function roleEnvironment(
+  env: NodeJS.ProcessEnv,
+  p: {
+    mongodb: string;
+    temporal: { address: string; uiUrl: string | undefined };
+    apiPort: number;
+    simulatorPort: number;
+    streamPort: number;
+  },
+): NodeJS.ProcessEnv {
+  return {
+    ...env,
+    MONGODB_URI: p.mongodb,
+    TEMPORAL_ADDRESS: p.temporal.address,
+    API_PORT: String(p.apiPort),
+    SIMULATOR_PORT: String(p.simulatorPort),
+    SIMULATOR_URL: `http://127.0.0.1:${p.simulatorPort}`,
+    PUBLIC_BASE_URL: env.PUBLIC_BASE_URL || `http://127.0.0.1:${p.apiPort}`,
+    TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || p.temporal.uiUrl,
+    STREAM_URL: env.STREAM_URL || `ws://127.0.0.1:${p.streamPort}/stream`,
+  };
+}
+
+function startRoles(
+  options: StackOptions,
+  processes: Processes,
+  env: NodeJS.ProcessEnv,
+  mediaPorts: readonly number[],
+): Promise<unknown>[] {
+  return [
+    addRole(options, processes, 'api', 'api', env),
+    addRole(options, processes, 'worker', 'worker', env),
+    addRole(options, processes, 'simulator', 'simulator', env),
+    ...mediaPorts.map((port, index) =>
+      addRole(options, processes, 'media', `media ${index + 1}`, { ...env, MEDIA_PORT: String(port) }),
+    ),
+  ];
 }
 
 function addRole(options: StackOptions, processes: Processes, role: ServiceRole, name: string, env: NodeJS.ProcessEnv) {

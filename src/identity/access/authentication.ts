@@ -1,35 +1,25 @@
-import { z } from 'zod';
-import type { Config } from '../../platform/config/config.js';
-import { modeParameter } from '../../platform/http/contract/fields.js';
 import type { Route } from '../../platform/http/contract/route.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { mayUse } from '../../kernel/access.js';
-import { createAccounts, limitsOf } from '../accounts/accounts.js';
-import { createApiKeys } from '../api-keys/api-keys.js';
-import type { IdentityDatabase } from '../database.js';
-import { createSessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { createLookUps } from './look-ups.js';
-import type { Forwarder, MemberPrincipal, Principal } from './principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
-import type { Standing } from './principal-watch.js';
-import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit.js';
-import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
+import {
+  askedMode,
+  BEARER_CHALLENGE,
+  createIdentification,
+  keyOf,
+  unauthorized,
+  type IdentificationDeps,
+} from './identification.js';
+import type { Forwarder, Principal } from './principal.js';
+import { within } from '../../platform/http/deadline.js';
+import { sessionTokenOf } from './session-cookie.js';
 import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requests.js';
-import { validated } from '../../platform/http/validation.js';
 
-/** What all keys of an account may ask together in a mode, in limits of one key. Unverified ones share one limit. */
-const KEYS_WORTH_OF_REQUESTS = 5;
-
-const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 const BASIC_CHALLENGE = 'Basic realm="callwright"';
 
 /** One or two reads of the database. */
 const RECHECK_WITHIN_MS = 1_500;
-
-/** Pages ask for several things at once and watch calls. */
-const SESSION_REQUESTS_PER_MINUTE = 600;
 
 /** Reads a request and tells the mode whose carrier account made it; undefined when none did. */
 export type VerifyCarrier = (read: ReadSigned) => Promise<Mode | undefined>;
@@ -37,92 +27,9 @@ export type VerifyCarrier = (read: ReadSigned) => Promise<Mode | undefined>;
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 /** Finds out who asks, by API key or by the carrier's signature, and counts the requests of each key. */
-export function createAuthenticator(deps: {
-  config: Config;
-  database: IdentityDatabase;
-  rateLimiter: RateLimiter;
-  failureLimiter: FailureLimiter;
-  signedRequests: SignedRequests;
-}) {
-  const { config, rateLimiter, failureLimiter, signedRequests } = deps;
-  const accounts = createAccounts(deps.database);
-  const sessions = createSessions(deps.database);
-  const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
-  const lookUps = createLookUps();
-
-  /** Only a look-up that finds nothing is refused for the failures of an address: a good key passes. */
-  async function foundBy<T>(ctx: ApiContext, secret: string, lookUp: () => Promise<T | null>): Promise<T | null> {
-    const deadline = deadlineOf(ctx);
-    const isCrowded = await failureLimiter.isOver(ctx);
-    return within(deadline, lookUps.find(secret, { isCrowded, deadline }, lookUp));
-  }
-
-  async function principalOf(ctx: ApiContext, secret: string | undefined, challenges: string[]): Promise<Principal> {
-    const found = await foundBy(ctx, secret ?? '', () => apiKeys.authenticate(secret ?? ''));
-    if (found === null) {
-      await failureLimiter.count(ctx);
-      throw unauthorized(ctx, challenges);
-    }
-    ctx.state.isAuthenticated = true;
-    const { key, account } = found;
-    const { requestsPerMinute } = limitsOf(account, key.mode, config.calls.liveLimits);
-    // With the key that it descends from: a key gets no further requests by making others.
-    const counted = key.ancestors?.[0] ?? key.keyId;
-    const ofAccount = requestsPerMinute * (account.unverified ? 1 : KEYS_WORTH_OF_REQUESTS);
-    const both = Promise.all([
-      rateLimiter.count(ctx, counted, requestsPerMinute),
-      rateLimiter.count(ctx, `${account._id}:${key.mode}`, ofAccount, { told: false }),
-    ]);
-    await within(deadlineOf(ctx), both);
-    return { account, mode: key.mode, actor: { kind: 'key', keyId: key.keyId, name: key.name } };
-  }
-
-  async function keyOwnerOf(ctx: ApiContext, route: Route): Promise<Principal> {
-    const principal = await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
-    if (principal.mode === 'live' || route.changes !== 'account') return principal;
-    throw new ServiceError('FORBIDDEN', 'A test key may not change what live calls depend on. Use a live key.');
-  }
-
-  async function memberOf(ctx: ApiContext): Promise<MemberPrincipal> {
-    const token = sessionTokenOf(ctx, config) ?? '';
-    const found = await foundBy(ctx, token, () => sessions.find(token));
-    const account = found && (await within(deadlineOf(ctx), accounts.find(found.user.accountId)));
-    if (!found || !account) {
-      await failureLimiter.count(ctx);
-      throw new ServiceError('UNAUTHORIZED', 'The session is over. Please log in.');
-    }
-    ctx.state.isAuthenticated = true;
-    const { session, user, expiresAt } = found;
-    const counted = rateLimiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE);
-    await within(deadlineOf(ctx), counted);
-    const actor = {
-      kind: 'member',
-      userId: user._id,
-      email: user.email,
-      role: user.role,
-      sessionId: session._id,
-    } as const;
-    return { account, mode: 'test', actor, user, sessionEndsAt: expiresAt };
-  }
-
-  async function byMember(ctx: ApiContext, route: Route): Promise<MemberPrincipal> {
-    const member = await memberOf(ctx);
-    if (route.method !== 'get') requireOwnOrigin(ctx, config);
-    if (!mayUse(member.actor.role, route)) {
-      throw new ServiceError('FORBIDDEN', `A ${member.actor.role} may not do this.`);
-    }
-    if (route.verified && member.user.unverified) {
-      throw new ServiceError('FORBIDDEN', 'Verify your e-mail address first.');
-    }
-    return { ...member, mode: askedMode(ctx) ?? 'test' };
-  }
-
-  /** What the principal of an earlier request is now: null when it is gone. */
-  async function standingOf({ actor, account }: Principal): Promise<Standing> {
-    if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
-    const user = await sessions.userOf(actor.sessionId);
-    return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
-  }
+export function createAuthenticator(deps: IdentificationDeps & { signedRequests: SignedRequests }) {
+  const { config, signedRequests } = deps;
+  const { principalOf, keyOwnerOf, memberOf, byMember, standingOf } = createIdentification(deps);
 
   return {
     /** What the principal of an earlier request is now. It counts neither as a request nor as a use. */
@@ -193,32 +100,4 @@ export function createAuthenticator(deps: {
       return principalOf(ctx, secret, challenges);
     },
   };
-}
-
-/**
- * The mode that a request of the management interface names.
- * @throws ServiceError MISSING_PARAMS
- */
-function askedMode(ctx: ApiContext): Mode | undefined {
-  const values = new URLSearchParams(ctx.querystring).getAll('mode');
-  return validated(
-    z.object({ mode: modeParameter }),
-    values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] },
-  ).mode;
-}
-
-/** The API key of the Authorization header; undefined when there is none, or more than one. */
-function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
-  const headers = ctx.req.headersDistinct['authorization'];
-  if (headers?.length !== 1) return undefined;
-  const [, scheme = '', credentials = ''] = /^([A-Za-z]+) +(\S+)$/.exec(headers[0] ?? '') ?? [];
-  if (scheme.toLowerCase() === 'bearer') return credentials;
-  if (!basicToo || scheme.toLowerCase() !== 'basic') return undefined;
-  const [, password] = /^[^:]*:(.*)$/s.exec(Buffer.from(credentials, 'base64').toString('utf8')) ?? [];
-  return password;
-}
-
-function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
-  ctx.set('WWW-Authenticate', challenges);
-  return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');
 }

@@ -2,6 +2,7 @@ import { ulid } from 'ulid';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { checkedName, updateOf } from '../accounts/accounts.js';
+import { createApiKeyQueries } from './api-key-queries.js';
 import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
 import type { IdentityDatabase } from '../database.js';
 import type { AccountDocument } from '../accounts/model.js';
@@ -29,6 +30,8 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
   }
 
   return {
+    ...createApiKeyQueries(deps.database),
+
     /**
      * Creates a key; its secret is in the answer and nowhere else.
      * @param p.madeBy the key that asks for it: it ends with that one at the latest
@@ -81,30 +84,6 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       if (!account) return null;
       noteUse(key, now);
       return { key, account };
-    },
-
-    /** Whether a key that was good once still is, and its account is there. It does not count as a use. */
-    async isInForce(keyId: string): Promise<boolean> {
-      const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
-      if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return false;
-      return (await accounts.exists({ _id: key.accountId })) !== null;
-    },
-
-    list(accountId: string): Promise<ApiKeyDocument[]> {
-      return apiKeys.find({ accountId }).sort({ createdAt: 1, keyId: 1 }).lean<ApiKeyDocument[]>().exec();
-    },
-
-    /** A key of the account and mode; null for any other. */
-    find(p: { accountId: string; mode: Mode; keyId: string }): Promise<ApiKeyDocument | null> {
-      return apiKeys.findOne(p).lean<ApiKeyDocument>().exec();
-    },
-
-    /** How many keys of the account and mode are in force. */
-    countActive(p: { accountId: string; mode: Mode }): Promise<number> {
-      return apiKeys
-        .find({ ...p, revokedAt: null }, { expiresAt: 1 })
-        .lean<ApiKeyDocument[]>()
-        .then((found) => found.filter(({ expiresAt }) => !expiresAt || expiresAt.getTime() > Date.now()).length);
     },
 
     /**

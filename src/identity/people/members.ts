@@ -44,16 +44,7 @@ export function createMembers(database: IdentityDatabase) {
 
     find,
 
-    /** Oldest first. */
-    async list(accountId: string): Promise<UserDocument[]> {
-      const unverified = await unverifiedUsers.find({ accountId, expiredAt: null }).lean<UserDocument[]>();
-      const verified = await users
-        .find({ accountId })
-        .sort({ createdAt: 1, _id: 1 })
-        .limit(MOST_MEMBERS)
-        .lean<UserDocument[]>();
-      return [...unverified.filter(({ _id }) => !verified.some((user) => user._id === _id)), ...verified];
-    },
+    list: (accountId: string): Promise<UserDocument[]> => membersOf(database, accountId),
 
     /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left */
     async setRole(accountId: string, userId: string, role: Role): Promise<UserDocument> {
@@ -84,16 +75,7 @@ export function createMembers(database: IdentityDatabase) {
      * @throws ServiceError CONFLICT when the address is of a member of this account, or the account is full
      */
     async invite(p: NewInvitation): Promise<{ token: string; invitation: InvitationDocument }> {
-      const inAccount = { accountId: p.accountId };
-      const known = { ...inAccount, email: p.email };
-      if ((await users.exists(known)) || (await unverifiedUsers.exists({ ...known, expiredAt: null }))) {
-        const fault = 'This e-mail address belongs to a member of your account already.';
-        throw new ServiceError('CONFLICT', fault, { fields: { email: fault } });
-      }
-      const counts = await Promise.all([users.countDocuments(inAccount), unverifiedUsers.countDocuments(inAccount)]);
-      if (counts[0] + counts[1] >= MOST_MEMBERS) {
-        throw new ServiceError('CONFLICT', `An account has at most ${MOST_MEMBERS} members.`);
-      }
+      await refuseUninvitable(database, p);
       return invitations.create(p);
     },
 
@@ -147,4 +129,32 @@ export function createMembers(database: IdentityDatabase) {
       return user;
     },
   };
+}
+
+/** @throws ServiceError CONFLICT when the address is of a member of the account, or the account is full */
+async function refuseUninvitable(
+  { users, unverifiedUsers }: IdentityDatabase,
+  p: Pick<NewInvitation, 'accountId' | 'email'>,
+): Promise<void> {
+  const inAccount = { accountId: p.accountId };
+  const known = { ...inAccount, email: p.email };
+  if ((await users.exists(known)) || (await unverifiedUsers.exists({ ...known, expiredAt: null }))) {
+    const fault = 'This e-mail address belongs to a member of your account already.';
+    throw new ServiceError('CONFLICT', fault, { fields: { email: fault } });
+  }
+  const counts = await Promise.all([users.countDocuments(inAccount), unverifiedUsers.countDocuments(inAccount)]);
+  if (counts[0] + counts[1] >= MOST_MEMBERS) {
+    throw new ServiceError('CONFLICT', `An account has at most ${MOST_MEMBERS} members.`);
+  }
+}
+
+/** Oldest first. */
+async function membersOf({ users, unverifiedUsers }: IdentityDatabase, accountId: string): Promise<UserDocument[]> {
+  const unverified = await unverifiedUsers.find({ accountId, expiredAt: null }).lean<UserDocument[]>();
+  const verified = await users
+    .find({ accountId })
+    .sort({ createdAt: 1, _id: 1 })
+    .limit(MOST_MEMBERS)
+    .lean<UserDocument[]>();
+  return [...unverified.filter(({ _id }) => !verified.some((user) => user._id === _id)), ...verified];
 }

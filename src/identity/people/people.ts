@@ -63,6 +63,8 @@ export function createPeople(database: IdentityDatabase) {
   }
 
   return {
+    ...createPasswords(database),
+
     add,
 
     /** A new person with a new account, whose owner they are. @throws ServiceError CONFLICT unless `unverified` */
@@ -104,6 +106,25 @@ export function createPeople(database: IdentityDatabase) {
       );
     },
 
+    /**
+     * Gives the person the address and their account its full limits. May be repeated after a crash at any point.
+     * @throws ServiceError CONFLICT when somebody else verified the address before, NOT_FOUND when the sign-up expired
+     */
+    async verify({ _id }: Pick<UserDocument, '_id'>): Promise<void> {
+      const begun = await unverifiedUsers
+        .findOneAndUpdate(inForce({ _id }), { $set: { verifyingSince: new Date() } }, { returnDocument: 'after' })
+        .lean<UserDocument>();
+      if (begun) await claim(await withAccount(begun));
+      const user = await users.findOne({ _id }).lean<UserDocument>();
+      if (!user) throw new ServiceError('NOT_FOUND', 'This sign-up has expired. Sign up again.');
+      if (user.verifying || begun) await settle(user);
+    },
+  };
+}
+
+function createPasswords({ users, unverifiedUsers }: IdentityDatabase) {
+  const collectionOf = (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
+  return {
     /** Ends every session of the person, too: sessions are bound to the password. */
     async setPassword(user: Pick<UserDocument, '_id' | 'unverified'>, passwordHash: string): Promise<void> {
       await collectionOf(user).updateOne({ _id: user._id }, { $set: { passwordHash } });
@@ -119,20 +140,6 @@ export function createPeople(database: IdentityDatabase) {
     ): Promise<boolean> {
       const unchanged = { _id: user._id, passwordHash: user.passwordHash };
       return (await collectionOf(user).updateOne(unchanged, { $set: { passwordHash } })).matchedCount === 1;
-    },
-
-    /**
-     * Gives the person the address and their account its full limits. May be repeated after a crash at any point.
-     * @throws ServiceError CONFLICT when somebody else verified the address before, NOT_FOUND when the sign-up expired
-     */
-    async verify({ _id }: Pick<UserDocument, '_id'>): Promise<void> {
-      const begun = await unverifiedUsers
-        .findOneAndUpdate(inForce({ _id }), { $set: { verifyingSince: new Date() } }, { returnDocument: 'after' })
-        .lean<UserDocument>();
-      if (begun) await claim(await withAccount(begun));
-      const user = await users.findOne({ _id }).lean<UserDocument>();
-      if (!user) throw new ServiceError('NOT_FOUND', 'This sign-up has expired. Sign up again.');
-      if (user.verifying || begun) await settle(user);
     },
   };
 }

@@ -71,16 +71,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     mongodbUri: values.MONGODB_URI,
     /** Whether production may run on a MongoDB that loses acknowledged writes with its one server. */
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
-    temporal: {
-      address: values.TEMPORAL_ADDRESS,
-      namespace: values.TEMPORAL_NAMESPACE,
-      taskQueue: values.TEMPORAL_TASK_QUEUE,
-      tls: values.TEMPORAL_TLS,
-      /** In production, over a network that is not known to be private. */
-      exposed: production && isTemporalPlain(values),
-      apiKey: values.TEMPORAL_API_KEY,
-      uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
-    },
+    temporal: temporalSettings(values),
     worker: {
       buildId: values.WORKER_BUILD_ID,
       deploymentName: values.WORKER_DEPLOYMENT_NAME,
@@ -96,40 +87,67 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     /** Newest first. */
     encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),
     carriers: { live: liveCarrier(values), test: testCarrier(values) },
-    calls: {
-      answerWithinMs: values.ANSWER_WITHIN_MS,
-      ringSeconds: values.RING_SECONDS,
-      holdWindows: values.HOLD_WINDOWS,
-      defaultVoice: values.DEFAULT_VOICE,
-      defaultLanguage: values.DEFAULT_LANGUAGE,
-      allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
-      /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
-      liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
-      /** Whether agents may transfer live calls; always on the simulated carrier. */
-      liveTransfers: liveTransfersOf(values),
-      rates: readRateDeck(values.RATE_DECK_FILE),
-    },
+    calls: callSettings(values),
     engines: engineSettings(values),
-    webhooks: {
-      allowCidrs: itemsOf(values.WEBHOOK_ALLOW_CIDRS),
-      guarded: production,
-      /** Ranges of ports that customers' URLs may use, both ends included; empty: all but those of other protocols. */
-      ports: values.WEBHOOK_PORTS ?? [],
-      /** Name servers for customers' URLs; empty: the system's. */
-      nameservers: values.WEBHOOK_NAMESERVERS ?? [],
-    },
+    webhooks: webhookSettings(values),
     /** Whether accounts may take phone numbers themselves. */
     selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
-    signUp: {
-      /** `open`: anybody opens an account; `invite`: people join by invitation; `off`: operators create members. */
-      mode: values.SIGN_UP ?? (production ? ('invite' as const) : ('open' as const)),
-      /** Whether the address of a new account must be verified; in development it counts as verified. */
-      verifiesEmail: production || values.SMTP_URL !== undefined,
-    },
+    signUp: signUpSettings(values),
     /** Absent: the service sends no e-mail. */
     mail: mailSettings(values),
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
+  };
+}
+
+function temporalSettings(values: Environment) {
+  return {
+    address: values.TEMPORAL_ADDRESS,
+    namespace: values.TEMPORAL_NAMESPACE,
+    taskQueue: values.TEMPORAL_TASK_QUEUE,
+    tls: values.TEMPORAL_TLS,
+    /** In production, over a network that is not known to be private. */
+    exposed: values.NODE_ENV === 'production' && isTemporalPlain(values),
+    apiKey: values.TEMPORAL_API_KEY,
+    uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
+  };
+}
+
+function callSettings(values: Environment) {
+  return {
+    answerWithinMs: values.ANSWER_WITHIN_MS,
+    ringSeconds: values.RING_SECONDS,
+    holdWindows: values.HOLD_WINDOWS,
+    defaultVoice: values.DEFAULT_VOICE,
+    defaultLanguage: values.DEFAULT_LANGUAGE,
+    allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
+    /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
+    liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
+    /** Whether agents may transfer live calls; always on the simulated carrier. */
+    liveTransfers: liveTransfersOf(values),
+    rates: readRateDeck(values.RATE_DECK_FILE),
+  };
+}
+
+function webhookSettings(values: Environment) {
+  const production = values.NODE_ENV === 'production';
+  return {
+    allowCidrs: itemsOf(values.WEBHOOK_ALLOW_CIDRS),
+    guarded: production,
+    /** Ranges of ports that customers' URLs may use, both ends included; empty: all but those of other protocols. */
+    ports: values.WEBHOOK_PORTS ?? [],
+    /** Name servers for customers' URLs; empty: the system's. */
+    nameservers: values.WEBHOOK_NAMESERVERS ?? [],
+  };
+}
+
+function signUpSettings(values: Environment) {
+  const production = values.NODE_ENV === 'production';
+  return {
+    /** `open`: anybody opens an account; `invite`: people join by invitation; `off`: operators create members. */
+    mode: values.SIGN_UP ?? (production ? ('invite' as const) : ('open' as const)),
+    /** Whether the address of a new account must be verified; in development it counts as verified. */
+    verifiesEmail: production || values.SMTP_URL !== undefined,
   };
 }
 
