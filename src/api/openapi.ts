@@ -7,6 +7,7 @@ import { modeParameter } from '../platform/http/contract/fields.js';
 import { tellNullForAbsent } from './null-for-absent.js';
 import { errorCodesOf, type Route, type RouteAuth } from '../platform/http/contract/route.js';
 import type { OpenApiDocument } from './openapi-document.js';
+import { TWILIO_SIGNATURE } from '../telephony/twilio/contract.js';
 import { routes } from './routes.js';
 
 const securitySchemes = (sessionCookie: string) =>
@@ -28,12 +29,7 @@ const securitySchemes = (sessionCookie: string) =>
       description:
         'A member’s session of the portal. Requests that change something must come from a page of our own origin and be application/json.',
     },
-    carrierSignature: {
-      type: 'apiKey',
-      in: 'header',
-      name: 'X-Twilio-Signature',
-      description: 'The carrier’s signature over the public URL and all form fields.',
-    },
+    carrierSignature: TWILIO_SIGNATURE,
   }) as const;
 
 const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {

@@ -2,7 +2,7 @@ import { Schema } from 'mongoose';
 
 /** A status callback of the carrier as it came, also one that was late or changed nothing. Holds no phone number. */
 export interface CarrierEventDocument {
-  /** `<call id>:<CallSid>:<SequenceNumber>`; the carrier repeats a callback with the same number. */
+  /** `<call id>:<carrier's call id>:<its number>`; the carrier repeats a callback with the same number. */
   _id: string;
   callId: string;
   carrierSid: string;

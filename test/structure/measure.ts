@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { LIMITS, NARROWER, PARTS, PURE, PURE_PACKAGES } from './rules.js';
+import { LIMITS, NARROWER, OWN_WORDS, PARTS, PURE, PURE_PACKAGES } from './rules.js';
 import { parse, type SourceFile } from './sources.js';
 
 /** Everything in which the sources break the rules, one line each. */
@@ -8,6 +8,7 @@ export function faultsOf(sources: readonly SourceFile[]): string[] {
     ...sources.flatMap(importFaults),
     ...cyclesOf(sources).map((cycle) => `import cycle: ${cycle.join(' -> ')}`),
     ...sources.flatMap(sizeFaults),
+    ...sources.flatMap(wordFaults),
     ...folderFaults(sources),
     ...nameFaults(sources),
   ];
@@ -40,6 +41,13 @@ function importFaults({ path, imports }: SourceFile): string[] {
     }
   }
   return faults;
+}
+
+function wordFaults({ path, text }: SourceFile): string[] {
+  return OWN_WORDS.flatMap(({ words, at, why }) => {
+    const [word] = at.test(path) ? [] : (words.exec(text) ?? []);
+    return word === undefined ? [] : [`${path} says ${word}. ${why}`];
+  });
 }
 
 /** Tarjan's strongly connected components of more than one file. */

@@ -66,5 +66,15 @@ export const NARROWER: readonly { from: RegExp; only: RegExp; why: string }[] = 
   },
 ];
 
+/** Names that only one place knows: a carrier's fields and language stay in the folder of its adapter. */
+export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = [
+  {
+    words:
+      /CallSid|AccountSid|StreamSid|DialCallStatus|SipResponseCode|SequenceNumber|ForwardedFrom|[Tt]wi[Mm][Ll]|[Xx]-[Tt]wilio/,
+    at: /^src\/telephony\/(twilio|simulator)\//,
+    why: 'Only src/telephony/<carrier>/ knows a carrier’s fields: say it in the words of the port.',
+  },
+];
+
 /** Sizes in lines and files. A factory is a function that returns an object of functions. */
 export const LIMITS = { functionLines: 60, factoryLines: 120, fileLines: 400, filesInFolder: 20 } as const;

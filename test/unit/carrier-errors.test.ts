@@ -165,6 +165,7 @@ describe('fetch', () => {
     };
     expect(await against(answer(200, record), (carrier) => carrier.fetch(sid))).toEqual({
       carrierSid: sid,
+      direction: 'outbound',
       status: 'completed',
       durationSeconds: 9,
       answeredBy: 'voicemail',

@@ -41,6 +41,14 @@ describe('the measurement', () => {
     expect(faultsOf([impure])).toEqual(['src/kernel/ids.ts imports mongoose, which is not pure']);
   });
 
+  it('finds the field of a carrier outside its folder', () => {
+    const text = "const sid = form['CallSid'];\n";
+    expect(faultsOf([source('src/telephony/twilio/a.ts', text)])).toEqual([]);
+    expect(faultsOf([source('src/calls/a.ts', text)])).toEqual([
+      'src/calls/a.ts says CallSid. Only src/telephony/<carrier>/ knows a carrier’s fields: say it in the words of the port.',
+    ]);
+  });
+
   it('finds a cycle', () => {
     const a = source('src/billing/a.ts', '', 'src/billing/b.ts');
     const b = source('src/billing/b.ts', '', 'src/billing/a.ts');

@@ -81,7 +81,10 @@ export const TimelineEvent = z
       .enum(['call', 'carrier', 'media', 'money', 'webhook'])
       .describe('Part of the service that recorded the event.'),
     event: z.string().describe('Such as RINGING, completed, stream_started, hold, attempt.'),
-    sequence: z.int().optional().describe('Number of the call’s own changes, or the carrier’s SequenceNumber.'),
+    sequence: z
+      .int()
+      .optional()
+      .describe('Number of the call’s own changes, or the number that the carrier gave its callback.'),
     details: z
       .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
       .optional()

@@ -3,7 +3,7 @@ import type { DialQueue } from './dial-queue.js';
 
 /** The dial queue of one carrier account; every change of it is one update guarded by the version. */
 export interface DialPacingDocument extends DialQueue {
-  /** The carrier's AccountSid. */
+  /** The carrier's identifier of the account. */
   _id: string;
   version: number;
 }

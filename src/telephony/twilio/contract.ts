@@ -36,6 +36,14 @@ const callParams = z.object({
   call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
 });
 
+/** How Twilio proves who it is, as the interface document tells it. */
+export const TWILIO_SIGNATURE = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'X-Twilio-Signature',
+  description: 'The carrier’s signature over the public URL and all form fields.',
+} as const;
+
 /** Twilio's voice webhook. */
 export const twilioInboundRoute = {
   receiveCall: defineRoute({
