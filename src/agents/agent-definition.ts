@@ -8,7 +8,8 @@ export type FieldKind =
   | { kind: 'seconds'; min: number; max: number; initial: number }
   | { kind: 'choice'; of: readonly string[]; absentMeans?: string }
   | { kind: 'yesNo'; absentMeans: boolean }
-  | { kind: 'phoneNumbers' | 'tools'; max: number }
+  | { kind: 'phoneNumbers'; max: number }
+  | { kind: 'tools'; max: number }
   | { kind: 'word' | 'language' | 'template' | 'url' | 'phoneNumber' };
 
 interface CommandOption {

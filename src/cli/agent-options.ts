@@ -68,8 +68,8 @@ async function valueOf(field: Field, options: AgentOptions): Promise<unknown> {
   const { name, file } = field.option;
   const given = options[attributeOf(name)];
   const fileGiven = file && options[attributeOf(file.name)];
-  if (field.kind === 'tools') return given === undefined ? undefined : toolsIn(String(given));
-  return fileGiven === undefined ? given : textIn(String(fileGiven), field.name);
+  if (field.kind === 'tools') return typeof given === 'string' ? toolsIn(given) : undefined;
+  return typeof fileGiven === 'string' ? textIn(fileGiven, field.name) : given;
 }
 
 function attributeOf(name: string): string {

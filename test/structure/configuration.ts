@@ -93,7 +93,9 @@ export function composeFile(): string {
 /** What a variable has where it is not given, in Markdown. */
 function defaultOf({ shown, byDefault }: Variable): string {
   if (shown !== undefined) return shown;
-  return byDefault === undefined || byDefault === '' ? 'none' : `\`${String(byDefault)}\``;
+  return byDefault === undefined || byDefault === ''
+    ? 'none'
+    : `\`${typeof byDefault === 'string' ? byDefault : JSON.stringify(byDefault)}\``;
 }
 
 function heading(title: string): string {

@@ -34,7 +34,7 @@ describe('the definition of an agent', () => {
 
   it('has a control in the portal’s editor for every field', () => {
     const editor = readFileSync(join(ROOT, 'src/portal/app/pages/agent-editor.tsx'), 'utf8');
-    const controls = Array.from(editor.matchAll(/<AgentField\s+name="(\w+)"/g), ([, name]) => name);
+    const controls = Array.from(editor.matchAll(/<AgentField\s+name="(\w+)"/g), ([, name = '']) => name);
     expect([...controls, 'output_parameters', 'tools'].toSorted()).toEqual(NAMES.toSorted());
     expect(editor).toMatch(/<TemplateBuilder[^]*<ToolsEditor/);
   });

@@ -53,7 +53,7 @@ export interface Decision {
  * @throws LedgerBusyError when other writers won every attempt
  */
 export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {
-  const retries = { name: 'ledger_accounts', mostTries: MOST_TRIES, pause: work.pause };
+  const retries = { name: 'ledger_accounts', mostTries: MOST_TRIES, pause: (tries: number) => work.pause(tries) };
   try {
     return await untilNotOvertaken(retries, () => tryToDecide(work, decision));
   } catch (error) {

@@ -17,7 +17,7 @@ export function formOf(agent: Agent | undefined, first: Partial<AgentForm>): Age
     if (field.kind === 'tools') values[field.name] = editedTools(agent?.tools);
     else if (field.kind === 'yesNo') values[field.name] = value ?? field.absentMeans;
     else if (field.kind === 'phoneNumbers') values[field.name] = ((value ?? []) as string[]).join('\n');
-    else if (field.kind === 'seconds') values[field.name] = String(value ?? field.initial);
+    else if (field.kind === 'seconds') values[field.name] = String((value ?? field.initial) as number);
     else values[field.name] = value ?? (field.kind === 'choice' ? field.absentMeans : first[field.name]) ?? '';
   }
   return values as AgentForm;
@@ -30,7 +30,7 @@ export function requestOf(form: AgentForm, agent: Agent | undefined) {
   for (const { name, kind, presence } of AGENT_FIELD_LIST) {
     let value: unknown = form[name];
     if (kind === 'tools') value = form.tools.map(givenTool);
-    if (kind === 'phoneNumbers') value = String(form[name]).split(/\s+/).filter(Boolean);
+    if (kind === 'phoneNumbers') value = (form[name] as string).split(/\s+/).filter(Boolean);
     if (kind === 'seconds') value = Number(form[name]);
     const isEmpty = value === '' || (Array.isArray(value) && value.length === 0);
     body[name] = isEmpty && presence === 'optional' ? none : value;

@@ -144,7 +144,7 @@ function createTestApi({ account, publicBaseUrl }: Parameters<CarrierFactory>[0]
       return toCarrierCall((await answer.json()) as TestCall);
     },
     async findPlaced({ to, from, since }) {
-      const answer = await ask('GET', `?${new URLSearchParams({ to, from, since: String(since) })}`);
+      const answer = await ask('GET', `?${new URLSearchParams({ to, from, since: String(since) }).toString()}`);
       if (!answer.ok) throw new Error(`The carrier answered ${answer.status}.`);
       return ((await answer.json()) as TestCall[]).map(toCarrierCall);
     },
