@@ -42,7 +42,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   const runOf = (workflowId: string): Promise<RunState> => runStateOf(Context.current().client, workflowId);
   const leftWebhooks = createLeftWebhooks({ ...deps, runOf });
 
-  const { readSwept, compareWalk } = createRecordComparison({ ...deps, report, leftWebhooks });
+  const records = createRecordComparison({ ...deps, report, leftWebhooks });
 
   /** @returns whether the place was given back */
   async function checkLease(lease: TakenLease): Promise<boolean> {
@@ -59,7 +59,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   }
 
   const steps = {
-    ...createReconciliationFollowUps({ ...deps, report, runOf, readSwept, leftWebhooks }),
+    ...createReconciliationFollowUps({ ...deps, report, runOf, readSwept: records.readSwept, leftWebhooks }),
 
     /**
      * Adds up ledger accounts in turn and compares each with its document, while calls go on. An account that does not
@@ -115,7 +115,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     async compareRecords(): Promise<{ compared: number; found: number }> {
       let [compared, found] = [0, 0];
       for (const walk of ['settlements', 'calls', 'holds'] as const) {
-        const result = await compareWalk(walk);
+        const result = await records.compareWalk(walk);
         compared += result.compared;
         found += result.found;
       }

@@ -108,18 +108,20 @@ export function createIdentification(deps: IdentificationDeps) {
     return { ...member, mode: askedMode(ctx) ?? 'test' };
   }
 
+  /** What the principal of an earlier request is now: null when it is gone. */
+  async function standingOf({ actor, account }: Principal): Promise<Standing> {
+    if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
+    const user = await sessions.userOf(actor.sessionId);
+    return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
+  }
+
   return {
     principalOf,
     keyOwnerOf,
     memberOf,
     byMember,
 
-    /** What the principal of an earlier request is now: null when it is gone. */
-    async standingOf({ actor, account }: Principal): Promise<Standing> {
-      if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
-      const user = await sessions.userOf(actor.sessionId);
-      return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
-    },
+    standingOf,
   };
 }
 
