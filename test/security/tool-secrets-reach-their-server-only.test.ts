@@ -8,13 +8,17 @@ import { startReceiver, type Receiver } from '../webhooks/support/receiver';
 
 const SECRET = 'Bearer s3cret"of\\the-customer';
 const engine = createScriptedEngine();
+/** Answers of the server that take the place of its usual one. */
+const replies: string[] = [];
 let media: MediaFixture;
 let receiver: Receiver;
 
 beforeAll(async () => {
   media = await openMediaFixture({ engine: engine.factory });
   // As some servers do, it tells the request back.
-  receiver = await startReceiver((response, { headers }) => response.end(JSON.stringify({ headers, plain: SECRET })));
+  receiver = await startReceiver((response, { headers }) =>
+    response.end(replies.shift() ?? JSON.stringify({ headers, plain: SECRET })),
+  );
 });
 afterAll(async () => {
   await receiver.close();
@@ -54,5 +58,17 @@ describe('a secret header of a tool', () => {
     const seen = JSON.stringify([answer, call]);
     expect(seen).not.toContain('s3cret');
     expect(seen).not.toContain('sealed');
+  });
+
+  it.each([
+    ['straddles the end of what the model gets to read', 'x'.repeat(8_192 - 16) + SECRET],
+    ['straddles it only after others before it were taken out', SECRET.repeat(400)],
+    ['follows many others', `${SECRET.repeat(300)}${'x'.repeat(8_192 - 300 * '[redacted]'.length - 16)}${SECRET}`],
+  ])('is taken out of an answer where it %s', async (_where, reply) => {
+    replies.push(reply);
+    const { answer } = await talk();
+    expect(answer.ok).toBe(true);
+    expect(JSON.stringify(answer)).not.toContain('s3c');
+    expect(JSON.stringify(answer)).toContain('[reda');
   });
 });

@@ -5,7 +5,7 @@ import { createGuardedLookup, urlFault, type GuardConfig } from './guard.js';
 import { createNameResolver, type ResolveName } from './name-resolver.js';
 
 /** An endless answer is none. */
-const MAX_RESPONSE_BYTES = 65_536;
+export const MAX_RESPONSE_BYTES = 65_536;
 /** A refusal stands by its status; its body only helps people, and is waited for no longer than this. */
 const REFUSAL_BODY_MS = 1_000;
 

@@ -1,7 +1,7 @@
 import { withoutTrailing } from '../../kernel/text.js';
 import { createHash } from 'node:crypto';
 import { ulid } from 'ulid';
-import type { EgressAnswer, EgressClient } from '../../platform/egress/client.js';
+import { MAX_RESPONSE_BYTES, type EgressAnswer, type EgressClient } from '../../platform/egress/client.js';
 import { signatureHeader } from '../../platform/egress/signature.js';
 import { USER_AGENT } from '../../platform/egress/user-agent.js';
 import type { HttpTool } from '../../agents/model.js';
@@ -50,7 +50,8 @@ export async function askServer(
     },
     ...(body === undefined ? {} : { body }),
     timeoutMs: TIMEOUT_MS,
-    keepBytes: MAX_ANSWER_BYTES + 1,
+    // All of it: a secret that the cut halves is not found, and what is taken out before it moves the cut.
+    keepBytes: MAX_RESPONSE_BYTES,
   });
   if (!answer.succeeded) return { ok: false, error: faultOf(answer) };
   return { ok: true, result: readable(withoutSecrets(answer.body ?? '', Object.values(caller.headers))) };
@@ -96,22 +97,27 @@ function asSent(url: URL): string {
 function withoutSecrets(body: string, secrets: readonly string[]): string {
   const tokens = secrets.flatMap((secret) => [secret, secret.slice(secret.lastIndexOf(' ') + 1)]);
   const written = tokens.flatMap((token) => [token, JSON.stringify(token).slice(1, -1)]);
+  // The longest first: one secret may begin with another.
   return written
     .filter(({ length }) => length >= SHORTEST_SECRET)
+    .toSorted((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, () => '[redacted]'), body);
 }
 
 /** JSON as such, where all of it fits; else text without control characters, cut. */
 function readable(body: string): unknown {
-  if (Buffer.byteLength(body) <= MAX_ANSWER_BYTES) {
+  const bytes = Buffer.from(body);
+  const fits = bytes.length <= MAX_ANSWER_BYTES;
+  if (fits) {
     try {
       return JSON.parse(body) as unknown;
     } catch {
       // Text is an answer, too.
     }
   }
-  const text = withoutTrailing(body.replace(/[^\P{Cc}\n\t]/gu, ' '), '\uFFFD');
-  return Buffer.byteLength(body) > MAX_ANSWER_BYTES ? `${text} (cut off)` : text;
+  const kept = bytes.subarray(0, MAX_ANSWER_BYTES).toString('utf8');
+  const text = withoutTrailing(kept.replace(/[^\P{Cc}\n\t]/gu, ' '), '\uFFFD');
+  return fits ? text : `${text} (cut off)`;
 }
 
 function faultOf({ error, httpStatus }: EgressAnswer): string {
