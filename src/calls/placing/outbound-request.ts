@@ -40,7 +40,7 @@ export async function outboundCallOf(
   // Test mode has an engine of its own, whatever the agent names.
   if (mode === 'live') refuseEngine(agent?.engine, config);
   const to = request.to_phone_number;
-  const fault = await deps.dialGate.fault(to, account);
+  const fault = await deps.dialGate.fault(to, account, mode);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);
   const from = mode === 'test' ? TEST_FROM_NUMBER : (ownNumberOf(agent, numbers) ?? config.carriers[mode].fromNumber);
   if (from === to) throw new ServiceError('MISSING_PARAMS', 'to_phone_number is the number the call comes from.');

@@ -50,6 +50,8 @@ export interface NumberingPlans {
    * so it is counted by what this returns.
    */
   withoutSurplusDigits(number: string): string;
+  /** The country code, with its plus, of a premium-rate or personal number; undefined for every other number. */
+  countryOfDearNumber(number: string): string | undefined;
 }
 
 /** What decides where an account may call. */
@@ -58,7 +60,12 @@ export interface DestinationRules {
   /** Lists of E.164 prefixes, with or without the plus; a number must be on each list that says anything at all. */
   prefixLists: readonly (readonly string[])[];
   plans: NumberingPlans;
+  /** Whether premium-rate and personal numbers are refused, where no rule in caps allows their range. */
+  refusesDearNumbers: boolean;
 }
+
+const DEAR_NUMBER_FAULT =
+  'This is a premium-rate or personal number of its country, which this account may not call. Call an ordinary line, or ask the operator to allow the prefix.';
 
 const SERVICE_NUMBER_FAULTS: Readonly<Record<ServiceNumber, string>> = {
   emergency: 'Emergency numbers are never called.',
@@ -74,7 +81,8 @@ export function isNeverDialed(number: string, plans: NumberingPlans): boolean {
 }
 
 /** Why a number may not be called, in a sentence for the client; undefined when it may. */
-export function destinationFault(to: string, { caps, prefixLists, plans }: DestinationRules): string | undefined {
+export function destinationFault(to: string, rules: DestinationRules): string | undefined {
+  const { caps, prefixLists, plans } = rules;
   const service = plans.serviceNumber(to);
   if (service !== undefined) return SERVICE_NUMBER_FAULTS[service];
   if (plans.hasTrunkPrefix(to)) return TRUNK_PREFIX_FAULT;
@@ -82,7 +90,14 @@ export function destinationFault(to: string, { caps, prefixLists, plans }: Desti
     (prefixes) => prefixes.length === 0 || prefixes.some((prefix) => to.startsWith(`+${prefix.replace(/^\+/, '')}`)),
   );
   if (!allowed) return 'This account may not call numbers of this country.';
-  return isBlockedDestination(to, caps) ? 'This account may not call numbers of this range.' : undefined;
+  if (isBlockedDestination(to, caps)) return 'This account may not call numbers of this range.';
+  return rules.refusesDearNumbers && isRefusedAsDear(to, rules) ? DEAR_NUMBER_FAULT : undefined;
+}
+
+/** A rule for all of a country says nothing of its dear numbers, as it says nothing of high-risk prefixes. */
+function isRefusedAsDear(to: string, { caps, plans }: DestinationRules): boolean {
+  const country = plans.countryOfDearNumber(to);
+  return country !== undefined && !caps.some(({ prefix }) => to.startsWith(prefix) && prefix.length > country.length);
 }
 
 function longest(caps: readonly DestinationCap[]): DestinationCap | undefined {

@@ -66,7 +66,21 @@ function plansOf(library: Library): NumberingPlans {
       const parts = partsOf(number, regionsOf);
       return parts === undefined ? number : cutToPlan(library, parts);
     },
+
+    countryOfDearNumber(number) {
+      const parts = partsOf(number, regionsOf);
+      return parts !== undefined && isDear(library, parts) ? `+${parts.countryCode}` : undefined;
+    },
   };
+}
+
+/** Whoever is called gets a part of the price. Digits that networks ignore make it no other number. */
+function isDear(library: Library, parts: NumberParts): boolean {
+  const { PREMIUM_RATE, PERSONAL_NUMBER } = library.PhoneNumberType;
+  const national = cutToPlan(library, parts).slice(`+${parts.countryCode}`.length);
+  if (national === '') return false;
+  const number = phoneNumberOf(library, parts.countryCode, national);
+  return [PREMIUM_RATE, PERSONAL_NUMBER].includes(library.PhoneNumberUtil.getInstance().getNumberType(number));
 }
 
 /** To the most digits that make a number of the plan; where none do, to the most that any number of the country has. */

@@ -67,12 +67,14 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       await loadPlans();
     },
 
-    /** Why this account may not call a number, in a sentence for the client; undefined when it may. */
-    async fault(to: string, account: AccountDocument): Promise<string | undefined> {
+    /** Why this account may not call a number in this mode, in a sentence for the client; undefined when it may. */
+    async fault(to: string, account: AccountDocument, mode: Mode): Promise<string | undefined> {
       return destinationFault(to, {
         caps: account.destinationCaps ?? [],
         prefixLists: [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes],
         plans: await loadPlans(),
+        // Only there does a call cost money.
+        refusesDearNumbers: mode === 'live' && liveLimits !== undefined,
       });
     },
 

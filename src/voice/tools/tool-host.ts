@@ -105,7 +105,7 @@ export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: 
   async function transferCounted(number: string): Promise<ToolAnswer> {
     const { dialGate } = deps;
     const account = await deps.accounts.find(request.accountId);
-    if (account === null || (await dialGate.fault(number, account)) !== undefined) {
+    if (account === null || (await dialGate.fault(number, account, request.mode)) !== undefined) {
       return { ok: false, error: 'this number may not be called' };
     }
     if (!isTransferAffordable(deps.rates, number, rateOf(request))) {

@@ -1,0 +1,66 @@
+import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { REAL_CARRIER } from './support/real-carrier.js';
+
+const DEAR = [
+  // Premium rate in Ukraine and Russia; personal numbers in North America; behind them digits of no use.
+  '+380900212345',
+  '+78091234567',
+  '+15002345678',
+  '+150023456789',
+  '+380900212345678',
+];
+const ORDINARY = ['+12', '+123456789012345', '+12025550112', '+380442345678', '+74951234567'];
+
+let real: Service;
+let simulated: Service;
+beforeAll(async () => {
+  real = await startService({ env: REAL_CARRIER, worker: false });
+  simulated = await startService({ worker: false });
+}, 120_000);
+afterAll(async () => {
+  await real.close();
+  await simulated.close();
+});
+
+const order = (to: string) => ({ to_phone_number: to, instruction: 'Hello.' });
+
+/** Refuses each call right after its destination was judged. */
+async function idleCustomer(service: Service): Promise<Customer> {
+  const customer = await service.customer(100_000_000);
+  await service.accounts.setLimits(customer.account._id, { concurrentCalls: 0 });
+  return customer;
+}
+
+async function expectAllowed(service: Service, key: string, to: string): Promise<void> {
+  const answer = await service.place(key, order(to));
+  expect([to, answer.json['error_code']]).toEqual([to, 'CONCURRENCY_LIMIT_EXCEEDED']);
+}
+
+describe('a premium-rate or personal number', () => {
+  it.each(DEAR)('is never called on a real carrier where its country is allowed: %s', async (to) => {
+    const { account, liveKey } = await idleCustomer(real);
+    expectError(await real.place(liveKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED', /premium-rate or personal/);
+    // A rule for the whole country says nothing of them.
+    await real.accounts.setLimits(account._id, { destinationCaps: [{ prefix: '+1' }, { prefix: '+380' }] });
+    expectError(await real.place(liveKey, order(to)), 403, 'DESTINATION_NOT_ALLOWED');
+  });
+
+  it('is called once an operator allows its prefix, and no other is', async () => {
+    const { account, liveKey } = await idleCustomer(real);
+    await real.accounts.setLimits(account._id, { destinationCaps: [{ prefix: '+380900' }] });
+    await expectAllowed(real, liveKey, '+380900212345');
+    expectError(await real.place(liveKey, order('+15002345678')), 403, 'DESTINATION_NOT_ALLOWED');
+  });
+
+  it('is told by the national plan alone: ordinary numbers, and those that no plan knows, are called', async () => {
+    const { liveKey } = await idleCustomer(real);
+    for (const to of ORDINARY) await expectAllowed(real, liveKey, to);
+  });
+
+  it('may be dialed where no money is at stake: in test mode and by the simulated carrier', async () => {
+    const customer = await idleCustomer(real);
+    const { json } = await real.place(customer.testKey, order('+15002345678'));
+    expect(json['error_code']).not.toBe('DESTINATION_NOT_ALLOWED');
+    await expectAllowed(simulated, (await idleCustomer(simulated)).liveKey, '+15002345678');
+  });
+});
