@@ -6,6 +6,12 @@ import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { unavailable, within } from '../../platform/http/deadline.js';
 
+/** Kept of the time to the deadline for the answer's way back from the workflow to the client. */
+const ANSWER_WAY_MS = 300;
+
+/** A reservation that would have less time than this is not begun. */
+const LEAST_RESERVATION_MS = 100;
+
 export interface CallStarter {
   config: Config;
   gateway: CallGateway;
@@ -15,7 +21,8 @@ export interface CallStarter {
 /**
  * Writes down what was asked for and starts the call, or finds the one that was started under this id. Whichever request
  * came first stands.
- * @param deadline ms since the epoch; when it has passed nothing is started
+ * @param deadline ms since the epoch. The reservation is decided before it, or the call is given up: a client that is told
+ *   to ask again is not billed for this call. When too little time is left, nothing is started.
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 export async function startCall(
@@ -24,8 +31,9 @@ export async function startCall(
   deadline: number,
 ): Promise<ReservationAnswer> {
   const request = await within(deadline, standingRequest(deps.requests, asked));
-  if (Date.now() >= deadline) throw unavailable();
-  return deps.gateway.start(inputOf(request, deps.config), deadline);
+  const answerWithinMs = Math.min(deps.config.calls.answerWithinMs, deadline - Date.now() - ANSWER_WAY_MS);
+  if (answerWithinMs < Math.min(LEAST_RESERVATION_MS, deps.config.calls.answerWithinMs)) throw unavailable();
+  return deps.gateway.start(inputOf(request, deps.config, answerWithinMs), deadline);
 }
 
 async function standingRequest(requests: CallRequests, asked: CallRequestDocument): Promise<CallRequestDocument> {
@@ -33,8 +41,8 @@ async function standingRequest(requests: CallRequests, asked: CallRequestDocumen
   return (await requests.find(asked._id)) ?? asked;
 }
 
-function inputOf(request: CallRequestDocument, config: Config): CallInput {
-  const { holdWindows, answerWithinMs } = config.calls;
+function inputOf(request: CallRequestDocument, config: Config, answerWithinMs: number): CallInput {
+  const { holdWindows } = config.calls;
   const paced = request.direction === 'outbound' && config.carriers[request.mode].callsPerSecond !== undefined;
   return {
     callId: request._id,

@@ -1,0 +1,63 @@
+import { ulid } from 'ulid';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { startCall } from '../../src/calls/placing/start-call.js';
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { expectError, startService, type Service } from '../http/harness.js';
+
+let service: Service;
+let connection: Connection;
+beforeAll(async () => {
+  // The workflow alone would wait long after the client was told to ask again.
+  service = await startService({ worker: false, env: { ANSWER_WITHIN_MS: '60000' } });
+  connection = await Connection.connect({ address: service.config.temporal.address });
+}, 60_000);
+afterAll(async () => {
+  await connection.close();
+  await service.close();
+});
+
+const runOf = (callId: string) => new Client({ connection }).workflow.getHandle(callId);
+
+const order = { to_phone_number: '+12025550102', instruction: 'Hello.' };
+
+/** A call as the request for it is written down. */
+async function asked() {
+  const { account, agent } = await service.customer();
+  return {
+    _id: `call_${ulid()}`,
+    accountId: account._id,
+    mode: 'live' as const,
+    direction: 'outbound' as const,
+    fromPhoneNumber: '+12025550199',
+    toPhoneNumber: order.to_phone_number,
+    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
+    inputParameters: '{}',
+    externalCallId: '',
+    ringTimeoutSeconds: 30,
+    maxDurationSeconds: 600,
+    createdAt: new Date(),
+  };
+}
+
+describe('a call whose request was answered with 503', () => {
+  it('is not dialed when a worker finds it a moment later', async () => {
+    const { account, testKey } = await service.customer();
+    expectError(await service.place(testKey, order), 503, 'SERVICE_UNAVAILABLE');
+    const request = await service.database.callRequests.findOne({ accountId: account._id }).lean();
+    const { stop, worker } = service.startWorker();
+    try {
+      expect(await runOf(String(request?._id)).result()).toMatchObject({ reservation: { outcome: 'expired' } });
+    } finally {
+      stop.abort();
+      await worker;
+    }
+  }, 60_000);
+
+  it('has no workflow when too little time was left for its answer', async () => {
+    const { config, database, gateway } = service;
+    const call = await asked();
+    const starter = { config, gateway, requests: createCallRequests(database) };
+    await expect(startCall(starter, call, Date.now() + 390)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(runOf(call._id).describe()).rejects.toBeInstanceOf(WorkflowNotFoundError);
+  });
+});
