@@ -102,6 +102,20 @@ describe('guesses of a crowded address', () => {
     await guesses[1];
   });
 
+  it('leave two thirds of the database’s connections to everybody else', async () => {
+    const lookUps = createLookUps();
+    const { ends, lookUp } = slow();
+    const all = Array.from({ length: 40 }, (_, n) =>
+      lookUps.find(`guess ${n}`, { isCrowded: true, deadline: later() }, lookUp),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ends).toHaveLength(6);
+    for (let n = 0; n < 40; n++) {
+      ends[n]?.();
+      await all[n];
+    }
+  });
+
   it('cost no look-up when nobody waits for the answer any more', async () => {
     const lookUps = createLookUps({ atOnce: 1 });
     const { ends, lookUp } = slow();

@@ -99,9 +99,12 @@ describe('a password cannot be guessed', () => {
 });
 
 it('right passwords never use up the tries of an address', async () => {
-  const email = await createBrowser(service).signUp();
   const address = newAddress();
-  for (let count = 0; count < 62; count++) expect((await tryPassword(email, PASSWORD, address)).status).toBe(200);
+  const emails: string[] = [];
+  for (let count = 0; count < 4; count++) emails.push(await createBrowser(service).signUp());
+  for (let count = 0; count < 64; count++) {
+    expect((await tryPassword(emails[count % 4]!, PASSWORD, address)).status).toBe(200);
+  }
 });
 
 describe('who floods the places of tries that wait', () => {

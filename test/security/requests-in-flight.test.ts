@@ -135,16 +135,21 @@ describe('the removal of a member wins against what is in flight', () => {
 });
 
 describe('an invitation ends with its inviter’s right to invite', () => {
-  it.each<[string, (first: Browser, userId: string) => Promise<unknown>]>([
+  it.each<[string, (first: Browser, userId: string, inviter: Browser) => Promise<unknown>]>([
     ['is removed', (first, userId) => first.delete(`/portal/members/${userId}`)],
     ['may do less', (first, userId) => first.patch(`/portal/members/${userId}`, { role: 'developer' })],
     ['resets the password', (_first, userId) => reset(userId)],
+    [
+      'changes the password',
+      (_first, _userId, inviter) =>
+        inviter.post('/portal/password', { current_password: PASSWORD, new_password: NEW_PASSWORD }),
+    ],
   ])('who %s', async (_what, happen) => {
     const { browser, accountId } = await newOwner();
     const inviter = await memberOf(service, browser, 'owner');
     const body = { email: `friend-of-${inviter.userId.toLowerCase()}@example.com`, role: 'owner' };
     const { json } = await inviter.browser.post('/portal/invitations', body);
-    await happen(browser, inviter.userId);
+    await happen(browser, inviter.userId, inviter.browser);
     expectError(await accept(json['token']), 404, 'NOT_FOUND');
     expect(await service.database.users.countDocuments({ accountId, email: body.email })).toBe(0);
   });

@@ -8,6 +8,7 @@ import { mayUse } from '../../kernel/access.js';
 import { createAccounts, limitsOf } from '../accounts/accounts.js';
 import { createApiKeys } from '../api-keys/api-keys.js';
 import type { IdentityDatabase } from '../database.js';
+import type { SessionDocument } from '../people/model.js';
 import { createSessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { createLookUps } from './look-ups.js';
@@ -25,6 +26,8 @@ export const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 
 /** Pages ask for several things at once and watch calls. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
+/** What all sessions of a person may ask together, in limits of one session. */
+const SESSIONS_WORTH_OF_REQUESTS = 2;
 
 export interface IdentificationDeps {
   config: Config;
@@ -84,8 +87,7 @@ export function createIdentification(deps: IdentificationDeps) {
     }
     ctx.state.isAuthenticated = true;
     const { session, user, expiresAt } = found;
-    const counted = rateLimiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE);
-    await within(deadlineOf(ctx), counted);
+    await countOfSession(rateLimiter, ctx, session);
     const actor = {
       kind: 'member',
       userId: user._id,
@@ -108,21 +110,29 @@ export function createIdentification(deps: IdentificationDeps) {
     return { ...member, mode: askedMode(ctx) ?? 'test' };
   }
 
-  /** What the principal of an earlier request is now: null when it is gone. */
-  async function standingOf({ actor, account }: Principal): Promise<Standing> {
-    if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
-    const user = await sessions.userOf(actor.sessionId);
-    return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
-  }
-
   return {
     principalOf,
     keyOwnerOf,
     memberOf,
     byMember,
 
-    standingOf,
+    /** What the principal of an earlier request is now: null when it is gone. */
+    standingOf: async ({ actor, account }: Principal): Promise<Standing> => {
+      if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
+      const user = await sessions.userOf(actor.sessionId);
+      return user?.accountId === account._id && (await accounts.find(account._id)) ? { role: user.role } : null;
+    },
   };
+}
+
+/** Counts a request of a session, and of all sessions of its person. @throws ServiceError RATE_LIMIT_EXCEEDED */
+async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: SessionDocument): Promise<void> {
+  const ofPerson = SESSION_REQUESTS_PER_MINUTE * SESSIONS_WORTH_OF_REQUESTS;
+  const both = Promise.all([
+    limiter.count(ctx, `session:${session._id}`, SESSION_REQUESTS_PER_MINUTE),
+    limiter.count(ctx, `sessions:${session.userId}`, ofPerson, { told: false }),
+  ]);
+  await within(deadlineOf(ctx), both);
 }
 
 /**

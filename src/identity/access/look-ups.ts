@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { unavailable } from '../../platform/http/deadline.js';
 
-/** Of keys and sessions, by addresses with too many failures, at the same time: a third of the database's connections. */
-const AT_ONCE = 32;
+/** Of keys and sessions, by addresses with too many failures, at the same time: fewer than a third of the 20 database connections. */
+const AT_ONCE = 6;
 const MOST_WAITING = 1_000;
 /** Keys and sessions that were good in this process; 64 bytes each. */
 const REMEMBERED = 10_000;

@@ -38,6 +38,17 @@ export function createPasswords() {
     }
   }
 
+  /** Made once; tried again after a failure, such as too many that wait. */
+  async function hashOfNobody(): Promise<string> {
+    nobody ??= inTurn(() => hash('nobody has this password', OPTIONS));
+    try {
+      return await nobody;
+    } catch (error) {
+      nobody = undefined;
+      throw error;
+    }
+  }
+
   return {
     hash: (password: string): Promise<string> => inTurn(() => hash(password, OPTIONS)),
 
@@ -50,8 +61,7 @@ export function createPasswords() {
 
     /** Whether it is the password; takes its time also where there is none to compare with. */
     async verify(password: string, passwordHash: string | undefined): Promise<boolean> {
-      nobody ??= inTurn(() => hash('nobody has this password', OPTIONS));
-      const compared = passwordHash ?? (await nobody);
+      const compared = passwordHash ?? (await hashOfNobody());
       const fits = await inTurn(() => verify(compared, password));
       return fits && passwordHash !== undefined;
     },

@@ -5,6 +5,8 @@ import type { SessionDocument, UserDocument } from './model.js';
 
 const IDLE_MS = 12 * 3_600_000;
 const LONGEST_MS = 7 * 24 * 3_600_000;
+/** Of a person at the same time; when there are more, the oldest ends. */
+const MOST_SESSIONS = 20;
 /** A use is noted this often at most. */
 const SEEN_RESOLUTION_MS = 60_000;
 
@@ -30,6 +32,13 @@ export function createSessions(database: IdentityDatabase) {
     return user;
   }
 
+  /** Ends the oldest sessions of a member beyond as many as they may have. */
+  async function endBeyond(userId: string): Promise<void> {
+    const newest = sessions.find({ userId }, { _id: 1 }).sort({ createdAt: -1, _id: 1 });
+    const ended = await newest.skip(MOST_SESSIONS).lean<{ _id: string }[]>();
+    if (ended.length > 0) await sessions.deleteMany({ _id: { $in: ended.map(({ _id }) => _id) } });
+  }
+
   return {
     /** Begins a session that lasts as long as this password at most; the token is in the answer and nowhere else. */
     async begin(user: Pick<UserDocument, '_id' | 'passwordHash'>): Promise<{ token: string; expiresAt: Date }> {
@@ -47,6 +56,7 @@ export function createSessions(database: IdentityDatabase) {
       await sessions.create([
         { _id: hashOf(token), userId, createdAt: now, lastSeenAt: now, credential: hashOf(user.passwordHash) },
       ]);
+      await endBeyond(userId);
       return { token, expiresAt: new Date(now.getTime() + LONGEST_MS) };
     },
 

@@ -71,7 +71,8 @@ export const entryRoutes = {
     summary: 'Log in',
     description:
       'At most five wrong passwords for an e-mail address from one network address within 15 minutes. Wrong passwords from ' +
-      'any network address delay the next try for the e-mail address, 5 seconds at most.',
+      'any network address delay the next try for the e-mail address, 5 seconds at most. At most 20 log-ins of a person ' +
+      'within 15 minutes, and 20 sessions at a time: beyond that the oldest ends.',
     auth: 'origin',
     changes: 'self',
     body: { contentType: json, schema: LogInBody, examples: { ada: { email: 'ada@example.com', password } } },
@@ -100,7 +101,8 @@ export const recoveryRoutes = {
     changes: 'self',
     tag: 'Portal',
     summary: 'Choose a new password by a link',
-    description: 'Ends every session of the person.',
+    description:
+      'Ends every session of the person and withdraws the invitations that they made. API keys stay until they are revoked.',
     auth: 'origin',
     body: {
       contentType: json,
@@ -181,7 +183,9 @@ export const sessionRoutes = {
     path: '/portal/password',
     tag: 'Portal',
     summary: 'Change the password',
-    description: 'Ends every other session of the member and gives this one a new cookie.',
+    description:
+      'Ends every other session of the member, withdraws the invitations that they made, and gives this session a new ' +
+      'cookie. API keys stay until they are revoked.',
     auth: 'session',
     changes: 'self',
     roles: ['owner', 'developer', 'viewer'],

@@ -3,6 +3,7 @@ import type { RateLimiterMongo } from 'rate-limiter-flexible';
 import type { Config } from '../../platform/config/config.js';
 import type { IdentityDatabase } from '../database.js';
 import type { ApiContext } from '../../platform/http/context.js';
+import { PasswordsBusyError } from '../people/passwords.js';
 import { consume, createLimiter, limitExceeded } from '../../platform/http/rate-limit.js';
 import { clientAddress } from '../../platform/http/security.js';
 import { createDelays, delayAfter, LONGEST_DELAY_MS } from './delays.js';
@@ -12,6 +13,8 @@ const LOG_INS = { points: 5, duration: 15 * 60 };
 const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
 /** Of one e-mail address, whatever network addresses the tries come from; they are delayed, never refused. */
 const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
+/** Right passwords of one person, by each way to give one. Whoever has the password gets no endless hashes and sessions. */
+const SUCCESSES = { points: 20, duration: 15 * 60 };
 const OPENINGS = { points: 10, duration: 3_600 };
 /** Requests for links, and uses of them, of one network address. */
 const LINKS = { points: 20, duration: 15 * 60 };
@@ -22,6 +25,12 @@ const INVITATIONS = {
   toAddressOfAccount: { points: 3, duration: DAY_SECONDS },
 };
 
+/** What a password is given for. */
+type Way = 'logIn' | 'changePassword' | 'verifyEmail';
+
+/** Passes the outcome of a hash on. */
+type Hashing = <R>(hash: Promise<R>) => Promise<R>;
+
 export type PortalLimits = ReturnType<typeof createPortalLimits>;
 
 /** How often one may try passwords and open accounts; counted in the database, in memory while it is away. */
@@ -30,6 +39,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const ofAddress = createLimiter(database, LOG_INS_OF_ADDRESS);
   const failures = createLimiter(database, FAILURES);
   const delays = createDelays();
+  const successes = createLimiter(database, SUCCESSES);
   const openings = createLimiter(database, OPENINGS);
   const links = createLimiter(database, LINKS);
   const invitations = createLimiter(database, INVITATIONS.ofAccount);
@@ -46,15 +56,18 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   return {
     /**
      * Checks a password as often, and as fast, as one may try. A try is counted before, so that no burst slips through; an
-     * error costs none of the tries of the network address. The right password of the e-mail address's holder forgets the
-     * tries before it; that of an unverified sign-up does not, since strangers can sign up with any address.
-     * @param check undefined when the password is wrong
-     * @throws ServiceError RATE_LIMIT_EXCEEDED, or what `check` throws
+     * error before the first hash begins costs none of the tries of the network address, a later one does. The right
+     * password of the e-mail address's holder forgets the tries before it, 20 times in 15 minutes; that of an unverified
+     * sign-up does not, since strangers can sign up with any address.
+     * @param way what the password is for; the successes of each way are counted by themselves
+     * @param check undefined when the password is wrong; it passes each hash that it makes through `hashing`
+     * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many right passwords, or what `check` throws
      */
-    async tryPassword<T extends { unverified?: true }>(
+    async tryPassword<T extends { _id: string; unverified?: true }>(
       ctx: ApiContext,
+      way: Way,
       email: string,
-      check: () => Promise<T | undefined>,
+      check: (hashing: Hashing) => Promise<T | undefined>,
     ): Promise<T | undefined> {
       const address = clientAddress(ctx, config);
       const keys = {
@@ -67,18 +80,26 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       await count(ctx, ofAddress, keys.address);
       await count(ctx, logIns, keys.both);
       const { state } = await consume(failures, keys.email);
+      const hashes = countHashes();
       try {
         const hasWaited = await delays.wait({ email: keys.email, address }, delayAfter(state.consumedPoints - 1));
         if (!hasWaited) throw limitExceeded(ctx, LONGEST_DELAY_MS / 1_000);
-        const found = await check();
+        const found = await check(hashes.counted);
         if (found === undefined) return undefined;
+        // Beyond that, the try stays counted: each has cost a hash.
+        await count(ctx, successes, successesKey(way, found._id));
         if (found.unverified) await takeBack();
         else await Promise.all([logIns.delete(keys.both), failures.delete(keys.email), ofAddress.reward(keys.address)]);
         return found;
       } catch (error) {
-        await takeBack();
+        if (hashes.begun() === 0) await takeBack();
         throw error;
       }
+    },
+
+    /** Lets a person log in again who has done so too often, or somebody else by their old password. */
+    async forgetLogIns(userId: string): Promise<void> {
+      await successes.delete(successesKey('logIn', userId));
     },
 
     /** @throws ServiceError RATE_LIMIT_EXCEEDED when the account, or everybody together for this address, invites too often */
@@ -98,6 +119,25 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       await count(ctx, openings, `opening:${clientAddress(ctx, config)}`);
     },
   };
+}
+
+function successesKey(way: Way, userId: string): string {
+  return `successes:${way}:${userId}`;
+}
+
+/** Counts the hashes that began: those that ended, or still go on, but not those for which there was no room. */
+function countHashes() {
+  let begun = 0;
+  const counted: Hashing = async (hash) => {
+    begun++;
+    try {
+      return await hash;
+    } catch (error) {
+      if (error instanceof PasswordsBusyError) begun--;
+      throw error;
+    }
+  };
+  return { counted, begun: () => begun };
 }
 
 /** Hashed, so that the table of counters is no list of e-mail addresses. */

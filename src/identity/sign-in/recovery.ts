@@ -10,7 +10,7 @@ import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { RouteHandlers } from '../access/principal.js';
-import { within } from '../../platform/http/deadline.js';
+import { deadlineAfterBody, within } from '../../platform/http/deadline.js';
 import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
@@ -35,7 +35,7 @@ const ANSWER_WITHIN_MS = 8_000;
 export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof recoveryRoutes> {
   const { config, accounts, members, sessions, passwords, passwordRules, emailLinks, accountMail, limits, auditor } =
     deps;
-  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(deadlineAfterBody(ctx, ANSWER_WITHIN_MS), work);
 
   /** @throws ServiceError NOT_FOUND */
   async function personOf(token: string): Promise<UserDocument> {
@@ -52,8 +52,8 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
    */
   async function signedUp(ctx: ApiContext, email: string, password: string | undefined): Promise<UserDocument> {
     if (password !== undefined) {
-      const found = await limits.tryPassword(ctx, email, async () => {
-        const hash = await inTime(ctx, passwords.hashFor({ email, pepper: config.apiKeyPepper }, password));
+      const found = await limits.tryPassword(ctx, 'verifyEmail', email, async (hashing) => {
+        const hash = await inTime(ctx, hashing(passwords.hashFor({ email, pepper: config.apiKeyPepper }, password)));
         return (await inTime(ctx, members.findUnverified(email, hash))) ?? undefined;
       });
       if (found === undefined) throw wrongPassword('password is not that of a sign-up with this e-mail address.');
@@ -92,6 +92,8 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       await inTime(ctx, sessions.endAll(user._id));
       // Whoever knew the old password may have made them.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
+      // Nor may they keep the person from logging in with the new one.
+      await inTime(ctx, limits.forgetLogIns(user._id));
       await audit(ctx, user, 'resetPassword');
       return { password_changed: true };
     },

@@ -10,7 +10,7 @@ import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { RouteHandlers } from '../access/principal.js';
-import { within } from '../../platform/http/deadline.js';
+import { deadlineAfterBody, within } from '../../platform/http/deadline.js';
 import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
@@ -38,7 +38,7 @@ export function createSessionHandlers(
 ): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
   const { config, accounts, members, sessions, passwords, passwordRules, limits, accountMail, auditor } = deps;
 
-  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(ctx.state.arrivedAt + ANSWER_WITHIN_MS, work);
+  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(deadlineAfterBody(ctx, ANSWER_WITHIN_MS), work);
 
   /** Sign-ups are found by the address and the hash, so theirs is made for the address. */
   function hashOf(ctx: ApiContext, user: Pick<UserDocument, 'email' | 'unverified'>, password: string) {
@@ -98,13 +98,13 @@ export function createSessionHandlers(
     },
 
     async logIn({ ctx, body: { email, password } }) {
-      const user = await limits.tryPassword(ctx, email, async () => {
+      const user = await limits.tryPassword(ctx, 'logIn', email, async (hashing) => {
         const owner = await inTime(ctx, members.findByEmail(email));
         // All of it is done, whether or not there is somebody, so that the time tells nothing.
-        const isOwner = await inTime(ctx, passwords.verify(password, owner?.passwordHash));
-        const signedUp = config.signUp.verifiesEmail
-          ? await inTime(ctx, members.findUnverified(email, await hashOf(ctx, { email, unverified: true }, password)))
-          : null;
+        const isOwner = await inTime(ctx, hashing(passwords.verify(password, owner?.passwordHash)));
+        if (!config.signUp.verifiesEmail) return (isOwner && owner) || undefined;
+        const signUpHash = await hashing(hashOf(ctx, { email, unverified: true }, password));
+        const signedUp = await inTime(ctx, members.findUnverified(email, signUpHash));
         return (isOwner ? owner : signedUp) ?? undefined;
       });
       if (user === undefined)
@@ -132,8 +132,8 @@ export function createSessionHandlers(
       const { current_password: current, new_password: next } = body;
       const own = [user.email, user.name, account.name];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
-      const known = await limits.tryPassword(ctx, user.email, async () => {
-        return (await inTime(ctx, passwords.verify(current, user.passwordHash))) ? user : undefined;
+      const known = await limits.tryPassword(ctx, 'changePassword', user.email, async (hashing) => {
+        return (await inTime(ctx, hashing(passwords.verify(current, user.passwordHash)))) ? user : undefined;
       });
       if (known === undefined) {
         const fault = 'current_password is not right.';
@@ -145,6 +145,8 @@ export function createSessionHandlers(
       }
       // Whoever knew the old one is out, this session's old token included.
       await inTime(ctx, sessions.endAll(user._id));
+      // They may also have invited somebody, to get in again.
+      await inTime(ctx, members.withdrawInvitationsBy(user._id));
       const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
       setSessionToken(ctx, config, token);
       return sessionView({ user, account, mode, expiresAt, config });

@@ -5,6 +5,8 @@ export interface RequestState {
   requestId: string;
   /** ms since the epoch. */
   arrivedAt: number;
+  /** When the body had arrived, ms since the epoch; absent until a JSON body is read. */
+  bodyAt?: number;
   /** The route's path with parameters in braces; never the real path, which may hold what logs must not. */
   route?: string;
   /** The sender is known by a key or a session, so that more of its work is done, such as decompressing a body. */

@@ -9,6 +9,14 @@ export function deadlineOf(ctx: ApiContext): number {
   return ctx.state.arrivedAt + ANSWER_WITHIN_MS;
 }
 
+/**
+ * When the answer to a request with a JSON body is due, ms since the epoch. The time starts at the end of the body: a sender
+ * who holds it back leaves the service no less time.
+ */
+export function deadlineAfterBody(ctx: ApiContext, ms: number): number {
+  return (ctx.state.bodyAt ?? ctx.state.arrivedAt) + ms;
+}
+
 export function unavailable(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', 'The service cannot answer right now. Please ask again shortly.');
 }

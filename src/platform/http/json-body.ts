@@ -36,6 +36,7 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   const read = (signal?: AbortSignal) =>
     readBody(ctx.req, { limit, decompress: isAuthenticated, ...(signal && { signal }) });
   const bytes = await (isAuthenticated ? read() : ctx.state.readOfStranger(read));
+  ctx.state.bodyAt = Date.now();
   if (performance.now() - startedAt > SLOW_BODY_MS) await ctx.state.recheck?.();
   return parseJsonObject(utf8(bytes));
 }

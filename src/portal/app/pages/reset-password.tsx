@@ -23,6 +23,7 @@ export function ResetPassword() {
       <section class="card" role="status">
         <h1>Password changed</h1>
         <p>You are logged out everywhere. Log in with your new password.</p>
+        <p>API keys stay valid: if somebody else knew the old password, revoke the keys that you do not know.</p>
         <a class="button button-main" href="/portal/log-in">
           Log in
         </a>

@@ -89,7 +89,7 @@ function Password() {
         label="New password"
         type="password"
         autocomplete="new-password"
-        hint="At least 12 characters. Other sessions of yours end."
+        hint="At least 12 characters. Ends your other sessions and invitations; revoke API keys yourself."
         {...form.field('new_password')}
       />
       <div class="actions">

@@ -1,0 +1,55 @@
+import { createSessions } from '../../src/identity/people/sessions.js';
+import { expectError, startService, type Service } from '../http/harness.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../http/portal-support.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+});
+afterAll(() => service.close());
+beforeEach(() => forgetLimits(service));
+
+const logIn = (email: string) => createBrowser(service).post('/portal/log-in', { email, password: PASSWORD });
+
+describe('sessions do not multiply what a person may ask', () => {
+  it('by many log-ins: 20 in 15 minutes, without an effect on sessions or on others', async () => {
+    const browser = createBrowser(service);
+    const email = await browser.signUp();
+    const other = await memberOf(service, browser, 'viewer');
+    for (let count = 0; count < 20; count++) expect((await logIn(email)).status).toBe(200);
+    const refused = await logIn(email);
+    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(600);
+    expect((await logIn(other.email)).status).toBe(200);
+    const kept = await service.database.sessions.countDocuments({});
+    expect(kept).toBe(22);
+    expect((await other.browser.get('/portal/session')).status).toBe(200);
+    const change = { current_password: PASSWORD, new_password: 'another horse battery' };
+    expect((await other.browser.post('/portal/password', change)).status).toBe(200);
+  }, 60_000);
+
+  it('by many sessions: of 21 the oldest ends', async () => {
+    const browser = createBrowser(service);
+    const email = await browser.signUp();
+    const user = (await service.database.users.findOne({ email }).lean<{ _id: string; passwordHash: string }>())!;
+    const sessions = createSessions(service.database);
+    for (let count = 0; count < 19; count++) await sessions.begin(user);
+    expect((await browser.get('/portal/session')).status).toBe(200);
+    const { token } = await sessions.begin(user);
+    expect((await browser.get('/portal/session')).status).toBe(401);
+    expect(await sessions.find(token)).not.toBeNull();
+    expect(await service.database.sessions.countDocuments({ userId: user._id })).toBe(20);
+  });
+
+  it('by requests of several sessions, which are counted together as well', async () => {
+    const browser = createBrowser(service);
+    const email = await browser.signUp();
+    const second = createBrowser(service);
+    await second.post('/portal/log-in', { email, password: PASSWORD });
+    await browser.get('/portal/session');
+    const { _id } = (await service.database.users.findOne({ email }).lean<{ _id: string }>())!;
+    await service.database.rateLimits.updateMany({ key: `sessions:${_id}` }, { $set: { points: 1_200 } });
+    expectError(await browser.get('/portal/session'), 429, 'RATE_LIMIT_EXCEEDED');
+    expectError(await second.get('/portal/session'), 429, 'RATE_LIMIT_EXCEEDED');
+  });
+});
