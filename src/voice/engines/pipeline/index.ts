@@ -9,11 +9,9 @@ import type { SilencePatience } from '../../session/silence-watch.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { createCallEngine } from './call-engine.js';
 import { createChatModel } from './llm/chat-completions.js';
-import type { TextToSpeech } from './ports.js';
 import { createPreparedLines } from './prepared-lines.js';
 import { createDeepgramRecogniser } from './stt/deepgram.js';
-import { createElevenLabsVoice } from './tts/elevenlabs.js';
-import { createOpenAiSpeech } from './tts/openai-speech.js';
+import { createVoice } from './tts/voice-providers.js';
 
 export const PIPELINE_ENGINE = 'pipeline';
 
@@ -40,17 +38,9 @@ export function createPipelineEngine(p: {
   const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
   const recogniser = createDeepgramRecogniser(settings.recogniser);
   const model = createChatModel(settings.model, { dispatcher, ...silent(patience.modelMs) });
-  const voice = createVoice();
+  const voice = createVoice(settings.voice, { dispatcher, ...silent(patience.voiceMs) });
   const prepared = createPreparedLines(voice);
   let newDetector: Awaited<ReturnType<typeof loadVoiceActivity>> | undefined;
-
-  function createVoice(): TextToSpeech {
-    const { provider, voices, defaultVoice, ...account } = settings.voice;
-    const voiceIdOf = (name: string) => voices[name] ?? defaultVoice;
-    return provider === 'elevenlabs'
-      ? createElevenLabsVoice({ ...account, voiceIdOf }, silent(patience.voiceMs))
-      : createOpenAiSpeech({ ...account, voiceIdOf }, { dispatcher, ...silent(patience.voiceMs) });
-  }
 
   return {
     name: PIPELINE_ENGINE,
