@@ -78,7 +78,7 @@ export const engineVariables = {
     .meta({ description: 'chat model of `pipeline`: any OpenAI-compatible server', shown: 'OpenAI’s' }),
   LLM_MODEL: z.string().min(1).default('gpt-4.1-mini').describe('name of the chat model'),
   TTS_PROVIDER: z
-    .enum(['elevenlabs', 'openai', 'tone'])
+    .enum(['elevenlabs', 'openai'])
     .default('elevenlabs')
     .describe('voice of `pipeline`; `openai` for an OpenAI-compatible `/audio/speech`'),
   ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of the voice with `TTS_PROVIDER=elevenlabs`'),
@@ -162,7 +162,7 @@ export interface PipelineSettings {
   recogniser: { baseUrl: string; apiKey: string; model: string };
   model: { baseUrl: string; apiKey: string; model: string };
   voice: {
-    provider: 'elevenlabs' | 'openai' | 'tone';
+    provider: 'elevenlabs' | 'openai';
     baseUrl: string;
     apiKey: string;
     model: string;
@@ -188,7 +188,6 @@ const VOICE_PROVIDERS = {
     defaultVoice: 'coral',
     voices: { cobalt: 'onyx', slate: 'ash', copper: 'echo' },
   },
-  tone: { key: 'TTS_API_KEY', baseUrl: 'https://tone.invalid', model: 'tone', defaultVoice: 'tone', voices: {} },
 } as const;
 
 /** @throws Error when some of its keys are there and others are not, or it is the default engine and none is */

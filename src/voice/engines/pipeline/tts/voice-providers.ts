@@ -3,7 +3,6 @@ import type { PipelineSettings } from '../../../../platform/config/engines.js';
 import type { TextToSpeech } from '../ports.js';
 import { createElevenLabsVoice } from './elevenlabs.js';
 import { createOpenAiSpeech } from './openai-speech.js';
-import { createToneVoice } from './tone.js';
 
 type VoiceSettings = PipelineSettings['voice'];
 
@@ -17,7 +16,6 @@ type CreateVoice = (account: VoiceAccount, deps: { dispatcher: Dispatcher; silen
 const PROVIDERS: Record<VoiceSettings['provider'], CreateVoice> = {
   elevenlabs: createElevenLabsVoice,
   openai: createOpenAiSpeech,
-  tone: createToneVoice,
 };
 
 /** The voice that is configured. @param deps.silentMs how long it may send nothing before it counts as gone */
