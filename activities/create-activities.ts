@@ -24,7 +24,6 @@ import type { Logger } from '../src/platform/telemetry/logger.js';
 import { createCarrierActivities } from './carrier.js';
 import { createConversationActivities } from './conversation.js';
 import { withFailures } from './failures.js';
-import { createEndedCallActivities } from './ended-calls.js';
 import { createErasureActivities } from './erasure.js';
 import { createExtensionActivities } from './extension.js';
 import { createMoneyActivities } from './money.js';
@@ -73,7 +72,6 @@ export function createActivities(deps: {
     ...createCarrierActivities({ ...stores, config, carriers, dialGate }),
     ...createConversationActivities(stores),
     ...erasure,
-    ...createEndedCallActivities({ logger }),
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
     ...createRecordingActivities({ ...stores, logger, retentionDays: config.recordings.retentionDays }),
     ...createWebhookActivities({ sender: createCompletionSender({ config, database, logger }) }),

@@ -89,9 +89,3 @@ export const { eraseCall } = proxyActivities<Pick<Activities, 'eraseCall'>>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '500ms', maximumInterval: '30s' },
 });
-
-/** A line in the log: not worth more than a few tries. */
-export const { tellEnd } = proxyActivities<Pick<Activities, 'tellEnd'>>({
-  startToCloseTimeout: '5s',
-  retry: { maximumAttempts: 3 },
-});

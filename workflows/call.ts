@@ -5,7 +5,6 @@ import { createCallRun, type CallRun } from './call-run.js';
 import { awaitTurn } from './dial-slot.js';
 import { dial } from './dial.js';
 import { awaitEnd } from './ending.js';
-import { noticeEnd } from './end-notice.js';
 import { receiveEvents } from './events.js';
 import { notify } from './notification.js';
 import { abandon, reserve } from './reservation.js';
@@ -44,6 +43,5 @@ async function conduct(call: CallRun): Promise<void> {
   await talk(call);
   await awaitEnd(call);
   await settleEndedCall(call);
-  await noticeEnd(call);
   await notify(call);
 }
