@@ -13,12 +13,12 @@ interface Lane {
 }
 
 /**
- * What runs side by side. Calls in real time mostly wait, so several fit on one core, but they fail when they get it late:
- * everything else gives way to them.
+ * What runs side by side. Calls in real time mostly wait, so two leave most of a core free, but they fail when they get it
+ * late: everything else gives way to them.
  */
 const LANES: Record<string, Lane> = {
-  realtime: { projects: ['realtime'], workers: 3, priority: constants.priority.PRIORITY_NORMAL },
-  rest: { projects: ['unit', 'servers', 'e2e'], workers: 3, priority: constants.priority.PRIORITY_BELOW_NORMAL },
+  realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
+  rest: { projects: ['unit', 'servers', 'e2e'], workers: 2, priority: constants.priority.PRIORITY_BELOW_NORMAL },
 };
 
 interface Report {
