@@ -1,3 +1,5 @@
+import type { AddressInfo } from 'node:net';
+import { isLoopbackHost } from '../platform/config/addresses.js';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 
 export interface Delivery {
@@ -20,10 +22,18 @@ export interface WebhookInbox {
 const KEPT = 1_000;
 const LARGEST_BODY = 1_048_576;
 
-/** A receiver of completion webhooks for one's own machine: takes any POST, and lists what came, newest first, on GET. */
+/**
+ * A receiver of completion webhooks for one's own machine: takes any POST, and lists what came, newest first, on GET. It
+ * answers to names of this machine only, so that no web site reaches it by a name of its own.
+ * @param port 0 for any
+ */
 export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
   const deliveries: Delivery[] = [];
   const server = createServer((request, response) => {
+    if (!isLoopbackHost(request.headers.host ?? '')) {
+      response.writeHead(403, { connection: 'close' }).end();
+      return;
+    }
     if (request.method === 'GET' || request.method === 'HEAD') {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(deliveries, null, 2));
       return;
@@ -51,7 +61,7 @@ export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
     server.listen(port, '127.0.0.1', resolve);
   });
   return {
-    url: `http://127.0.0.1:${port}/inbox`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/inbox`,
     deliveries: () => deliveries,
     close: () =>
       new Promise((resolve) => {

@@ -61,11 +61,17 @@ describe('a web site that points its own name at a developer’s machine', () =>
     }
   });
 
+  it('reaches nothing in a container either, unless that is allowed', () => {
+    const compose = { API_HOST: '0.0.0.0', PUBLIC_BASE_URL: 'http://api:8080', STREAM_URL: 'ws://media:8081/stream' };
+    expect(parseConfig(compose).api.hosts).toEqual(['api', 'media']);
+    expect(parseConfig({ ...compose, ALLOW_INSECURE_DEVELOPMENT: 'true' }).api.hosts).toBeUndefined();
+  });
+
   it('is no matter of services for others, whose proxies tell names', () => {
     const hostsOf = (env: Record<string, string>) => parseConfig(env).api.hosts;
     expect(hostsOf({})).toEqual(['127.0.0.1', '127.0.0.1']);
     expect(hostsOf({ API_HOST: '::1' })).toBeDefined();
-    expect(hostsOf({ API_HOST: '0.0.0.0' })).toBeUndefined();
+    expect(hostsOf({ API_HOST: '0.0.0.0', NODE_ENV: 'test' })).toBeUndefined();
     expect(hostsOf({ NODE_ENV: 'test' })).toBeUndefined();
   });
 });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isLoopback } from './service.js';
 import { isSignedBy } from './webhook-signature.js';
 
 /** A delivery and what became of it. */
@@ -52,6 +53,8 @@ export async function startWebhookListener(p: {
   port: number;
   forwardTo?: string;
   secret?: Buffer;
+  /** A name besides those of loopback that is answered to: that of a tunnel. */
+  answeredHost?: string;
   onReceived: (received: Received) => void;
 }): Promise<WebhookListener> {
   const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
@@ -62,6 +65,10 @@ export async function startWebhookListener(p: {
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== 'POST') {
       response.writeHead(405, { allow: 'POST' }).end();
+      return;
+    }
+    if (!isForUs(request.headers, p.answeredHost)) {
+      response.writeHead(403, { connection: 'close' }).end();
       return;
     }
     const raw = await readBody(request, LARGEST_BODY);
@@ -96,6 +103,13 @@ export async function startWebhookListener(p: {
         server.closeAllConnections();
       }),
   };
+}
+
+/** Not by a web page: neither as itself, nor by a name of its own that leads to this machine. */
+function isForUs({ host = '', origin }: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
+  const url = `http://${host}`;
+  if (origin !== undefined || !/^[\w.:[\]-]+$/.test(host) || !URL.canParse(url)) return false;
+  return isLoopback(url) || new URL(url).hostname === answeredHost;
 }
 
 type Outcome = Pick<Received, 'status' | 'duration_ms' | 'error'> & { answer: Buffer };

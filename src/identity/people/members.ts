@@ -7,6 +7,8 @@ import { createInvitations, type NewInvitation } from './invitations.js';
 import { createPeople } from './people.js';
 import type { InvitationDocument, UserDocument } from './model.js';
 
+/** As long as a verification may still write what it has read. */
+const VERIFYING_MS = 15_000;
 /** Of an account; more are not listed either. */
 const MOST_MEMBERS = 200;
 
@@ -20,6 +22,7 @@ export function createMembers(database: IdentityDatabase) {
   const { users, unverifiedUsers } = database;
   const invitations = createInvitations(database);
   const people = createPeople(database);
+  const both = createBothCollections(database);
 
   const collectionOf = ({ unverified }: UserDocument) => (unverified ? unverifiedUsers : users);
 
@@ -49,20 +52,20 @@ export function createMembers(database: IdentityDatabase) {
     /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left */
     async setRole(accountId: string, userId: string, role: Role): Promise<UserDocument> {
       const before = await find(accountId, userId);
-      await collectionOf(before).updateOne({ _id: userId, accountId }, { $set: { role } });
+      await both.writeRole(accountId, userId, role);
       // Only somebody verified counts: an account must not be left to an address that is not proved. Looked at afterwards: of two owners who take the role from each other at once, at least one sees it and goes back.
       if (before.role === 'owner' && role !== 'owner' && !(await users.exists({ accountId, role: 'owner' }))) {
-        await collectionOf(before).updateOne({ _id: userId, accountId }, { $set: { role: 'owner' } });
+        await both.writeRole(accountId, userId, 'owner');
         throw new ServiceError('CONFLICT', 'An account must have an owner.');
       }
       return { ...before, role };
     },
 
-    /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left */
+    /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left, or the address is being verified */
     async remove(accountId: string, userId: string): Promise<UserDocument> {
       const member = await find(accountId, userId);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
-      await collectionOf(member).deleteOne({ _id: userId, accountId });
+      await both.remove(member);
       // An older invitation would let them in again.
       await invitations.withdrawAll(accountId, member.email);
       await invitations.withdrawBy(userId);
@@ -127,6 +130,29 @@ export function createMembers(database: IdentityDatabase) {
       }
       await invitations.withdrawAll(accountId, email);
       return user;
+    },
+  };
+}
+
+/** Changes of somebody who may be moved from one collection to the other by a verification at the same time. */
+function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
+  return {
+    /** In the order in which a verification moves somebody, so that none is missed. */
+    async writeRole(accountId: string, userId: string, role: Role): Promise<void> {
+      const change = { $set: { role } };
+      for (const model of [unverifiedUsers, users]) await model.updateOne({ _id: userId, accountId }, change);
+    },
+
+    /** @throws ServiceError CONFLICT, with the role as it was, while a verification goes on */
+    async remove({ _id, accountId, role }: UserDocument): Promise<void> {
+      const before = new Date(Date.now() - VERIFYING_MS);
+      const settled = { $or: [{ verifyingSince: null }, { verifyingSince: { $lte: before } }] };
+      await unverifiedUsers.deleteOne({ _id, ...settled });
+      if (await unverifiedUsers.exists({ _id })) {
+        await this.writeRole(accountId, _id, role);
+        throw new ServiceError('CONFLICT', 'This member is verifying the e-mail address. Try again in 15 seconds.');
+      }
+      await users.deleteOne({ _id });
     },
   };
 }

@@ -54,6 +54,9 @@ export function createPeople(database: IdentityDatabase) {
     try {
       if (await users.exists({ email: person.email, _id: { $ne: person._id } })) throw addressTaken();
       await add({ ...person, verifying: true });
+      // It may have been changed since it was read.
+      const now = await unverifiedUsers.findOne({ _id: person._id }).lean<UserDocument>();
+      if (now && now.role !== person.role) await users.updateOne({ _id: person._id }, { $set: { role: now.role } });
     } catch (error) {
       // Somebody else's, or their own by a request that came first.
       if (await users.exists({ _id: person._id })) return;

@@ -36,8 +36,11 @@ export function developmentFaults(values: Environment): { variable: string; sent
  * The names besides those of loopback by which a service on a developer's machine is asked; undefined: any. Any other name
  * is that of a web site which has pointed its own name at this machine, to reach what has no password here.
  */
-export function answeredHosts({ NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL }: Environment): string[] | undefined {
+export function answeredHosts(values: Environment): string[] | undefined {
+  const { NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL } = values;
+  if (NODE_ENV !== 'development') return undefined;
   const isLocal = isLoopbackHost(API_HOST.includes(':') ? `[${API_HOST}]` : API_HOST);
-  if (NODE_ENV !== 'development' || !isLocal) return undefined;
+  // A container listens on every address, and is published on the developer's machine all the same.
+  if (!isLocal && values.ALLOW_INSECURE_DEVELOPMENT) return undefined;
   return [PUBLIC_BASE_URL, STREAM_URL].map((url) => new URL(url).hostname);
 }

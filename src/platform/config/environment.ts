@@ -29,7 +29,7 @@ export const environment = z.object({
   ALLOW_INSECURE_DEVELOPMENT: flag
     .default(false)
     .describe(
-      'lets development run with `CARRIER=twilio`, `PAYMENT_WEBHOOK_SECRET` or an `https` `PUBLIC_BASE_URL` beyond this machine, such as a tunnel’s: sign-up, private addresses and published secrets stay open',
+      'lets development run with `CARRIER=twilio`, `PAYMENT_WEBHOOK_SECRET` or an `https` `PUBLIC_BASE_URL` beyond this machine, such as a tunnel’s: sign-up, private addresses and published secrets stay open; with an `API_HOST` that is not loopback, any Host is answered',
     ),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
