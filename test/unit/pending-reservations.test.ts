@@ -28,4 +28,19 @@ describe('calls that are not decided yet', () => {
     expect(pending.enter(call('b', 'acct_2'), 1)).toBeDefined();
     expect(pending.enter({ ...call('c'), mode: 'test' }, 1)).toBeDefined();
   });
+
+  it('leave room for live ones, however many test calls of all accounts wait', () => {
+    const pending = createPendingReservations();
+    const test = (n: number) => ({ ...call(`t${n}`, `acct_${n}`), mode: 'test' as const });
+    let leaveOne: (() => void) | undefined;
+    for (let n = 0; n < 20; n++) {
+      expect(pending.hasRoom(test(n))).toBe(true);
+      leaveOne = pending.enter(test(n), 1);
+    }
+    expect(pending.hasRoom(test(20))).toBe(false);
+    expect(pending.hasRoom(test(0))).toBe(true);
+    expect(pending.hasRoom(call('live'))).toBe(true);
+    leaveOne?.();
+    expect(pending.hasRoom(test(20))).toBe(true);
+  });
 });

@@ -22,7 +22,7 @@ export interface ForecastDeps {
  */
 export async function foreseenRefusal(
   { config, leases, ledger }: ForecastDeps,
-  { account, mode }: Principal,
+  { account, mode }: Pick<Principal, 'account' | 'mode'>,
   call: Pick<CallRequestDocument, 'maxDurationSeconds' | 'microsPerSecond'>,
 ): Promise<ReservationAnswer | undefined> {
   const id = ledgerAccountId(account._id, mode);

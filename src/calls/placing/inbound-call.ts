@@ -7,13 +7,17 @@ import { refuseEngine } from '../../agents/agent-rules.js';
 import type { ArrivedCall, CallInstructions } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { AgentDocument } from '../../agents/model.js';
+import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { within } from '../../platform/http/deadline.js';
+import { decideBounded, type BoundedDecisionDeps } from './bounded-decision.js';
+import { foreseenRefusal, type ForecastDeps } from './forecast.js';
 import { inboundAgent, type InboundAgentDeps } from './inbound-agent.js';
 import { createRequireOwnCarrierCall, type OwnCarrierCallDeps } from './own-carrier-call.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 
-export interface InboundCallDeps extends CallStarter, InboundAgentDeps, OwnCarrierCallDeps {
+export interface InboundCallDeps
+  extends CallStarter, InboundAgentDeps, OwnCarrierCallDeps, ForecastDeps, BoundedDecisionDeps {
   bindings: CarrierBindings;
 }
 
@@ -29,11 +33,46 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     // A repeat is about a call that was checked, and may be over by now.
     const isRepeat = (await within(deadline, deps.bindings.find(request._id))) !== null;
     if (!isRepeat) await requireOwnCarrierCall(call, deadline);
-    await within(deadline, bind(deps.bindings, request._id, call));
-    const refusal = refusalOfReservation(await startCall(deps, request, deadline));
+    const account = await within(deadline, payerOf(deps, agent, call));
+    if (!isRepeat) await refuseForeseen(deps, account, request, deadline);
+    const answer = await decideBounded(deps, { account, mode }, request._id, async () => {
+      await within(deadline, bind(deps.bindings, request._id, call));
+      return startCall(deps, request, deadline);
+    });
+    const refusal = refusalOfReservation(answer);
     if (refusal) throw refusal;
     return { kind: 'stream', callId: request._id };
   };
+}
+
+/** The account of the agent: it pays. */
+async function payerOf(
+  { accounts }: InboundAgentDeps,
+  { accountId }: AgentDocument,
+  { forwarder }: ArrivedCall,
+): Promise<AccountDocument> {
+  if (forwarder.account?._id === accountId) return forwarder.account;
+  const account = await accounts.find(accountId);
+  if (account === null) throw new ServiceError('AGENT_NOT_FOUND', 'There is no agent with this agent_id.');
+  return account;
+}
+
+/**
+ * A new call that is sure to be refused is given no row, no binding and no workflow.
+ * @throws ServiceError the refusal
+ */
+async function refuseForeseen(
+  deps: InboundCallDeps,
+  account: AccountDocument,
+  request: CallRequestDocument,
+  deadline: number,
+): Promise<void> {
+  const { mode } = request;
+  const foreseen = await within(deadline, foreseenRefusal(deps, { account, mode }, request));
+  const refusal = foreseen && refusalOfReservation(foreseen);
+  if (!refusal) return;
+  // Another delivery of the same webhook may have taken the place meanwhile.
+  if ((await within(deadline, deps.bindings.find(request._id))) === null) throw refusal;
 }
 
 /**

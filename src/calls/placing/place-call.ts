@@ -9,23 +9,14 @@ import type { CallRequestDocument } from '../call-request-model.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 import type { Principal } from '../../identity/access/principal.js';
 import { within } from '../../platform/http/deadline.js';
-import { limitsOf } from '../../identity/accounts/accounts.js';
-import type { PendingReservations } from './pending-reservations.js';
+import { decideBounded, type BoundedDecisionDeps } from './bounded-decision.js';
 import { foreseenRefusal, type ForecastDeps } from './forecast.js';
 import { outboundCallOf, type OutboundDeps } from './outbound-request.js';
 import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 
-export interface PlacingDeps extends OutboundDeps, CallStarter, ForecastDeps {
+export interface PlacingDeps extends OutboundDeps, CallStarter, ForecastDeps, BoundedDecisionDeps {
   idempotencyKeys: IdempotencyKeys;
-  /** The process's one. */
-  pending: PendingReservations;
 }
-
-/**
- * So many more calls of an account than it may have at once are decided at a time: each costs a workflow, and those beyond its
- * limit are refused in the end.
- */
-const UNDECIDED_BEYOND_LIMIT = 8;
 
 /** A valid request and who sent it. */
 export interface Order {
@@ -117,28 +108,8 @@ function foresee(
   return within(deadline, foreseenRefusal(deps, principal, call));
 }
 
-/**
- * Starts the call unless too many of the account are undecided already.
- * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED, and what {@link startCounted} throws
- */
-async function startBounded(
-  deps: PlacingDeps,
-  order: Order,
-  document: CallRequestDocument,
-): Promise<ReservationAnswer> {
-  const { account, mode } = order.principal;
-  const { concurrentCalls } = limitsOf(account, mode, deps.config.calls.liveLimits);
-  const limit = concurrentCalls + UNDECIDED_BEYOND_LIMIT;
-  const decided = deps.pending.enter({ accountId: account._id, mode, callId: document._id }, limit);
-  if (decided === undefined) {
-    const message = `The account has ${limit} calls that wait to be decided. Try again in a moment.`;
-    throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit, current: limit });
-  }
-  try {
-    return await startCounted(deps, order, document);
-  } finally {
-    decided();
-  }
+function startBounded(deps: PlacingDeps, order: Order, document: CallRequestDocument): Promise<ReservationAnswer> {
+  return decideBounded(deps, order.principal, document._id, () => startCounted(deps, order, document));
 }
 
 /**

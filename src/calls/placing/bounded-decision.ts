@@ -1,0 +1,44 @@
+import { limitsOf } from '../../identity/accounts/accounts.js';
+import type { Principal } from '../../identity/access/principal.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Config } from '../../platform/config/config.js';
+import { unavailable } from '../../platform/http/deadline.js';
+import type { PendingReservations } from './pending-reservations.js';
+
+export interface BoundedDecisionDeps {
+  config: Config;
+  /** The process's one. */
+  pending: PendingReservations;
+}
+
+/**
+ * So many more calls of an account than it may have at once are decided at a time: each costs a workflow, and those beyond its
+ * limit are refused in the end.
+ */
+const UNDECIDED_BEYOND_LIMIT = 8;
+
+/**
+ * Decides on a call unless too many of its account, or too many test calls of all accounts, are undecided already.
+ * @param decide stores and starts the call
+ * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, and what `decide` throws
+ */
+export async function decideBounded<T>(
+  { config, pending }: BoundedDecisionDeps,
+  { account, mode }: Pick<Principal, 'account' | 'mode'>,
+  callId: string,
+  decide: () => Promise<T>,
+): Promise<T> {
+  const call = { accountId: account._id, mode, callId };
+  if (!pending.hasRoom(call)) throw unavailable();
+  const limit = limitsOf(account, mode, config.calls.liveLimits).concurrentCalls + UNDECIDED_BEYOND_LIMIT;
+  const decided = pending.enter(call, limit);
+  if (decided === undefined) {
+    const message = `The account has ${limit} calls that wait to be decided. Try again in a moment.`;
+    throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit, current: limit });
+  }
+  try {
+    return await decide();
+  } finally {
+    decided();
+  }
+}
