@@ -2,11 +2,10 @@ import { AGENT_ID_PATTERN, type Mode } from '../kernel/ids.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
 import { agentsOf } from './agent-mode.js';
 import type { AgentsDatabase } from './database.js';
-import type { AgentDocument } from './model.js';
+import type { AgentDocument, ListedAgent } from './model.js';
 
 /** Of a page; the rest comes with the next. */
-const PAGE_BYTES = 512 * 1_024;
-const READ_AT_ONCE = 10;
+const PAGE_CHARACTERS = 512 * 1_024;
 
 /** Reads agents. */
 export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
@@ -37,7 +36,8 @@ export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
 
     /**
      * One page, newest first: of those in use that calls of the mode may use, or of the archived ones. Large agents make a
-     * page shorter.
+     * page shorter. Headers of tools have their names only.
+     * @param p.signal ends the reading
      */
     async page(p: {
       accountId: string;
@@ -45,23 +45,12 @@ export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
       archived: boolean;
       after?: PagePosition;
       limit: number;
-    }): Promise<Page<AgentDocument>> {
-      const { accountId, mode, archived, limit, after } = p;
+      signal?: AbortSignal;
+    }): Promise<Page<ListedAgent>> {
+      const { accountId, mode, archived, ...position } = p;
       const filter = { accountId, archivedAt: archived ? { $ne: null } : null, ...agentsOf(mode) };
-      const items: AgentDocument[] = [];
-      let bytes = 0;
-      for (let position = after; ;) {
-        const atOnce = Math.min(READ_AT_ONCE, limit - items.length);
-        const part = await readPage<AgentDocument>(agents, {
-          filter,
-          limit: atOnce,
-          ...(position ? { after: position } : {}),
-        });
-        items.push(...part.items);
-        bytes += part.items.reduce((sum, item) => sum + JSON.stringify(item).length, 0);
-        if (part.next === undefined || items.length >= limit || bytes >= PAGE_BYTES) return { ...part, items };
-        position = part.next;
-      }
+      const fields = { 'tools.headers.sealed': 0 } as const;
+      return readPage<ListedAgent>(agents, { filter, fields, mostCharacters: PAGE_CHARACTERS, ...position });
     },
   };
 }

@@ -63,6 +63,26 @@ export function refuseUndialable(transferNumbers: readonly string[], plans: Numb
   });
 }
 
+/** Bytes that an agent takes as JSON, sealed headers included: each call keeps a copy. */
+const MOST_BYTES = 262_144;
+
+/**
+ * Refuses an agent that is too large. One that is larger from before may be changed as long as it does not grow.
+ * @throws ServiceError MISSING_PARAMS that names tools
+ */
+export function refuseLarge(stored: object, present: object = {}): void {
+  const bytes = sizeOf(stored);
+  if (bytes <= MOST_BYTES || bytes <= sizeOf(present)) return;
+  const fault =
+    `the agent takes ${bytes} bytes with the encrypted headers that its tools keep, and may take at most ` +
+    `${MOST_BYTES} bytes; shorten parameters and descriptions, or take headers away with null.`;
+  throw new ServiceError('MISSING_PARAMS', `tools: ${fault}`, { fields: { tools: `tools: ${fault}` } });
+}
+
+function sizeOf(stored: object): number {
+  return Buffer.byteLength(JSON.stringify(stored));
+}
+
 function enginesFor({ engine }: Spoken, policy: AgentPolicy | undefined): readonly EngineName[] {
   const named = ENGINE_NAMES.find((name) => name === engine);
   if (named !== undefined) return [named];

@@ -1,11 +1,11 @@
 import { toPublic } from './agent-definition.js';
 import { modeOfAgent } from './agent-mode.js';
-import type { AgentDocument } from './model.js';
+import type { ListedAgent } from './model.js';
 import type { Agent } from './schemas.js';
 import { toolView } from './tool-headers.js';
 
 /** The fields of an agent by their public names, as its owner reads them; what is not set is absent. */
-export function agentFieldsView(agent: AgentDocument) {
+export function agentFieldsView(agent: ListedAgent) {
   const { tools, ...stored } = agent;
   return toPublic({ ...stored, tools: tools?.map(toolView) }) as Omit<
     Agent,
@@ -14,7 +14,7 @@ export function agentFieldsView(agent: AgentDocument) {
 }
 
 /** An agent as the management interface shows it. */
-export function agentView(agent: AgentDocument): Agent {
+export function agentView(agent: ListedAgent): Agent {
   return {
     agent_id: agent._id,
     mode: modeOfAgent(agent),

@@ -1,5 +1,6 @@
 import { ulid } from 'ulid';
 import { updateOf } from '../identity/accounts/accounts.js';
+import type { AccountDocument } from '../identity/accounts/model.js';
 import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import { createPlansLoader } from '../platform/numbering/national-plans.js';
@@ -7,13 +8,19 @@ import { createSecretBox } from '../platform/secrets/secret-box.js';
 import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
 import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
 import { createAgentQueries } from './agent-queries.js';
-import { refuseUndialable, refuseUnsafeTools, refuseUnspeakable, type AgentPolicy } from './agent-rules.js';
+import {
+  refuseLarge,
+  refuseUndialable,
+  refuseUnsafeTools,
+  refuseUnspeakable,
+  type AgentPolicy,
+} from './agent-rules.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, HttpTool } from './model.js';
 import { storedTools } from './tool-headers.js';
 
-/** Each holds up to 180 kB. */
 const MOST_AGENTS = 1_000;
+const MOST_AGENTS_UNVERIFIED = 20;
 
 type FilledByService = 'maxDurationSeconds' | 'ringTimeoutSeconds';
 
@@ -60,14 +67,14 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         ...given,
       });
       refuseUnspeakable(fields, policy);
-      if (!(await database.accounts.exists({ _id: accountId }))) {
-        throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
-      }
+      const account = await database.accounts
+        .findById(accountId, { unverified: 1 })
+        .lean<Pick<AccountDocument, 'unverified'>>();
+      if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       const { tools: _given, ...others } = fields;
       const stored = { ...others, ...(await usable(fields, { accountId })) };
-      if ((await agents.countDocuments({ accountId })) >= MOST_AGENTS) {
-        throw new ServiceError('CONFLICT', `An account has at most ${MOST_AGENTS} agents, archived ones included.`);
-      }
+      refuseLarge(stored);
+      refuseMany(await agents.countDocuments({ accountId }), account);
       const at = new Date();
       const _id = agentId ?? `agent_${ulid()}`;
       const agent: AgentDocument = { _id, accountId, mode, ...stored, createdAt: at, updatedAt: at };
@@ -103,11 +110,21 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
         refuseUnspeakable({ voice, language, engine: engine ?? undefined }, policy);
       }
-      const update = { ...given, ...(await usable(given, present)), updatedAt: new Date() };
+      const stored = { ...given, ...(await usable(given, present)) };
+      refuseLarge({ ...present, ...stored }, present);
+      const update = { ...stored, updatedAt: new Date() };
       const changed = await agents
         .findOneAndUpdate({ _id: agentId }, updateOf(update), { returnDocument: 'after' })
         .lean<AgentDocument>();
       return changed ?? present;
     },
   };
+}
+
+/** @throws ServiceError CONFLICT when an account has as many agents as it may */
+function refuseMany(count: number, { unverified }: Pick<AccountDocument, 'unverified'>): void {
+  const most = unverified ? MOST_AGENTS_UNVERIFIED : MOST_AGENTS;
+  if (count < most) return;
+  const remedy = unverified ? ' until its owner’s e-mail address is verified' : '';
+  throw new ServiceError('CONFLICT', `An account has at most ${most} agents, archived ones included${remedy}.`);
 }

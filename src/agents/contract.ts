@@ -18,6 +18,7 @@ export const agentRoutes = {
     summary: 'List agents',
     description: 'In live mode the live agents, in test mode the test agents as well; mode tells which is which.',
     auth: 'keyOrSession',
+    load: 'list',
     query: AgentsQuery,
     success: ratedJsonAnswer('A page of agents.', AgentList, { page: { data: [AGENT_EXAMPLE], has_more: false } }),
     errors: [],

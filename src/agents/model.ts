@@ -32,6 +32,10 @@ export interface AgentDocument extends StoredAgentFields {
   archivedAt?: Date;
 }
 
+/** An agent in a list: the values of its tools' headers are not read. */
+export type ListedAgent = Omit<AgentDocument, 'tools'> & { tools?: ListedTool[] };
+export type ListedTool = Omit<HttpTool, 'headers'> & { headers?: Pick<StoredHeader, 'name'>[] };
+
 const httpToolSchema = new Schema<HttpTool>(
   {
     name: String,

@@ -10,7 +10,7 @@ import { modeOfAgent } from './agent-mode.js';
 import type { AgentDocument } from './model.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
-import { deadlineOf, within } from '../platform/http/deadline.js';
+import { deadlineOf, endOf, within } from '../platform/http/deadline.js';
 import { answer } from '../platform/http/routing/answer.js';
 import { pageAnswer, positionOf, type Cursors } from '../platform/http/lists.js';
 
@@ -46,7 +46,8 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
     async listAgents({ ctx, principal: { account, mode }, query }) {
       const archived = query.archived === 'true';
       const list = `agents ${account._id} ${mode} ${archived}`;
-      const asked = { accountId: account._id, mode, archived, ...positionOf(cursors, list, query) };
+      const position = positionOf(cursors, list, query);
+      const asked = { accountId: account._id, mode, archived, ...position, signal: endOf(ctx) };
       return pageAnswer(cursors, list, await within(deadlineOf(ctx), agents.page(asked)), agentView);
     },
 

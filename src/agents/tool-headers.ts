@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../kernel/errors.js';
-import type { HttpTool, StoredHeader } from './model.js';
+import type { HttpTool, ListedTool, StoredHeader } from './model.js';
 import type { GivenTool } from './tool-rules.js';
 import type { SecretBox } from '../platform/secrets/secret-box.js';
 
@@ -102,7 +102,7 @@ export function openToolHeaders(tool: HttpTool, accountId: string, box: SecretBo
 }
 
 /** A tool as its owner reads it: the names of its headers without their values. */
-export function toolView({ headers = [], ...tool }: HttpTool) {
+export function toolView({ headers = [], ...tool }: ListedTool) {
   return headers.length === 0 ? tool : { ...tool, header_names: headers.map(({ name }) => name) };
 }
 

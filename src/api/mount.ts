@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
-import type { Route, RouteAuth } from '../platform/http/contract/route.js';
+import type { Route, RouteAuth, RouteLoad } from '../platform/http/contract/route.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
@@ -12,6 +12,8 @@ import { requireHttps } from '../platform/http/security.js';
 import { requireOwnOrigin } from '../identity/access/session-cookie.js';
 import type { BoundRoute } from '../platform/http/routing/bound-route.js';
 import { sendAnswer } from '../platform/http/routing/answer.js';
+import { wantsCsv } from '../platform/http/routing/csv-wanted.js';
+import { createAccountTurns } from '../platform/http/routing/account-turns.js';
 import { readRequest } from '../platform/http/routing/request.js';
 
 export interface MountDeps {
@@ -55,12 +57,17 @@ function createDoors({ config, authenticator }: MountDeps): Readonly<Record<Rout
 export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<RequestState> {
   const { config, authenticator, auditor, principalWatch } = deps;
   const doors = createDoors(deps);
+  const turns = createAccountTurns();
 
   async function serve(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
     const principal = await doors[route.auth](ctx, route);
     if (principal) ctx.state.recheck = () => authenticator.recheck(principal, route);
     const parts = await readRequest(ctx, route);
-    const given = await handle({ ctx, ...(principal && { principal }), ...parts });
+    const work = async () => handle({ ctx, ...(principal && { principal }), ...parts });
+    const given =
+      route.load && principal
+        ? await turns.take(ctx, loadOf(ctx, route, route.load), principal.account._id, work)
+        : await work();
     const target = sendAnswer(ctx, route, given, !config.production);
     if (principal === undefined) return;
     if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
@@ -86,6 +93,11 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     });
   }
   return router;
+}
+
+/** A list as CSV is the whole of it. */
+function loadOf(ctx: ApiContext, { success }: Route, load: RouteLoad): RouteLoad {
+  return success.alternatives?.['text/csv'] && wantsCsv(ctx) ? 'export' : load;
 }
 
 /** The mode in which an operation changes something; what may reach both counts as live. */

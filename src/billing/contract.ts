@@ -99,6 +99,7 @@ export const statementRoutes = {
     description:
       'Newest first, in pages; entries that come meanwhile neither move nor hide those of later pages. With Accept: text/csv or format=csv, all of the period as one CSV. Unknown parameters are refused.',
     auth: 'keyOrSession',
+    load: 'list',
     query: LedgerQuery,
     success: {
       description: 'A page of entries, or all of the period as CSV.',
@@ -118,6 +119,7 @@ export const statementRoutes = {
     description:
       'Adds up exactly what the ledger billed in the period: settlements, at the time of the settlement, less corrections. Unknown parameters are refused.',
     auth: 'keyOrSession',
+    load: 'export',
     query: UsageQuery,
     success: {
       description: 'Billed calls, seconds and cost.',

@@ -37,6 +37,7 @@ export const deliveryRoutes = {
     summary: 'List webhook deliveries',
     description: 'One for each call that has a completion event.',
     auth: 'keyOrSession',
+    load: 'list',
     query: WebhookDeliveriesQuery,
     success: {
       description: 'A page of deliveries.',
@@ -55,6 +56,7 @@ export const deliveryRoutes = {
     description:
       'Returns the delivery of the call’s completion webhook, with the body that is sent and every attempt. Returns 404 when the call has no completion event.',
     auth: 'keyOrSession',
+    load: 'list',
     params: deliveryParams,
     success: {
       description: 'The delivery.',
@@ -94,6 +96,7 @@ export const deliveryRoutes = {
     description:
       'A receiver fails when 20 events in a row were given up, or all those of 24 hours. It is listed until the next delivery to it succeeds, or until none has failed for 7 days; events are sent to it all the same.',
     auth: 'keyOrSession',
+    load: 'list',
     success: {
       description: 'The receivers that fail now.',
       contentType: json,

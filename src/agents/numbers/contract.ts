@@ -27,6 +27,7 @@ export const numberRoutes = {
     summary: 'List phone numbers',
     description: 'All of them, oldest first: the first is the one that agents without a number of their own call from.',
     auth: 'keyOrSession',
+    load: 'list',
     success: ratedJsonAnswer('The numbers.', PhoneNumberList, { page: { data: [NUMBER_EXAMPLE], has_more: false } }),
     errors: [],
   }),

@@ -19,7 +19,8 @@ import { usagePeriod } from './statement.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Statements } from './statements.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, endOf, unavailable, within } from '../../platform/http/deadline.js';
+import { wantsCsv } from '../../platform/http/routing/csv-wanted.js';
 import { content, type Content } from '../../platform/http/routing/answer.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { createCursors } from '../../platform/http/cursor.js';
@@ -28,7 +29,7 @@ import { createCursors } from '../../platform/http/cursor.js';
 const USAGE_WITHIN_MS = 15_000;
 
 /** However slowly it is read: nobody holds a cursor of the database for longer. */
-const CSV_WITHIN_MS = 300_000;
+const CSV_WITHIN_MS = 120_000;
 
 const CURRENCY = 'USD';
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
@@ -63,7 +64,7 @@ export function createStatementHandlers(
       const id = ledgerAccountId(account._id, mode);
       if (query.from && query.to && query.from >= query.to) throw badPeriod('from must be before to.');
       const period = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
-      if (wantsCsv(ctx, query.format)) {
+      if (wantsCsv(ctx)) {
         if (query.limit !== undefined || query.cursor !== undefined) {
           throw new ServiceError('MISSING_PARAMS', 'limit and cursor are for JSON; CSV holds the whole period.');
         }
@@ -88,11 +89,12 @@ export function createStatementHandlers(
       const given = { ...(query.from ? { from: query.from } : {}), ...(query.to ? { to: query.to } : {}) };
       const period = usagePeriod(given, ctx.state.arrivedAt);
       if (typeof period === 'string') throw badPeriod(period);
-      const deadline = ctx.state.arrivedAt + USAGE_WITHIN_MS;
-      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline };
+      const deadline = deadlineOf(ctx, USAGE_WITHIN_MS);
+      const signal = ctx.state.closed && { signal: ctx.state.closed };
+      const asked = { ledgerAccountId: ledgerAccountId(account._id, mode), ...period, groupBy, deadline, ...signal };
       const rows = await within(deadline, statements.usage(asked));
       const data = rows.map((row) => usageView(groupBy, row));
-      if (wantsCsv(ctx, query.format)) return csvAnswer(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
+      if (wantsCsv(ctx)) return csvAnswer(ctx, 'usage', csvOf(USAGE_COLUMNS[groupBy], data));
       return {
         mode,
         currency: CURRENCY,
@@ -110,22 +112,17 @@ function badPeriod(fault: string): ServiceError {
   return new ServiceError('MISSING_PARAMS', fault);
 }
 
-function wantsCsv(ctx: ApiContext, format: 'json' | 'csv' | undefined): boolean {
-  ctx.vary('Accept');
-  return (format ?? (ctx.accepts('application/json', 'text/csv') === 'text/csv' ? 'csv' : 'json')) === 'csv';
-}
-
 /**
  * A CSV that is sent as it is read, a piece in memory at a time. What fails before the first piece is there is answered with an
  * error; what fails later cuts the connection, so that a part is never taken for the whole.
  */
 async function csvAnswer(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvAnswer> {
-  const stream = Readable.from(csv, { objectMode: false, signal: AbortSignal.timeout(CSV_WITHIN_MS) });
+  const stream = Readable.from(csv, { objectMode: false, signal: endOf(ctx, deadlineOf(ctx, CSV_WITHIN_MS)) });
   try {
     await within(deadlineOf(ctx), once(stream, 'readable'));
   } catch (error) {
     stream.destroy();
-    throw error;
+    throw ctx.state.closed?.aborted === true ? unavailable() : error;
   }
   return content(CSV_TYPE, stream, { headers: { 'Content-Disposition': `attachment; filename="${name}.csv"` } });
 }

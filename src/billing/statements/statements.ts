@@ -4,6 +4,7 @@ import type { Period, StatementEntry, UsageGrouping, UsageRow } from './statemen
 import { inCausalOrder } from '../../platform/mongo/connection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
+import { unavailable } from '../../platform/http/deadline.js';
 import { statementEntryOf } from './entries.js';
 import { createUsageSums, type UsageAgents } from './usage-sums.js';
 
@@ -53,12 +54,16 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
     /**
      * Billed calls of a period, added up. Equal to what the ledger billed in it, to the micro-dollar.
      * @param p.deadline ms since the epoch
+     * @param p.signal ends the reading
      * @throws ServiceError SERVICE_UNAVAILABLE when it holds more than can be added up by the deadline
      */
-    async usage(p: StatementQuery & Period & { groupBy: UsageGrouping; deadline: number }): Promise<UsageRow[]> {
+    async usage(
+      p: StatementQuery & Period & { groupBy: UsageGrouping; deadline: number; signal?: AbortSignal },
+    ): Promise<UsageRow[]> {
       const sums = createUsageSums(agents, p.groupBy);
       let count = 0;
       for await (const entry of newestFirst(database, { ...p, show: BILLING })) {
+        if (p.signal?.aborted === true) throw unavailable();
         await sums.add(entry);
         if (++count % BATCH === 0 && Date.now() > p.deadline) {
           throw new ServiceError(

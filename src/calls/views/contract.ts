@@ -36,6 +36,7 @@ export const callRoutes = {
     summary: 'List calls',
     description: 'Newest first. Calls that come meanwhile neither move nor hide those of later pages.',
     auth: 'keyOrSession',
+    load: 'list',
     query: CallsQuery,
     success: {
       description: 'A page of calls.',

@@ -46,6 +46,7 @@ export const auditRoutes = {
     summary: 'Read who changed what',
     description: 'Members need to be owners or developers. A test key reads only what was changed in test mode alone.',
     auth: 'keyOrSession',
+    load: 'list',
     roles: ['owner', 'developer'],
     query: AuditQuery,
     success: ratedJsonAnswer('A page of changes.', AuditLogPage, {

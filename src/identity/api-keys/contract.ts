@@ -18,6 +18,7 @@ export const apiKeyRoutes = {
     summary: 'List the API keys of the mode',
     description: 'All of them, newest first. Members need to be owners or developers.',
     auth: 'keyOrSession',
+    load: 'list',
     roles: ['owner', 'developer'],
     success: ratedJsonAnswer('The keys.', ApiKeyList, { page: { data: [KEY_EXAMPLE], has_more: false } }),
     errors: [],

@@ -7,6 +7,10 @@ export interface RequestState {
   arrivedAt: number;
   /** When the body had arrived, ms since the epoch; absent until a JSON body is read. */
   bodyAt?: number;
+  /** ms since the epoch; set where the request had to wait for others of its account. */
+  startedAt?: number;
+  /** Aborted when the response is sent or its socket is closed; set where requests of an account take turns. */
+  closed?: AbortSignal;
   /** The route's path with parameters in braces; never the real path, which may hold what logs must not. */
   route?: string;
   /** The sender is known by a key or a session, so that more of its work is done, such as decompressing a body. */

@@ -4,9 +4,15 @@ import type { ApiContext } from './context.js';
 /** A request is answered this soon after its arrival, if need be with 503. */
 const ANSWER_WITHIN_MS = 1_900;
 
-/** When the answer to a request is due, ms since the epoch. */
-export function deadlineOf(ctx: ApiContext): number {
-  return ctx.state.arrivedAt + ANSWER_WITHIN_MS;
+/** When the answer to a request is due, ms since the epoch. Waiting for its turn does not count. */
+export function deadlineOf(ctx: ApiContext, withinMs = ANSWER_WITHIN_MS): number {
+  return (ctx.state.startedAt ?? ctx.state.arrivedAt) + withinMs;
+}
+
+/** Ends work that nobody waits for: the answer is due, or the client has gone. */
+export function endOf(ctx: ApiContext, deadline = deadlineOf(ctx)): AbortSignal {
+  const due = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
+  return ctx.state.closed ? AbortSignal.any([due, ctx.state.closed]) : due;
 }
 
 /**

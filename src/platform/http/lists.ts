@@ -1,6 +1,7 @@
 import { pageSize } from './contract/list.js';
 import type { Page, PagePosition } from '../mongo/pages.js';
 import type { ApiContext } from './context.js';
+import { deadlineOf } from './deadline.js';
 import type { createCursors } from './cursor.js';
 
 export type Cursors = ReturnType<typeof createCursors>;
@@ -13,7 +14,7 @@ const LIST_WITHIN_MS = 10_000;
 
 /** When the answer to a request for a list is due, ms since the epoch. */
 export function listDeadlineOf(ctx: ApiContext): number {
-  return ctx.state.arrivedAt + LIST_WITHIN_MS;
+  return deadlineOf(ctx, LIST_WITHIN_MS);
 }
 
 /** What a query says of the page it asks for. */

@@ -18,6 +18,9 @@ export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' |
  */
 export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
 
+/** What costs much: an account has a few lists and fewer exports in progress at once, and further ones wait. */
+export type RouteLoad = 'list' | 'export';
+
 type Examples = Readonly<Record<string, unknown>>;
 
 /** What a contract says of one operation. */
@@ -35,6 +38,8 @@ interface Operation {
   roles?: readonly Role[];
   /** Only for members whose e-mail address is verified. */
   verified?: true;
+  /** Requests of an account take turns; a list that is asked for as CSV counts as an export. */
+  load?: RouteLoad;
   /** Not written to the audit log although it changes something. */
   unaudited?: true;
   /**
