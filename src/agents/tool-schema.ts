@@ -26,6 +26,9 @@ const KEYWORDS = new Set([
   'type',
 ]);
 
+/** What model providers refuse beside the outermost `type`, and with it the whole request that offers the tool. */
+const NOT_AT_THE_TOP = ['allOf', 'anyOf', 'enum', 'not', 'oneOf'];
+
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 const MAX_DEPTH = 8;
 /** Each value of the arguments may be held against each of them. */
@@ -45,6 +48,8 @@ export function toolSchemaFault(text: string): Fault {
     return 'must be a string holding a JSON Schema';
   }
   if (!isObject(schema) || schema['type'] !== 'object') return 'must be a JSON Schema of type object';
+  const misplaced = NOT_AT_THE_TOP.find((keyword) => keyword in schema);
+  if (misplaced !== undefined) return `must not hold ${misplaced} at the top level; move it into a property`;
   if (sizeOf(schema, 1) > MAX_SUBSCHEMAS) return `must hold at most ${MAX_SUBSCHEMAS} schemas`;
   return schemaFault(schema, 1);
 }
@@ -98,6 +103,9 @@ function ownFault(schema: Record<string, unknown>): Fault {
   const { type, required, properties, anyOf, oneOf } = schema;
   const types = Array.isArray(type) ? type : type === undefined ? [] : [type];
   if (!types.every((name) => typeof name === 'string' && TYPES.includes(name))) return 'holds an unknown type';
+  if (types.includes('array') && schema['items'] === undefined) {
+    return 'holds an array without items; add items, a schema of its elements';
+  }
   if (required !== undefined && !isListOf(required, 'string')) return 'required must be a list of names';
   if (properties !== undefined && !isObject(properties)) return 'properties must be an object';
   if (schema['enum'] !== undefined && !Array.isArray(schema['enum'])) return 'enum must be a list';
