@@ -131,6 +131,9 @@ export function createMoneyActivities(deps: Deps) {
         const summary = summaryOfUnspoken(change.status, change.endReason);
         await projection.apply(change, { ...bill, ...(conversation === 'none' ? { summary } : {}) });
       }
+      if (change.endReason === 'media_failed' && settled.billedMicros === 0) {
+        await dialGate.countWaived({ accountId, mode, callId });
+      }
       if (change.startTime !== undefined) await dialGate.answered(callId);
       else if (input.notDialed === true) await dialGate.notDialed(callId);
       return { billedSeconds: settled.billedSeconds };

@@ -8,6 +8,12 @@ import {
 
 type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
 
+/**
+ * A call whose audio fails later than this after its answer, in milliseconds, is billed even when the agent was never heard:
+ * a customer can bring such a failure about, by a tool that the provider refuses or an agent that says nothing.
+ */
+export const WAIVED_WITHIN_MS = 30_000;
+
 /** The final status, its reason and the billable seconds of a call that the carrier says is over. */
 export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
   const ending = end.status === 'completed' ? endingOfAnswered(state, end) : endingOfUnanswered(state, end);
@@ -44,7 +50,7 @@ export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcom
 }
 
 function endingOfAnswered(state: CallState, end: CarrierEnd): Ending {
-  if (brokenBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed' };
+  if (brokenBeforeAgentSpoke(state, end)) return { status: 'FAILED', endReason: 'media_failed' };
   // An inbound call is answered by us; without a stream nobody was talked to, so the caller left while it rang.
   if (state.direction === 'inbound' && !wasStreamed(state)) {
     return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'caller_hangup' };
@@ -61,9 +67,14 @@ export function wasStreamed(state: CallState): boolean {
   return state.mediaStartedAt !== undefined || state.mediaEnd !== undefined;
 }
 
-/** Our own fault before any agent audio was played: the customer pays nothing. */
-function brokenBeforeAgentSpoke(state: CallState): boolean {
-  return state.mediaEnd?.reason === 'media_failed' && !state.mediaEnd.agentAudioPlayed;
+/** The audio failed soon after the answer and before the agent was heard: the customer pays nothing. */
+function brokenBeforeAgentSpoke({ mediaEnd, answeredAt, hangUpCause }: CallState, end?: CarrierEnd): boolean {
+  if (mediaEnd?.reason !== 'media_failed' || mediaEnd.agentAudioPlayed) return false;
+  // Our own watch ended it, because no stream ever came: no customer can bring that about.
+  if (hangUpCause === 'media_failed') return true;
+  // The word of the answer may come after the end, which tells the answer as well.
+  const told = end?.durationSeconds === undefined ? undefined : end.at - end.durationSeconds * 1_000;
+  return mediaEnd.at - Math.min(answeredAt ?? Infinity, told ?? Infinity) <= WAIVED_WITHIN_MS;
 }
 
 function reasonOfTalk(state: CallState): EndReason {

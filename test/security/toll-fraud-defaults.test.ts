@@ -91,11 +91,21 @@ describe('the default daily spending limit of live calls', () => {
     expect(parseConfig(REAL_CARRIER).calls.liveLimits).toEqual({
       dailySpendCapMicros: 50_000_000,
       unansweredAttemptsPerHour: 5,
+      liveCallsPerDay: 2_000,
     });
-    const env = { ...REAL_CARRIER, DAILY_SPEND_CAP_USD: '12.5', UNANSWERED_ATTEMPTS_PER_HOUR: 'none' };
+    const env = {
+      ...REAL_CARRIER,
+      DAILY_SPEND_CAP_USD: '12.5',
+      UNANSWERED_ATTEMPTS_PER_HOUR: 'none',
+      LIVE_CALLS_PER_DAY: 'none',
+    };
     expect(parseConfig(env).calls.liveLimits).toEqual({ dailySpendCapMicros: 12_500_000 });
     expect(parseConfig({}).calls.liveLimits).toBeUndefined();
-    for (const wrong of [{ DAILY_SPEND_CAP_USD: '-1' }, { UNANSWERED_ATTEMPTS_PER_HOUR: '2.5' }]) {
+    for (const wrong of [
+      { DAILY_SPEND_CAP_USD: '-1' },
+      { UNANSWERED_ATTEMPTS_PER_HOUR: '2.5' },
+      { LIVE_CALLS_PER_DAY: '10001' },
+    ]) {
       expect(() => parseConfig(wrong)).toThrow(new RegExp(String(Object.keys(wrong)[0])));
     }
   });

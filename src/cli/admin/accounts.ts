@@ -50,6 +50,7 @@ export interface LimitOptions {
   concurrentCalls?: number | 'default';
   dailySpendCap?: Micros | 'none' | 'default';
   unansweredAttempts?: number | 'none' | 'default';
+  liveCallsPerDay?: number | 'none' | 'default';
   allowedCountryPrefixes?: string[] | 'all';
   destinationCaps?: DestinationCap[] | 'none';
 }
@@ -57,8 +58,12 @@ export interface LimitOptions {
 export async function setLimits(on: AdminConnection, out: Output, accountId: string, options: LimitOptions) {
   if (Object.keys(options).length === 0) return showAccount(on, out, accountId);
   const standard = (value: unknown) => value === 'default' || value === 'all' || value === 'none';
-  const { dailySpendCap, unansweredAttempts, ...others } = options;
-  const liftable = { dailySpendCapMicros: dailySpendCap, unansweredAttemptsPerHour: unansweredAttempts };
+  const { dailySpendCap, unansweredAttempts, liveCallsPerDay, ...others } = options;
+  const liftable = {
+    dailySpendCapMicros: dailySpendCap,
+    unansweredAttemptsPerHour: unansweredAttempts,
+    liveCallsPerDay,
+  };
   const changes = Object.fromEntries([
     ...Object.entries(others).map(([name, value]) => [name, standard(value) ? null : value]),
     ...Object.entries(liftable).map(([name, value]) => [name, value === 'default' ? null : value]),

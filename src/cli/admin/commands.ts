@@ -79,6 +79,11 @@ function addAccountCommands(admin: Command, run: RunOnDatabase): void {
       'that a number may get per UTC hour on a real carrier; "default" for what the service says, "none" for no limit',
       wholeNumberOrNone,
     )
+    .option(
+      '--live-calls-per-day <n>',
+      'live calls and transfers per UTC day on a real carrier; "default" for what the service says, "none" for no limit',
+      wholeNumberOrNone,
+    )
     .option('--allowed-country-prefixes <list>', 'like +1,+44; "all" for no restriction', prefixes)
     .option(
       '--destination-caps <list>',

@@ -30,6 +30,7 @@ export function accountRow(account: AccountDocument) {
     unanswered_attempts_per_hour: lifted.includes('unansweredAttemptsPerHour')
       ? 'none'
       : account.unansweredAttemptsPerHour,
+    live_calls_per_day: lifted.includes('liveCallsPerDay') ? 'none' : account.liveCallsPerDay,
     allowed_country_prefixes: account.allowedCountryPrefixes,
     destination_caps: account.destinationCaps?.map(ruleOf),
     inbound_agent_id: account.inboundAgentId,

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import { MAX_UNANSWERED_ATTEMPTS, type LiveLimits } from '../../platform/config/live-limits.js';
+import { MAX_LIVE_CALLS_PER_DAY, MAX_UNANSWERED_ATTEMPTS, type LiveLimits } from '../../platform/config/live-limits.js';
 import type { DestinationCap } from '../../kernel/destinations/destinations.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { ledgerAccountId, type Mode } from '../../kernel/ids.js';
@@ -19,6 +19,8 @@ export interface Limits {
   dailySpendCapMicros?: Micros;
   /** Per number that is called, per UTC hour; absent: no limit. */
   unansweredAttemptsPerHour?: number;
+  /** Live calls and transfers per account and UTC day; absent: no limit. */
+  liveCallsPerDay?: number;
 }
 
 const LIMITS_OF_PLAN: Record<Plan, Limits> = {
@@ -80,6 +82,7 @@ export interface LimitChanges {
   /** Micro-USD. */
   dailySpendCapMicros?: Micros | 'none' | null;
   unansweredAttemptsPerHour?: number | 'none' | null;
+  liveCallsPerDay?: number | 'none' | null;
   /** E.164 prefixes that may be called; null: all. */
   allowedCountryPrefixes?: readonly string[] | null;
   /** All of the account's rules for destinations, in place of those it has; null: none. */
@@ -163,7 +166,8 @@ export function createAccounts(database: IdentityDatabase) {
       checkLimit('requestsPerMinute', changes.requestsPerMinute);
       checkLimit('concurrentCalls', changes.concurrentCalls);
       checkSpendCap(changes.dailySpendCapMicros);
-      checkAttempts(changes.unansweredAttemptsPerHour);
+      checkCount('unansweredAttemptsPerHour', changes.unansweredAttemptsPerHour, MAX_UNANSWERED_ATTEMPTS);
+      checkCount('liveCallsPerDay', changes.liveCallsPerDay, MAX_LIVE_CALLS_PER_DAY);
       for (const prefix of changes.allowedCountryPrefixes ?? []) checkPrefix(prefix);
       checkDestinationCaps(changes.destinationCaps ?? []);
       return change(accountId, { ...changes, ...(await liftings(accountId, changes)) });
@@ -238,8 +242,8 @@ function checkSpendCap(cap: Micros | 'none' | null | undefined): void {
   throw new ServiceError('MISSING_PARAMS', 'dailySpendCapMicros must be a whole number of micro-USD, at least 0.');
 }
 
-function checkAttempts(limit: number | 'none' | null | undefined): void {
+function checkCount(name: string, limit: number | 'none' | null | undefined, max: number): void {
   if (limit === null || limit === undefined || limit === 'none') return;
-  if (Number.isInteger(limit) && limit >= 0 && limit <= MAX_UNANSWERED_ATTEMPTS) return;
-  throw new ServiceError('MISSING_PARAMS', 'unansweredAttemptsPerHour must be a whole number from 0 to 10,000.');
+  if (Number.isInteger(limit) && limit >= 0 && limit <= max) return;
+  throw new ServiceError('MISSING_PARAMS', `${name} must be a whole number from 0 to ${max.toLocaleString('en-US')}.`);
 }

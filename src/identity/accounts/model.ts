@@ -5,7 +5,7 @@ export const PLANS = ['trial', 'standard', 'growth', 'scale'] as const;
 export type Plan = (typeof PLANS)[number];
 
 /** Limits that have a default on a real carrier. */
-export const LIFTABLE_LIMITS = ['dailySpendCapMicros', 'unansweredAttemptsPerHour'] as const;
+export const LIFTABLE_LIMITS = ['dailySpendCapMicros', 'unansweredAttemptsPerHour', 'liveCallsPerDay'] as const;
 export type LiftableLimit = (typeof LIFTABLE_LIMITS)[number];
 
 /** A customer. Balances live in `ledger_accounts`, one per mode. */
@@ -20,6 +20,8 @@ export interface AccountDocument {
   dailySpendCapMicros?: number;
   /** Attempts without an answer that a number may get in an hour before this account may not try it again. */
   unansweredAttemptsPerHour?: number;
+  /** Live calls and transfers of a UTC day on a real carrier. */
+  liveCallsPerDay?: number;
   /** Defaults of the service that an operator lifted for this account: no limit in their place. */
   liftedLimits?: LiftableLimit[];
   /** Conducts calls to a number of this account that names no agent of its own. */
@@ -68,6 +70,7 @@ export const accountSchema = new Schema<AccountDocument>(
     concurrentCalls: Number,
     dailySpendCapMicros: Number,
     unansweredAttemptsPerHour: Number,
+    liveCallsPerDay: Number,
     liftedLimits: { type: [String], default: undefined },
     inboundAgentId: String,
     allowedCountryPrefixes: { type: [String], default: undefined },

@@ -8,10 +8,14 @@ export interface LiveLimits {
   dailySpendCapMicros?: Micros;
   /** Attempts without an answer that one number may get in a UTC hour, from all accounts together; absent: no limit. */
   unansweredAttemptsPerHour?: number;
+  /** Calls and transfers that an account may place in a UTC day; absent: no limit. */
+  liveCallsPerDay?: number;
 }
 
 /** The counted attempts of an hour stand in one document. */
 export const MAX_UNANSWERED_ATTEMPTS = 10_000;
+/** The counted calls of a day stand in one document. */
+export const MAX_LIVE_CALLS_PER_DAY = 10_000;
 
 export const liveLimitVariables = {
   ALLOWED_COUNTRY_PREFIXES: z
@@ -49,6 +53,17 @@ export const liveLimitVariables = {
         'attempts without an answer that one number may get per UTC hour from all accounts, or `none`; not on the simulated carrier',
       production: '5',
     }),
+  LIVE_CALLS_PER_DAY: z
+    .union(
+      [z.literal('none'), z.coerce.number().int().min(0).max(MAX_LIVE_CALLS_PER_DAY)],
+      'must be a whole number from 0 to 10,000, or none',
+    )
+    .default(2_000)
+    .meta({
+      description:
+        'live calls and transfers that an account may place in a UTC day unless an operator says otherwise, or `none`; not on the simulated carrier',
+      production: '2000',
+    }),
   LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional().meta({
     description:
       'whether agents may [transfer](agents.md#tools) live calls on a real carrier, which bills two legs where the account pays one; not on the simulated carrier',
@@ -61,11 +76,13 @@ export const liveLimitVariables = {
 export function liveLimitsOf(values: {
   DAILY_SPEND_CAP_USD: string;
   UNANSWERED_ATTEMPTS_PER_HOUR: number | 'none';
+  LIVE_CALLS_PER_DAY: number | 'none';
 }): LiveLimits {
-  const { DAILY_SPEND_CAP_USD: cap, UNANSWERED_ATTEMPTS_PER_HOUR: attempts } = values;
+  const { DAILY_SPEND_CAP_USD: cap, UNANSWERED_ATTEMPTS_PER_HOUR: attempts, LIVE_CALLS_PER_DAY: calls } = values;
   return {
     ...(cap === 'none' ? {} : { dailySpendCapMicros: microsOf(cap) }),
     ...(attempts === 'none' ? {} : { unansweredAttemptsPerHour: attempts }),
+    ...(calls === 'none' ? {} : { liveCallsPerDay: calls }),
   };
 }
 

@@ -12,7 +12,8 @@ import type { Mode } from '../../kernel/ids.js';
 import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
 import type { TelephonyDatabase } from '../database.js';
-import { createDestinationCounts, type CountedCall } from './destination-counts.js';
+import { createAccountCounts, type AccountCounts } from './account-counts.js';
+import { createDestinationCounts, type CountedCall, type DestinationCounts } from './destination-counts.js';
 import type { Leg } from './dial-legs.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import { createUnansweredAttempts, type Attempt } from './unanswered-attempts.js';
@@ -38,7 +39,8 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const { config, database, requests } = deps;
   const { liveLimits } = config.calls;
   const loadPlans = createPlansLoader();
-  const destinationCounts = createDestinationCounts(database);
+  const accountCounts = createAccountCounts(database, liveLimits);
+  const caps = createCaps(createDestinationCounts(database), accountCounts);
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
   const accounts = createAccounts(database);
 
@@ -54,11 +56,6 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   async function countPlanned(dial: PlannedDial): Promise<boolean> {
     const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
     return limit === undefined || attempts.count(dial, limit);
-  }
-
-  async function countCaps(dial: PlannedDial): Promise<ServiceError | undefined> {
-    const reached = await destinationCounts.count(counted(dial));
-    return reached && capReached(reached);
   }
 
   return {
@@ -90,7 +87,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     },
 
     /**
-     * Counts a call that is asked for against the caps of its destination; the same call again is the same count. The
+     * Counts a call that is asked for against the caps of its account and destination; the same call again is the same count. The
      * unanswered attempts are only looked at: a request rings no phone, so it takes no attempt of a number that all
      * accounts share. {@link countAttempt} counts at the dial.
      * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
@@ -98,7 +95,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     async admit(dial: PlannedDial): Promise<ServiceError | undefined> {
       const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
       if (limit !== undefined && !(await attempts.hasRoom(dial, limit))) return tooManyAttempts();
-      return countCaps(dial);
+      return (await accountCounts.waivedFault(dial)) ?? caps.count(dial);
     },
 
     /**
@@ -106,10 +103,10 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
      * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
      */
     async count(dial: PlannedDial): Promise<ServiceError | undefined> {
-      const reached = await countCaps(dial);
+      const reached = await caps.count(dial);
       if (reached) return reached;
       if (await countPlanned(dial)) return undefined;
-      await destinationCounts.release(counted(dial));
+      await caps.release(dial);
       return tooManyAttempts();
     },
 
@@ -131,7 +128,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
 
     /** Takes a dial out of every count, once: it was not placed. */
     async release(dial: PlannedDial): Promise<void> {
-      await destinationCounts.release(counted(dial));
+      await caps.release(dial);
       if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
     },
 
@@ -140,6 +137,9 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       const attempt = await attemptOf(callId);
       if (attempt !== undefined) await attempts.answered(attempt);
     },
+
+    /** Counts a call, once, that failed before its agent was heard and is not billed. */
+    countWaived: accountCounts.countWaived,
 
     /** A call is over and was provably never dialed. */
     async notDialed(callId: string): Promise<void> {
@@ -150,6 +150,25 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     /** Somebody answered the number that a live call was transferred to. */
     async transferAnswered(callId: string, to: string): Promise<void> {
       if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
+    },
+  };
+}
+
+/** The caps of a dial's account and those of its destination: a dial counts against all of them, or none. */
+function createCaps(destinationCounts: DestinationCounts, accountCounts: AccountCounts) {
+  return {
+    async count(dial: PlannedDial): Promise<ServiceError | undefined> {
+      const refused = await accountCounts.count(dial);
+      if (refused) return refused;
+      const reached = await destinationCounts.count(counted(dial));
+      if (reached === undefined) return undefined;
+      await accountCounts.release(dial);
+      return capReached(reached);
+    },
+
+    async release(dial: PlannedDial): Promise<void> {
+      await destinationCounts.release(counted(dial));
+      await accountCounts.release(dial);
     },
   };
 }

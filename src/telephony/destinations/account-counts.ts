@@ -1,0 +1,87 @@
+import type { LiveLimits } from '../../platform/config/live-limits.js';
+import { ServiceError } from '../../kernel/errors.js';
+import type { Mode } from '../../kernel/ids.js';
+import { limitsOf } from '../../identity/accounts/accounts.js';
+import type { AccountDocument } from '../../identity/accounts/model.js';
+import type { TelephonyDatabase } from '../database.js';
+import { memberOf, type Leg } from './dial-legs.js';
+import type { PeriodCountDocument } from './model.js';
+import { createPeriodCounts } from './period-counts.js';
+
+/** Live calls of an account that may fail unbilled in a UTC hour before its further ones are refused. */
+export const WAIVED_CALLS_PER_HOUR = 20;
+
+export type AccountCounts = ReturnType<typeof createAccountCounts>;
+
+interface AccountDial {
+  account: AccountDocument;
+  mode: Mode;
+  callId: string;
+  leg: Leg;
+}
+
+/**
+ * The counts that bound an account's live calls on a real carrier: dials in a UTC day, and waived calls in a UTC hour.
+ * @param liveLimits absent where live calls go to the simulated carrier: nothing is counted
+ */
+export function createAccountCounts(
+  database: TelephonyDatabase,
+  liveLimits: LiveLimits | undefined,
+  options: { now?: () => Date } = {},
+) {
+  const db = database.connection.getClient().db(database.connection.name);
+  // Beside the counts of prefixes: a prefix begins with a plus, so the ids never meet.
+  const counts = createPeriodCounts(
+    db.collection<PeriodCountDocument>(database.destinationCounts.collection.collectionName),
+    options.now ?? (() => new Date()),
+  );
+  const placedId = (accountId: string) => `${accountId}~live~placed~day`;
+  const waived = (accountId: string, callId: string) => ({
+    _id: `${accountId}~live~waived~hour`,
+    period: 'hour' as const,
+    limit: WAIVED_CALLS_PER_HOUR,
+    member: memberOf({ callId }),
+  });
+
+  return {
+    /** Counts a dial once. @returns SPEND_LIMIT_EXCEEDED when the account has placed as many today */
+    async count({ account, mode, callId, leg }: AccountDial): Promise<ServiceError | undefined> {
+      const { liveCallsPerDay: limit } = limitsOf(account, mode, liveLimits);
+      if (limit === undefined) return undefined;
+      const member = memberOf({ callId, leg });
+      const isCounted = await counts.add({ _id: placedId(account._id), period: 'day', limit, member });
+      return isCounted ? undefined : tooManyCalls(limit);
+    },
+
+    /** Takes a dial out of the count, once: it was not placed. */
+    async release({ account, mode, callId, leg }: AccountDial): Promise<void> {
+      if (liveLimits === undefined || mode !== 'live') return;
+      await counts.remove(placedId(account._id), memberOf({ callId, leg }));
+    },
+
+    /** Counts a call, once, that failed and is not billed. */
+    async countWaived({ accountId, mode, callId }: { accountId: string; mode: Mode; callId: string }): Promise<void> {
+      if (liveLimits !== undefined && mode === 'live') await counts.add(waived(accountId, callId));
+    },
+
+    /** @returns SPEND_LIMIT_EXCEEDED when too many calls of the account were waived in this hour */
+    async waivedFault({ account, mode, callId }: AccountDial): Promise<ServiceError | undefined> {
+      if (liveLimits === undefined || mode !== 'live') return undefined;
+      return (await counts.hasRoom(waived(account._id, callId))) ? undefined : tooManyWaived();
+    },
+  };
+}
+
+function tooManyCalls(limit: number): ServiceError {
+  const message =
+    `The account has placed its ${limit} live calls of this UTC day, transfers included. ` +
+    'Try again on the next day, or ask the operator for a higher limit.';
+  return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+}
+
+function tooManyWaived(): ServiceError {
+  const message =
+    `In this hour ${WAIVED_CALLS_PER_HOUR} live calls of the account failed before the agent was heard, and were not billed. ` +
+    "Check the agent's instruction and tools with a test key, and try again in the next hour.";
+  return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit: WAIVED_CALLS_PER_HOUR });
+}

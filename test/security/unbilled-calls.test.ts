@@ -1,0 +1,110 @@
+import { toolSchemaFault } from '../../src/agents/tool-schema.js';
+import { outcomeOf, outcomeWithoutCarrier } from '../../src/calls/call-outcome.js';
+import { createCallGate } from '../../src/calls/wiring.js';
+import { newCall, type CallState } from '../../src/kernel/call-state.js';
+import { expectError } from '../http/harness.js';
+import { newCallId } from '../store/support/test-database.js';
+import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+
+const ANSWERED_AT = 1_700_000_000_000;
+/** Answers and stays silent, by the simulated carrier's scripts. */
+const SILENT = '+12025550107';
+
+/** A call whose agent was never heard. */
+function failedAfter(seconds: number): { state: CallState; at: number } {
+  const at = ANSWERED_AT + seconds * 1_000;
+  const mediaEnd = { reason: 'media_failed' as const, at, agentAudioPlayed: false };
+  return { state: { ...newCall('outbound'), answeredAt: ANSWERED_AT, mediaEnd }, at };
+}
+
+describe('a call whose agent is never heard', () => {
+  it('is billed when it fails more than 30 s after the answer', () => {
+    const { state, at } = failedAfter(31);
+    const billed = { status: 'COMPLETED', endReason: 'media_failed', billableSeconds: 31 };
+    expect(outcomeOf(state, { status: 'completed', at, durationSeconds: 31 })).toMatchObject(billed);
+    expect(outcomeWithoutCarrier(state, at)).toMatchObject({ ...billed, estimated: true });
+  });
+
+  it('is billed in whatever order answer and end are told', () => {
+    const { answeredAt: _, ...state } = failedAfter(31).state;
+    const end = { status: 'completed', at: failedAfter(31).at, durationSeconds: 31 } as const;
+    expect(outcomeOf(state, end)).toMatchObject({ status: 'COMPLETED', billableSeconds: 31 });
+  });
+
+  it('is free when it fails within 30 s', () => {
+    const { state, at } = failedAfter(30);
+    const free = { status: 'FAILED', endReason: 'media_failed', billableSeconds: 0 };
+    expect(outcomeOf(state, { status: 'completed', at, durationSeconds: 30 })).toMatchObject(free);
+    expect(outcomeWithoutCarrier(state, at)).toMatchObject(free);
+  });
+});
+
+describe('a tool schema that providers refuse', () => {
+  const inProperty = (schema: object) => ({ type: 'object', properties: { a: schema } });
+
+  const atTheTop = ['anyOf', 'oneOf', 'allOf', 'enum', 'not'].map((keyword): [string, object, RegExp] => [
+    `${keyword} at the top`,
+    { type: 'object', [keyword]: [] },
+    new RegExp(`not hold ${keyword} at the`),
+  ]);
+
+  it.each<[string, object, RegExp]>([
+    ['an array without items', inProperty({ type: 'array' }), /array without items; add items/],
+    ['a nullable one', inProperty({ type: ['array', 'null'] }), /array without items; add items/],
+    ['one in an alternative', inProperty({ anyOf: [{ type: 'array' }] }), /array without items; add items/],
+    ...atTheTop,
+  ])('is refused when the agent gets it: %s', (_name, schema, fault) => {
+    expect(toolSchemaFault(JSON.stringify(schema))).toMatch(fault);
+  });
+
+  it('takes the same keywords in properties', () => {
+    for (const schema of [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, { enum: ['a'] }]) {
+      expect(toolSchemaFault(JSON.stringify(inProperty(schema)))).toBeUndefined();
+    }
+  });
+});
+
+describe('unbilled calls on a real carrier', () => {
+  let stack: TelephoneStack;
+  beforeAll(async () => {
+    stack = await startTelephoneStack({ carrier: 'twilio' });
+  }, 120_000);
+  afterAll(() => stack.close());
+
+  it("stop an account's live calls after 20 in an hour", async () => {
+    const { service } = stack;
+    const { config, database } = service;
+    const customer = await service.customer();
+    const accountId = customer.account._id;
+    const { callId, scripted } = await stack.talk(customer, SILENT);
+    scripted.sink.fail(new Error('the provider refuses'));
+    expect(await stack.ended(callId)).toMatchObject({ endReason: 'media_failed', costMicros: 0 });
+    const gate = createCallGate({ config, database });
+    const count = (id: string) => gate.countWaived({ accountId, mode: 'live', callId: id });
+    // The first is counted by its settlement, once: told again it is the same.
+    await count(callId);
+    for (let n = 0; n < 18; n++) await count(newCallId());
+    const dial = { account: customer.account, mode: 'live', callId: newCallId(), leg: 'call', to: SILENT } as const;
+    expect(await gate.admit(dial)).toBeUndefined();
+    await count(newCallId());
+    const order = { to_phone_number: SILENT, instruction: 'Hello.' };
+    const refused = await service.place(customer.liveKey, order);
+    expectError(refused, 403, 'SPEND_LIMIT_EXCEEDED', /20 live calls .* not billed\. .* next hour/);
+    expect((await service.place(customer.testKey, order)).status).toBe(200);
+    expect((await service.place((await service.customer()).liveKey, order)).status).toBe(200);
+  }, 120_000);
+
+  it('are counted when they are settled', async () => {
+    const { database, ...service } = stack.service;
+    const customer = await service.customer();
+    const { callId, scripted } = await stack.talk(customer, SILENT);
+    scripted.sink.fail(new Error('the provider refuses'));
+    await stack.ended(callId);
+    const _id = `${customer.account._id}~live~waived~hour`;
+    for (let look = 0; look < 100; look++) {
+      if ((await database.destinationCounts.exists({ _id })) !== null) break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(await database.destinationCounts.findById(_id).lean()).toMatchObject({ count: 1 });
+  }, 60_000);
+});
