@@ -17,6 +17,7 @@ import {
 } from './agent-rules.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, HttpTool } from './model.js';
+import { refuseLongPrompt } from './prompt-size.js';
 import { storedTools } from './tool-headers.js';
 
 const MOST_AGENTS = 1_000;
@@ -67,6 +68,8 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         ...given,
       });
       refuseUnspeakable(fields, policy);
+      const { instruction, tools: givenTools = [] } = fields;
+      refuseLongPrompt(givenTools.length > 0 ? 'tools' : 'instruction', { instruction, tools: givenTools });
       const account = await database.accounts
         .findById(accountId, { unverified: 1 })
         .lean<Pick<AccountDocument, 'unverified'>>();
@@ -110,6 +113,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
         refuseUnspeakable({ voice, language, engine: engine ?? undefined }, policy);
       }
+      refuseLongerPrompt(given, present);
       const stored = { ...given, ...(await usable(given, present)) };
       refuseLarge({ ...present, ...stored }, present);
       const update = { ...stored, updatedAt: new Date() };
@@ -127,4 +131,12 @@ function refuseMany(count: number, { unverified }: Pick<AccountDocument, 'unveri
   if (count < most) return;
   const remedy = unverified ? ' until its owner’s e-mail address is verified' : '';
   throw new ServiceError('CONFLICT', `An account has at most ${most} agents, archived ones included${remedy}.`);
+}
+
+/** An agent from before there was a bound can still be changed in everything else. */
+function refuseLongerPrompt(given: AgentChanges, present: AgentDocument): void {
+  const field = given.tools ? 'tools' : 'instruction';
+  if (!given.tools && given.instruction === undefined) return;
+  const tools = given.tools === undefined ? present.tools : given.tools;
+  refuseLongPrompt(field, { instruction: given.instruction ?? present.instruction, tools: tools ?? [] });
 }

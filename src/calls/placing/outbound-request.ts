@@ -11,6 +11,7 @@ import { snapshotOfAgent, type AgentSnapshot } from '../../agents/agent-snapshot
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import { refuseEngine } from '../../agents/agent-rules.js';
+import { refuseLongPrompt } from '../../agents/prompt-size.js';
 import type { Principal } from '../../identity/access/principal.js';
 
 export interface OutboundDeps {
@@ -39,6 +40,9 @@ export async function outboundCallOf(
   ]);
   // Test mode has an engine of its own, whatever the agent names.
   if (mode === 'live') refuseEngine(agent?.engine, config);
+  if (request.instruction !== undefined) {
+    refuseLongPrompt('instruction', { instruction: request.instruction, tools: agent?.tools ?? [] });
+  }
   const to = request.to_phone_number;
   const fault = await deps.dialGate.fault(to, account, mode);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);

@@ -1,6 +1,8 @@
 import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/port.js';
 
 const MAX_VALUE_CHARACTERS = 500;
+/** Of all values that a text names, since one may be named thousands of times. */
+const MAX_FILLED_CHARACTERS = 16_384;
 /** Of what was said before a call was cut off; the newest turns are kept. */
 const MAX_RESUMED_CHARACTERS = 12_000;
 const PLACEHOLDER = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;
@@ -10,7 +12,8 @@ const marked = (value: string) => `⟦${value}⟧`;
 
 /**
  * Puts input parameters in the place of their names: `{{name}}`, or `{{order.id}}` into an object. Each value becomes one
- * line of plain text of at most 500 characters, and is itself not looked through for names. Without a value: nothing.
+ * line of plain text of at most 500 characters, and is itself not looked through for names. Without a value, or
+ * once the values have 16,384 characters together: nothing.
  * @param as how a value is written; as it is, unless a prompt must tell data from instructions
  */
 export function filled(
@@ -18,7 +21,12 @@ export function filled(
   inputParameters: Record<string, unknown>,
   as: (value: string) => string = (value) => value,
 ): string {
-  return text.replace(PLACEHOLDER, (_, name: string) => as(plain(textOf(valueOf(inputParameters, name)))));
+  let left = MAX_FILLED_CHARACTERS;
+  return text.replace(PLACEHOLDER, (_, name: string) => {
+    const value = left > 0 ? plain(textOf(valueOf(inputParameters, name))) : '';
+    left -= value.length;
+    return as(value);
+  });
 }
 
 /**

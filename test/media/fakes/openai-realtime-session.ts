@@ -21,6 +21,8 @@ export interface Nastiness {
   failResponses: number;
   /** The next so many responses have nothing in them. */
   emptyResponses: number;
+  /** Every response that does nothing else calls this. */
+  everCalls?: { name: string; arguments: Record<string, unknown> };
   /** Responses that are cancelled end as failed. */
   failsCancelled: boolean;
   /** The final transcript of speech comes only after the response was done. */
@@ -45,7 +47,7 @@ export interface ClientEvent {
   audio?: string;
   audio_end_ms?: number;
   content_index?: number;
-  response?: { metadata?: Record<string, string> };
+  response?: { metadata?: Record<string, string>; tool_choice?: string };
   response_id?: string;
 }
 
@@ -263,7 +265,7 @@ export function openSession(p: {
       nasty.emptyResponses -= 1;
       return finish(current, 'completed');
     }
-    speak(current, words, () => finish(current, 'completed', turn?.calls));
+    speak(current, words, () => finish(current, 'completed', turn?.calls ?? nasty.everCalls));
   }
 
   function speak(current: Making, words: string, then: () => void): void {

@@ -2,6 +2,7 @@ import { collectKeys } from '../../session/key-collector.js';
 import { filled, goesOn, promptFor } from '../../session/prompt.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, ToolAnswer, TranscriptTurn } from '../port.js';
 import { watchSilence, type SilencePatience } from '../../session/silence-watch.js';
+import { createToolRounds } from '../../session/tool-rounds.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';
 import type { Conclusion } from '../../models/conclusion.js';
@@ -44,6 +45,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   const usage = createUsageMeter(deps.prices);
   const talk = createTalk(promptFor(call));
   const turns: TranscriptTurn[] = [];
+  const toolRounds = createToolRounds(now);
   let reply: Reply | undefined;
   /** The words that a reply was begun for before they were known to be all. */
   let unconfirmedText: string | undefined;
@@ -197,6 +199,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     const begun: Reply = startReply({
       model: deps.model,
       tools: toolsFor(call),
+      toolRounds,
       after: toolsCalled,
       messages: () => {
         const messages = talk.messages();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { ToolAnswer } from '../port.js';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
@@ -20,6 +21,8 @@ export interface ReplyTimes {
 export interface ReplyDeps {
   model: ChatModel;
   tools: readonly ChatTool[];
+  /** Of the whole call: without room the model is asked to answer without tools. */
+  toolRounds: ToolRounds;
   /** The talk before this reply, read when it begins. */
   messages(): readonly ChatMessage[];
   /** What it waits for: a tool that an earlier reply called. */
@@ -79,10 +82,11 @@ export function startReply(deps: ReplyDeps) {
       const utterance = deps.openUtterance({ held: !confirmed, onAudio, onFailed: fail });
       const round: Round = { text: '', utterance, answered: [] };
       rounds.push(round);
-      const requests = await speakRound(round, count < MAX_ROUNDS - 1);
+      const requests = await speakRound(round, count < MAX_ROUNDS - 1 && deps.toolRounds.hasRoom());
       if (round.text === '') utterance.cut();
       else utterance.finish();
       if (requests.length === 0) break;
+      deps.toolRounds.count();
       await confirmation;
       if (state !== 'running') return;
       if (await callTools(round, requests)) break;

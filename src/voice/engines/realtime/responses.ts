@@ -4,6 +4,8 @@ import type { SpokenKind } from './spoken-items.js';
 /** What a response was asked for. */
 export interface Purpose {
   kind: SpokenKind;
+  /** The model must answer without calling a tool. */
+  withoutTools?: boolean;
   /** All of it has come, or it was given up by the provider. Not told when we cancelled it. */
   onDone?(): void;
 }
@@ -47,7 +49,8 @@ export function createResponses(deps: {
     purposes.set(key, purpose);
     requested = { key, cancel: false };
     expectingSinceMs = now();
-    send({ type: 'response.create', response: { metadata: { [METADATA_KEY]: key } } });
+    const choice = purpose.withoutTools === true ? { tool_choice: 'none' } : {};
+    send({ type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice } });
   }
 
   function purposeOf(response: RealtimeResponse): Purpose {

@@ -4,6 +4,7 @@ import { ONE_MOMENT } from '../local-lines.js';
 import { concludeCall } from '../../models/conclusion.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { goesOn } from '../../session/prompt.js';
+import { createToolRounds } from '../../session/tool-rounds.js';
 import { watchSilence } from '../../session/silence-watch.js';
 import { createAgentVoice } from './agent-voice.js';
 import { createProviderTurns } from './caller-turns.js';
@@ -103,6 +104,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     link,
     responses,
     farewell,
+    rounds: createToolRounds(now),
     isAgentHeard: voice.isSpeaking,
     callerSpeaks: () => speaking !== undefined,
     isOver: () => stopped,
@@ -234,7 +236,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     link.works();
     if (done !== undefined) {
       done.purpose.onDone?.();
-      tools.call(response, done.hasAudio);
+      tools.call(response, done);
     }
     responses.next();
     if (done !== undefined) noteEmpty(response, done);

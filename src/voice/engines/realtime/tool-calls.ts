@@ -1,9 +1,10 @@
+import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { EngineSink, ToolAnswer } from '../port.js';
 import type { Farewell } from './farewell.js';
 import { textItem, toolOutputItem } from './protocol.js';
 import type { RealtimeResponse } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
-import type { Responses } from './responses.js';
+import type { Purpose, Responses } from './responses.js';
 import { ANSWERING_MACHINE } from './session-settings.js';
 
 interface RequestedTool {
@@ -14,6 +15,7 @@ interface RequestedTool {
 }
 
 const END_CALL = 'end_call';
+const NO_MORE: ToolAnswer = { ok: false, error: 'no more tool calls for now; go on without them' };
 const SAY_GOODBYE = 'Say goodbye in one short sentence; the call ends after it.';
 
 /** Has the work done that the model asks for by tools, and brings it the answers. */
@@ -22,6 +24,7 @@ export function createToolCalls(deps: {
   link: ProviderLink;
   responses: Responses;
   farewell: Farewell;
+  rounds: ToolRounds;
   /** Something the agent says is on the line. */
   isAgentHeard: () => boolean;
   callerSpeaks: () => boolean;
@@ -29,7 +32,7 @@ export function createToolCalls(deps: {
   /** The model hears an answering machine. */
   onMachine(): void;
 }) {
-  const { sink, link, responses, farewell } = deps;
+  const { sink, link, responses, farewell, rounds } = deps;
   let working = 0;
   let workingSinceMs = 0;
 
@@ -53,7 +56,16 @@ export function createToolCalls(deps: {
     if (deps.isOver() || answer.ok) return;
     farewell.stay();
     bring(tool, answer, link.generation());
-    responses.want();
+    goOn();
+  }
+
+  /** Asks the model to answer what tools brought: without any more of them where the call has had its share. */
+  function goOn(): void {
+    responses.want({ kind: 'reply', ...(rounds.hasRoom() ? {} : { withoutTools: true }) });
+  }
+
+  function refuse(tools: readonly RequestedTool[]): void {
+    for (const tool of tools) bring(tool, NO_MORE, link.generation());
   }
 
   function bring(tool: RequestedTool, answer: ToolAnswer, generation: number): void {
@@ -72,17 +84,25 @@ export function createToolCalls(deps: {
       }),
     );
     // A caller who speaks is answered by itself after it.
-    if (!deps.isOver() && !deps.callerSpeaks() && !farewell.isLeaving()) responses.want();
+    if (!deps.isOver() && !deps.callerSpeaks() && !farewell.isLeaving()) goOn();
   }
 
   return {
     /** Does what a finished response asks for. */
-    call(response: RealtimeResponse, hasAudio: boolean): void {
+    call(response: RealtimeResponse, { purpose, hasAudio }: { purpose: Purpose; hasAudio: boolean }): void {
       const requested = toolsIn(response);
       if (requested.some(({ name }) => name === ANSWERING_MACHINE)) return deps.onMachine();
+      // A model that was told to call no tool, and does so, is not asked again: that could go on for ever.
+      if (purpose.withoutTools === true) return refuse(requested);
+      const hasRoom = rounds.hasRoom();
+      if (requested.length > 0) rounds.count();
       const others = requested.filter(({ name }) => name !== END_CALL);
       const ending = requested.find(({ name }) => name === END_CALL);
-      if (others.length > 0) void work(others);
+      if (others.length > 0 && hasRoom) void work(others);
+      else if (others.length > 0) {
+        refuse(others);
+        if (ending === undefined && !deps.callerSpeaks() && !farewell.isLeaving()) goOn();
+      }
       if (ending === undefined || farewell.isLeaving()) return;
       if (hasAudio || deps.isAgentHeard()) return void end(ending);
       link.send(toolOutputItem(ending.callId, SAY_GOODBYE));
