@@ -14,6 +14,7 @@ import type { Leases } from '../src/billing/leases.js';
 import type { Ledger } from '../src/billing/ledger/ledger.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
 import type { Recordings } from '../src/voice/recordings/recordings.js';
+import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
 import { collectedFields } from './conversation.js';
 
 interface Deps {
@@ -26,7 +27,11 @@ interface Deps {
   projection: CallProjection;
   results: ConversationResults;
   recordings: Recordings;
+  bindings: CarrierBindings;
 }
+
+/** A phone whose call is cancelled this soon after the carrier took it has hardly rung. */
+const HARDLY_RUNG_MS = 3_000;
 
 export interface CallOfAccount {
   callId: string;
@@ -36,7 +41,7 @@ export interface CallOfAccount {
 
 /** Steps that move money or places, each together with the read model's write that tells of it. */
 export function createMoneyActivities(deps: Deps) {
-  const { config, dialGate, accounts, requests, ledger, leases, projection, results, recordings } = deps;
+  const { config, dialGate, accounts, requests, ledger, leases, projection, results, recordings, bindings } = deps;
   return {
     /**
      * Takes a place and the first hold, then shows the call as RINGING.
@@ -136,7 +141,19 @@ export function createMoneyActivities(deps: Deps) {
       }
       if (change.startTime !== undefined) await dialGate.answered(callId);
       else if (input.notDialed === true) await dialGate.notDialed(callId);
+      else if (await hasHardlyRung(bindings, change)) await dialGate.hardlyRang(callId);
       return { billedSeconds: settled.billedSeconds };
     },
   };
+}
+
+/** Whether an unanswered call's own account cancelled it at once. */
+async function hasHardlyRung(
+  bindings: CarrierBindings,
+  { callId, status, endReason, endTime }: ProjectedChange,
+): Promise<boolean> {
+  if (status !== 'CANCELLED' || endReason !== 'api_hangup' || endTime === undefined) return false;
+  const binding = await bindings.find(callId);
+  if (binding === null || binding.closed === true) return false;
+  return endTime - binding.boundAt.getTime() <= HARDLY_RUNG_MS;
 }

@@ -2,7 +2,7 @@ import type { Connection } from 'mongoose';
 import type { AgentsDatabase } from '../agents/database.js';
 import { carrierBindingSchema } from './carrier-binding-model.js';
 import { carrierEventSchema } from './carrier-event-model.js';
-import { destinationCountSchema, unansweredAttemptSchema } from './destinations/model.js';
+import { accountAttemptSchema, destinationCountSchema, unansweredAttemptSchema } from './destinations/model.js';
 import { dialPacingSchema } from './pacing/model.js';
 
 /** The collections of telephony and of the domains below it. */
@@ -10,6 +10,7 @@ export type TelephonyDatabase = AgentsDatabase & ReturnType<typeof telephonyMode
 
 export function telephonyModels(connection: Connection) {
   return {
+    accountAttempts: connection.model('AccountAttempt', accountAttemptSchema),
     carrierBindings: connection.model('CarrierBinding', carrierBindingSchema),
     carrierEvents: connection.model('CarrierEvent', carrierEventSchema),
     destinationCounts: connection.model('DestinationCount', destinationCountSchema),

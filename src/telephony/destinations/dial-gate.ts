@@ -16,7 +16,7 @@ import { createAccountCounts, type AccountCounts } from './account-counts.js';
 import { createDestinationCounts, type CountedCall, type DestinationCounts } from './destination-counts.js';
 import type { Leg } from './dial-legs.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
-import { createUnansweredAttempts, type Attempt } from './unanswered-attempts.js';
+import { createUnansweredAttempts, type Attempt, type UnansweredAttempts } from './unanswered-attempts.js';
 
 export type DialGate = ReturnType<typeof createDialGate>;
 
@@ -44,18 +44,10 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
   const accounts = createAccounts(database);
 
-  /** The attempt that an outbound live call is; undefined where attempts are not counted. */
-  async function attemptOf(callId: string): Promise<Attempt | undefined> {
-    if (liveLimits === undefined) return undefined;
-    const request = await requests.find(callId);
-    if (request?.mode !== 'live' || request.direction !== 'outbound') return undefined;
-    return { callId, leg: 'call', to: request.toPhoneNumber };
-  }
-
   /** Whether a number may get this attempt, which counts from now on; an attempt that is counted already may go on. */
   async function countPlanned(dial: PlannedDial): Promise<boolean> {
     const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
-    return limit === undefined || attempts.count(dial, limit);
+    return limit === undefined || attempts.count(attemptAt(dial), limit);
   }
 
   return {
@@ -94,7 +86,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
      */
     async admit(dial: PlannedDial): Promise<ServiceError | undefined> {
       const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
-      if (limit !== undefined && !(await attempts.hasRoom(dial, limit))) return tooManyAttempts();
+      if (limit !== undefined && !(await attempts.hasRoom(attemptAt(dial), limit))) return tooManyAttempts();
       return (await accountCounts.waivedFault(dial)) ?? caps.count(dial);
     },
 
@@ -129,17 +121,34 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     /** Takes a dial out of every count, once: it was not placed. */
     async release(dial: PlannedDial): Promise<void> {
       await caps.release(dial);
-      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(dial);
+      if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(attemptAt(dial));
     },
 
+    /** Counts a call, once, that failed before its agent was heard and is not billed. */
+    countWaived: accountCounts.countWaived,
+
+    ...createAttemptEnds({ attempts, requests, isCounted: liveLimits !== undefined }),
+  };
+}
+
+/** What becomes of attempts that were counted. */
+function createAttemptEnds(deps: { attempts: UnansweredAttempts; requests: DialedCalls; isCounted: boolean }) {
+  const { attempts, requests, isCounted } = deps;
+
+  /** The attempt that an outbound live call is; undefined where attempts are not counted. */
+  async function attemptOf(callId: string): Promise<Attempt | undefined> {
+    if (!isCounted) return undefined;
+    const request = await requests.find(callId);
+    if (request?.mode !== 'live' || request.direction !== 'outbound') return undefined;
+    return { callId, leg: 'call', to: request.toPhoneNumber, accountId: request.accountId };
+  }
+
+  return {
     /** A call was answered: it is no unanswered attempt any more. */
     async answered(callId: string): Promise<void> {
       const attempt = await attemptOf(callId);
       if (attempt !== undefined) await attempts.answered(attempt);
     },
-
-    /** Counts a call, once, that failed before its agent was heard and is not billed. */
-    countWaived: accountCounts.countWaived,
 
     /** A call is over and was provably never dialed. */
     async notDialed(callId: string): Promise<void> {
@@ -147,9 +156,17 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       if (attempt !== undefined) await attempts.notDialed(attempt);
     },
 
+    /** A call was cancelled by its account so soon that the phone hardly rang. */
+    async hardlyRang(callId: string): Promise<void> {
+      const attempt = await attemptOf(callId);
+      if (attempt !== undefined) await attempts.hardlyRang(attempt);
+    },
+
     /** Somebody answered the number that a live call was transferred to. */
     async transferAnswered(callId: string, to: string): Promise<void> {
-      if (liveLimits !== undefined) await attempts.answered({ callId, leg: 'transfer', to });
+      if (!isCounted) return;
+      const request = await requests.find(callId);
+      await attempts.answered({ callId, leg: 'transfer', to, ...(request && { accountId: request.accountId }) });
     },
   };
 }
@@ -171,6 +188,10 @@ function createCaps(destinationCounts: DestinationCounts, accountCounts: Account
       await accountCounts.release(dial);
     },
   };
+}
+
+function attemptAt({ account, callId, leg, to }: PlannedDial): Attempt {
+  return { accountId: account._id, callId, leg, to };
 }
 
 function counted({ account, mode, callId, leg, to }: PlannedDial): CountedCall {

@@ -30,3 +30,9 @@ export const unansweredAttemptSchema = new Schema<PeriodCountDocument>(
   { ...fields, expiresAt: { type: Date, required: true, index: true } },
   { collection: 'unanswered_attempts', versionKey: false, minimize: false },
 );
+
+/** The same dials of one account alone, those too that it has cancelled at once. The id is a keyed hash of account and number. */
+export const accountAttemptSchema = new Schema<PeriodCountDocument>(
+  { ...fields, expiresAt: { type: Date, required: true, index: true } },
+  { collection: 'account_attempts', versionKey: false, minimize: false },
+);

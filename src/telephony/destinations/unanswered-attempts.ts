@@ -10,6 +10,8 @@ export interface Attempt {
   callId: string;
   leg: Leg;
   to: string;
+  /** Whose attempt it is; absent: it is counted for all accounts together only. */
+  accountId?: string;
 }
 
 export type UnansweredAttempts = ReturnType<typeof createUnansweredAttempts>;
@@ -30,37 +32,69 @@ export function createUnansweredAttempts(deps: {
   now?: () => Date;
 }) {
   const { database, pepper, loadPlans, now = () => new Date() } = deps;
-  const db = database.connection.getClient().db(database.connection.name);
-  const documents = db.collection<PeriodCountDocument>(database.unansweredAttempts.collection.collectionName);
-  const counts = createPeriodCounts(documents, now);
+  const shared = createCountsIn(database, 'unansweredAttempts', now);
+  const own = createCountsIn(database, 'accountAttempts', now);
 
-  async function idOf(to: string): Promise<string> {
+  const hash = (text: string) => createHmac('sha256', pepper).update(`unanswered attempts\n${text}`).digest('hex');
+
+  /** The attempt's places: in the count of all accounts, and in that of its own. */
+  async function placesOf({ to, accountId, ...dial }: Attempt) {
     const line = (await loadPlans()).withoutSurplusDigits(to);
-    return createHmac('sha256', pepper).update(`unanswered attempts\n${line}`).digest('hex');
+    const member = memberOf(dial);
+    const ofAll = { counts: shared, place: { _id: hash(line), member } };
+    const ofOne =
+      accountId === undefined ? [] : [{ counts: own, place: { _id: hash(`${accountId}\n${line}`), member } }];
+    return { ofAll, ofOne, both: [...ofOne, ofAll] };
+  }
+
+  async function removeFromBoth(attempt: Attempt, options?: { forGood: boolean }): Promise<void> {
+    const { both } = await placesOf(attempt);
+    for (const { counts, place } of both) await counts.remove(place._id, place.member, options);
   }
 
   return {
-    /** @returns false when the number has had as many */
+    /** @returns false when the number has had as many, of all accounts or of this one */
     async count(attempt: Attempt, limit: number): Promise<boolean> {
-      const at = now().getTime();
-      await documents.deleteMany({ expiresAt: { $lt: new Date(at) } });
-      return counts.add({
-        _id: await idOf(attempt.to),
-        period: 'hour',
-        limit,
-        member: memberOf(attempt),
-        fields: { expiresAt: new Date(at + KEPT_MS) },
-      });
+      const { ofAll, ofOne } = await placesOf(attempt);
+      for (const { counts, place } of ofOne) if (!(await counts.add(place, limit))) return false;
+      if (await ofAll.counts.add(ofAll.place, limit)) return true;
+      for (const { counts, place } of ofOne) await counts.remove(place._id, place.member);
+      return false;
     },
 
     /** Whether {@link count} would let this attempt go on, as things stand. Counts nothing. */
-    hasRoom: async (attempt: Attempt, limit: number) =>
-      counts.hasRoom({ _id: await idOf(attempt.to), period: 'hour', limit, member: memberOf(attempt) }),
+    async hasRoom(attempt: Attempt, limit: number): Promise<boolean> {
+      const { both } = await placesOf(attempt);
+      const rooms = await Promise.all(
+        both.map(({ counts, place }) => counts.hasRoom({ ...place, period: 'hour', limit })),
+      );
+      return !rooms.includes(false);
+    },
 
     /** The number was not dialed. */
-    notDialed: async (attempt: Attempt) => counts.remove(await idOf(attempt.to), memberOf(attempt)),
+    notDialed: (attempt: Attempt) => removeFromBoth(attempt),
 
     /** Somebody answered. A repeat of the request that asked for the call does not count it again. */
-    answered: async (attempt: Attempt) => counts.remove(await idOf(attempt.to), memberOf(attempt), { forGood: true }),
+    answered: (attempt: Attempt) => removeFromBoth(attempt, { forGood: true }),
+
+    /** The phone hardly rang: the attempt is one of its account only, so that it keeps the number from nobody else. */
+    async hardlyRang(attempt: Attempt): Promise<void> {
+      const { ofAll } = await placesOf(attempt);
+      await ofAll.counts.remove(ofAll.place._id, ofAll.place.member, { forGood: true });
+    },
+  };
+}
+
+function createCountsIn(database: TelephonyDatabase, model: 'unansweredAttempts' | 'accountAttempts', now: () => Date) {
+  const db = database.connection.getClient().db(database.connection.name);
+  const documents = db.collection<PeriodCountDocument>(database[model].collection.collectionName);
+  const counts = createPeriodCounts(documents, now);
+  return {
+    ...counts,
+    async add(place: { _id: string; member: string }, limit: number): Promise<boolean> {
+      const at = now().getTime();
+      await documents.deleteMany({ expiresAt: { $lt: new Date(at) } });
+      return counts.add({ ...place, period: 'hour', limit, fields: { expiresAt: new Date(at + KEPT_MS) } });
+    },
   };
 }

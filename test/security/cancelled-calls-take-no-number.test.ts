@@ -1,0 +1,84 @@
+import { ulid } from 'ulid';
+import { createActivities } from '../../activities/create-activities.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createCallGate } from '../../src/calls/wiring.js';
+import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
+import { createCarriers } from '../../src/telephony/carriers.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { newSid, SIMULATED } from '../support/sids.js';
+import { REAL_CARRIER } from './support/real-carrier.js';
+
+let service: Service;
+let activities: ReturnType<typeof createActivities>;
+beforeAll(async () => {
+  service = await startService({ worker: false, env: REAL_CARRIER });
+  const { config, database } = service;
+  const carriers = createCarriers({ config });
+  activities = createActivities({
+    config,
+    database,
+    carriers,
+    logger: createLogger({ role: 'test', level: 'silent' }),
+  });
+}, 60_000);
+afterAll(() => service.close());
+
+/** A call is dialed, rings, and is cancelled; as its workflow has it recorded. */
+async function ringAndCancel({ account, agent }: Customer, to: string, ringMs: number) {
+  const { config, database } = service;
+  const callId = `call_${ulid()}`;
+  const of = { callId, accountId: account._id, mode: 'live' as const };
+  await createCallRequests(database).insert({
+    _id: callId,
+    accountId: account._id,
+    mode: 'live',
+    direction: 'outbound',
+    fromPhoneNumber: '+12025550199',
+    toPhoneNumber: to,
+    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
+    inputParameters: '{}',
+    externalCallId: '',
+    ringTimeoutSeconds: 30,
+    maxDurationSeconds: 600,
+    createdAt: new Date(),
+  });
+  const change = { callId, at: Date.now(), sequence: 1, status: 'RINGING' as const };
+  const reserved = await activities.reserveCall({ ...of, maxDurationSeconds: 600, change });
+  expect(reserved).toMatchObject({ outcome: 'granted' });
+  const gate = createCallGate({ config, database });
+  const isDialed = await gate.countAttempt({ ...of, leg: 'call', to });
+  const carrierSid = newSid('CA');
+  const { boundAt } = await createCarrierBindings(database).bind(callId, carrierSid, SIMULATED);
+  const endTime = boundAt.getTime() + ringMs;
+  const settled = { ...of, billableSeconds: 0, estimated: false, conversation: 'none' as const };
+  const ended = { callId, at: endTime, status: 'CANCELLED' as const, endReason: 'api_hangup' as const, endTime };
+  // An activity may be repeated.
+  for (let n = 0; n < 2; n++) {
+    await activities.settleCall({ ...settled, change: { ...ended, sequence: 2, carrierSid } });
+  }
+  return isDialed;
+}
+
+const ask = ({ liveKey }: Customer, to: string) =>
+  service.place(liveKey, { to_phone_number: to, instruction: 'Hello.' });
+
+describe('calls that their account cancels at once', () => {
+  it('take a number from no other account, and stay bounded for their own', async () => {
+    const to = '+12025550161';
+    const [attacker, other] = [await service.customer(), await service.customer()];
+    for (let n = 0; n < 5; n++) expect(await ringAndCancel(attacker, to, 200)).toBe(true);
+    expectError(await ask(attacker, to), 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
+    expect(await ringAndCancel(attacker, to, 200)).toBe(false);
+    // No worker decides it; that it is no refusal is what counts.
+    expectError(await ask(other, to), 503, 'SERVICE_UNAVAILABLE');
+    expect(await ringAndCancel(other, to, 200)).toBe(true);
+  }, 60_000);
+
+  it('are attempts for all accounts when they have rung a while', async () => {
+    const to = '+12025550162';
+    const [one, other] = [await service.customer(), await service.customer()];
+    for (let n = 0; n < 5; n++) expect(await ringAndCancel(one, to, 3_500)).toBe(true);
+    expectError(await ask(other, to), 403, 'SPEND_LIMIT_EXCEEDED', /without an answer/);
+  }, 60_000);
+});
