@@ -17,8 +17,9 @@ describe('a model that calls tools without end', () => {
         await stage.says('When is it?');
         while (stage.asked.length > from) {
           from = stage.asked.length;
-          const { mayCallTools, answers } = stage.lastAsked(from);
-          answers(mayCallTools ? '' : 'Soon.', ...(mayCallTools ? [lookUp(`call_${from}`)] : []));
+          const asked = stage.lastAsked(from);
+          const { mayCallTools } = asked;
+          asked.answers(mayCallTools ? '' : 'Soon.', ...(mayCallTools ? [lookUp(`call_${from}`)] : []));
           await stage.pass(40);
           stage.tools.at(-1)?.finish({ ok: true, result: 'nothing' });
           await stage.pass(40);

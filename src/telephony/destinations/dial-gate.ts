@@ -125,7 +125,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     },
 
     /** Counts a call, once, that failed before its agent was heard and is not billed. */
-    countWaived: accountCounts.countWaived,
+    countWaived: (call: Parameters<typeof accountCounts.countWaived>[0]) => accountCounts.countWaived(call),
 
     ...createAttemptEnds({ attempts, requests, isCounted: liveLimits !== undefined }),
   };
