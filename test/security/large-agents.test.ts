@@ -22,7 +22,7 @@ const toolWith = (index: number, headers: Record<string, string>, description = 
   description,
   method: 'GET',
   url: `https://shop.example.com/${'u'.repeat(1_900)}`,
-  parameters: JSON.stringify({ type: 'object', properties: {}, description: 'p'.repeat(7_900) }),
+  parameters: JSON.stringify({ type: 'object', properties: {}, description: 'p'.repeat(3_500) }),
   headers,
 });
 const toolsWith = (headers: Record<string, string>) =>
