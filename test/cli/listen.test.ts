@@ -100,7 +100,7 @@ describe('callwright webhooks listen', () => {
     await make.patch(path, customer.liveKey, { webhook_url: BEFORE });
     const { command, url } = await listening(['--agent', customer.agent._id]);
     await eventually(async () => (await webhookUrlOf()) === url);
-    expect(command.stderr()).toContain(`before: ${BEFORE}`);
+    await eventually(() => Promise.resolve(command.stderr().includes(`before: ${BEFORE}`)));
     command.interrupt();
     expect(await command.ended).toMatchObject({
       code: 0,
