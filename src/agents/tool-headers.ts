@@ -1,3 +1,4 @@
+import { urlFrom } from '../kernel/text.js';
 import { z } from 'zod';
 import { ServiceError } from '../kernel/errors.js';
 import type { HttpTool, ListedTool, StoredHeader } from './model.js';
@@ -127,7 +128,7 @@ export function headerContext(accountId: string, url: string, name: string): str
 }
 
 function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : '';
+  return urlFrom(url)?.origin ?? '';
 }
 
 function refused(place: string, fault: string): ServiceError {

@@ -1,3 +1,4 @@
+import { urlFrom } from '../kernel/text.js';
 import { z } from 'zod';
 import { fullText, HTTP_URL, ofLength } from '../platform/http/contract/fields.js';
 import { toolSchemaFault } from './tool-schema.js';
@@ -100,5 +101,5 @@ export function givenTools(field: string, max: number) {
 
 /** Whether a text is a URL of the schemes that customers' servers are reached by. */
 export function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+  return ['http:', 'https:'].includes(urlFrom(text)?.protocol ?? '');
 }

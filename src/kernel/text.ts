@@ -11,3 +11,15 @@ export function withoutTrailing(text: string, character: string): string {
   while (end > 0 && text[end - 1] === character) end -= 1;
   return text.slice(0, end);
 }
+
+/**
+ * The URL that a text is, or undefined. Not by `URL.canParse`: once V8 has compiled its fast path, that of Node 20.20 takes
+ * no name with letters such as ü any more (20.20.2 after some 8,400 calls).
+ */
+export function urlFrom(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}

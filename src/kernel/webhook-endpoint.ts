@@ -1,9 +1,10 @@
+import { urlFrom } from './text.js';
 /**
  * Where a customer's URL points: without its query, in which they put words about single calls, and secrets. Deliveries
  * to one endpoint are looked at together. A text that is no URL stays as it is.
  */
 export function webhookEndpoint(url: string): string {
-  if (!URL.canParse(url)) return url;
+  if (urlFrom(url) === undefined) return url;
   const { origin, pathname } = new URL(url);
   return origin === 'null' ? url : origin + pathname;
 }

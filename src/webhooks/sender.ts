@@ -1,3 +1,4 @@
+import { urlFrom } from '../kernel/text.js';
 import type { Config } from '../platform/config/config.js';
 import { completionEventId } from '../kernel/ids.js';
 import { webhookEndpoint } from '../kernel/webhook-endpoint.js';
@@ -156,7 +157,7 @@ export function createWebhookSender(deps: {
 
 /** Customers of one host, a platform's say, do not wait for each other. */
 function receiverOf({ accountId, url }: WebhookDeliveryDocument): Receiver {
-  return { accountId, host: URL.canParse(url) ? new URL(url).host : '' };
+  return { accountId, host: urlFrom(url)?.host ?? '' };
 }
 
 function headersOf(p: Pick<WebhookDeliveryDocument, 'callId' | 'body' | 'mode'> & { keys: readonly Buffer[] }) {

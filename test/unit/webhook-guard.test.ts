@@ -75,6 +75,11 @@ describe('webhook URL', () => {
     expect(checkWebhookUrl(url, guarded)).toBeUndefined();
   });
 
+  it('with a name beyond ASCII is still allowed when many have been checked', () => {
+    const faults = Array.from({ length: 30_000 }, () => checkWebhookUrl('https://bücher.example/', guarded));
+    expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
+  });
+
   it.each([
     '',
     'example.com/hook',

@@ -1,3 +1,4 @@
+import { urlFrom } from '../../kernel/text.js';
 /** What mail programs read as more than one address, a comment or a quotation, and what nobody sees. */
 const NEVER_IN_LOCAL_PART = /[\s,;:()<>[\]"\\@\p{Cc}\p{Cf}\p{Surrogate}]/u;
 /** What a URL gives a meaning of its own. */
@@ -22,7 +23,7 @@ export function normalEmail(text: string): string | undefined {
 
 /** A domain as DNS knows it, the same as `domainToASCII` of node:url, which the SDK cannot import. */
 function hostOf(domain: string): string | undefined {
-  if (NEVER_IN_DOMAIN.test(domain) || !URL.canParse(`ws://${domain}`)) return undefined;
+  if (NEVER_IN_DOMAIN.test(domain) || urlFrom(`ws://${domain}`) === undefined) return undefined;
   const { hostname } = new URL(`ws://${domain}`);
   // An IP address is written in brackets, and is nobody's domain.
   return DOMAIN.test(hostname) && !/(?:^|\.)\d+$/.test(hostname) ? hostname : undefined;

@@ -1,3 +1,4 @@
+import { urlFrom } from '../../kernel/text.js';
 import { z } from 'zod';
 import { MAX_CALL_SECONDS } from '../../kernel/hold-windows.js';
 import { carrierVariables } from './carrier-variables.js';
@@ -246,7 +247,7 @@ export const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 export type Environment = z.output<typeof environment>;
 
 function isSmtpUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
+  if (urlFrom(text) === undefined) return false;
   const { protocol, hostname } = new URL(text);
   return ['smtp:', 'smtps:'].includes(protocol) && hostname !== '';
 }

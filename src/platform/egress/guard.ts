@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config/config.js';
-import { characterCount } from '../../kernel/text.js';
+import { characterCount, urlFrom } from '../../kernel/text.js';
 import { isBadPort } from '../../kernel/bad-ports.js';
 import { NameError } from './name-resolver.js';
 
@@ -36,7 +36,7 @@ export function urlFault(field: string, url: string, config: GuardConfig): strin
   if (characterCount(url) > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
   // The parser would drop them silently, and the URL would not be the one that was asked for.
   if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return `${field} must be a valid http or https URL.`;
+  if (!/^https?:\/\//i.test(url) || urlFrom(url) === undefined) return `${field} must be a valid http or https URL.`;
   const parsed = new URL(url);
   if (parsed.username !== '' || parsed.password !== '') return `${field} must not contain a user name or password.`;
   if (!isPermittedPort(portOf(parsed), config)) return `${field} must use ${permittedPorts(config)}.`;
