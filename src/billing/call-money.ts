@@ -1,3 +1,4 @@
+import { driverCollection } from '../platform/mongo/driver-collection.js';
 import { rateOf, secondsCovered, type Micros } from '../kernel/money.js';
 import type { BillingDatabase } from './database.js';
 import { holdKey, settlementKey } from './ledger/keys.js';
@@ -33,13 +34,11 @@ export async function readCallMoney(
   { ledgerAccountId, callId }: { ledgerAccountId: string; callId: string },
 ): Promise<CallMoney> {
   const keys = [...Array.from({ length: MOST_WINDOWS }, (_, window) => holdKey(callId, window)), settlementKey(callId)];
-  // The driver's own collections, as in the ledger: mongoose would cast away fields whose names are operation keys.
-  const db = database.connection.getClient().db(database.connection.name);
-  const account = await db
-    .collection<LedgerAccountDocument>(database.ledgerAccounts.collection.collectionName)
-    .findOne({ _id: ledgerAccountId }, { projection: Object.fromEntries(keys.map((key) => [`markers.${key}`, 1])) });
-  const rows = await db
-    .collection<LedgerEntryDocument>(database.ledgerEntries.collection.collectionName)
+  const account = await driverCollection<LedgerAccountDocument>(database, database.ledgerAccounts).findOne(
+    { _id: ledgerAccountId },
+    { projection: Object.fromEntries(keys.map((key) => [`markers.${key}`, 1])) },
+  );
+  const rows = await driverCollection<LedgerEntryDocument>(database, database.ledgerEntries)
     .find({ _id: { $in: keys } })
     .toArray();
   const found: Record<string, LedgerMarker> = {

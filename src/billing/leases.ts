@@ -1,5 +1,6 @@
 import { CALL_ID_PATTERN, type Mode } from '../kernel/ids.js';
 import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimistic-update.js';
+import { driverCollection } from '../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from './database.js';
 import type { LeaseDocument } from './ledger/model.js';
 
@@ -57,9 +58,7 @@ export function createLeases(
 ): Leases {
   const tombstoneMs = options.tombstoneMs ?? TOMBSTONE_MS;
   const pruneEveryMs = options.pruneEveryMs ?? PRUNE_EVERY_MS;
-  // The driver's own collection: mongoose would cast away fields whose names are call ids.
-  const db = database.connection.getClient().db(database.connection.name);
-  const documents = db.collection<LeaseDocument>(database.leases.collection.collectionName);
+  const documents = driverCollection<LeaseDocument>(database, database.leases);
   const prunedAt = new Map<string, number>();
 
   const change = <T>(

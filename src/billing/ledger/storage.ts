@@ -1,5 +1,6 @@
 import type { ClientSession, mongo } from 'mongoose';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerFreeze, LedgerMarker } from './model.js';
 
@@ -85,10 +86,8 @@ export function createLedgerStorage(database: BillingDatabase): LedgerStorage {
 }
 
 function sessionOn(database: BillingDatabase, session: ClientSession | undefined): LedgerSession {
-  // The driver's own collections: mongoose would cast away fields whose names are operation keys.
-  const db = database.connection.getClient().db(database.connection.name);
-  const accounts = db.collection<LedgerAccountDocument>(database.ledgerAccounts.collection.collectionName);
-  const entries = db.collection<LedgerEntryDocument>(database.ledgerEntries.collection.collectionName);
+  const accounts = driverCollection<LedgerAccountDocument>(database, database.ledgerAccounts);
+  const entries = driverCollection<LedgerEntryDocument>(database, database.ledgerEntries);
   const options = session ? { session } : {};
   return {
     findAccount(ledgerAccountId, keys) {

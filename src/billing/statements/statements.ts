@@ -2,6 +2,7 @@ import type { ClientSession, mongo } from 'mongoose';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Period, StatementEntry, UsageGrouping, UsageRow } from './statement.js';
 import { inCausalOrder } from '../../platform/mongo/connection.js';
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
 import { unavailable } from '../../platform/http/deadline.js';
@@ -99,10 +100,8 @@ interface Query extends StatementQuery {
 }
 
 async function* newestFirst(database: BillingDatabase, query: Query): AsyncGenerator<LedgerEntryDocument> {
-  // The driver's own collections, as in the ledger: mongoose would cast away fields whose names are operation keys.
-  const db = database.connection.getClient().db(database.connection.name);
-  const accounts = db.collection<LedgerAccountDocument>(database.ledgerAccounts.collection.collectionName);
-  const entries = db.collection<LedgerEntryDocument>(database.ledgerEntries.collection.collectionName);
+  const accounts = driverCollection<LedgerAccountDocument>(database, database.ledgerAccounts);
+  const entries = driverCollection<LedgerEntryDocument>(database, database.ledgerEntries);
   yield* inCausalOrder(database, async function* (session?: ClientSession) {
     const options = session ? { session } : {};
     const { ledgerAccountId } = query;

@@ -1,3 +1,4 @@
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { LiveLimits } from '../../platform/config/live-limits.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
@@ -29,12 +30,9 @@ export function createAccountCounts(
   liveLimits: LiveLimits | undefined,
   options: { now?: () => Date } = {},
 ) {
-  const db = database.connection.getClient().db(database.connection.name);
   // Beside the counts of prefixes: a prefix begins with a plus, so the ids never meet.
-  const counts = createPeriodCounts(
-    db.collection<PeriodCountDocument>(database.destinationCounts.collection.collectionName),
-    options.now ?? (() => new Date()),
-  );
+  const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
+  const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
   const placedId = (accountId: string) => `${accountId}~live~placed~day`;
   const waived = (accountId: string, callId: string) => ({
     _id: `${accountId}~live~waived~hour`,

@@ -1,3 +1,4 @@
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { CountedCap } from '../../kernel/destinations/destinations.js';
 import type { Mode } from '../../kernel/ids.js';
 import type { TelephonyDatabase } from '../database.js';
@@ -19,12 +20,8 @@ export interface CountedCall {
 
 /** Dials per prefix and hour or day (UTC). */
 export function createDestinationCounts(database: TelephonyDatabase, options: { now?: () => Date } = {}) {
-  // The driver's own collection: mongoose would cast away fields whose names are call ids.
-  const db = database.connection.getClient().db(database.connection.name);
-  const counts = createPeriodCounts(
-    db.collection<PeriodCountDocument>(database.destinationCounts.collection.collectionName),
-    options.now ?? (() => new Date()),
-  );
+  const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
+  const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
 
   /** Takes the dial out of the counts, once: it was not placed. */
   async function release(call: CountedCall): Promise<void> {

@@ -1,3 +1,4 @@
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import { createHmac } from 'node:crypto';
 import type { NumberingPlans } from '../../kernel/destinations/destinations.js';
 import type { TelephonyDatabase } from '../database.js';
@@ -86,8 +87,7 @@ export function createUnansweredAttempts(deps: {
 }
 
 function createCountsIn(database: TelephonyDatabase, model: 'unansweredAttempts' | 'accountAttempts', now: () => Date) {
-  const db = database.connection.getClient().db(database.connection.name);
-  const documents = db.collection<PeriodCountDocument>(database[model].collection.collectionName);
+  const documents = driverCollection<PeriodCountDocument>(database, database[model]);
   const counts = createPeriodCounts(documents, now);
   return {
     ...counts,

@@ -5,6 +5,7 @@ import { optimisticUpdate } from '../../platform/mongo/optimistic-update.js';
 import type { TelephonyDatabase } from '../database.js';
 import type { DialPacingDocument } from './model.js';
 import { createServerClock, type ServerClock } from '../../platform/mongo/server-clock.js';
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
 
 export type DialPacing = ReturnType<typeof createDialPacing>;
 
@@ -25,9 +26,7 @@ const MAX_SPREAD = 10;
  */
 export function createDialPacing(database: TelephonyDatabase, options: { clock?: ServerClock } = {}) {
   const clock = options.clock ?? createServerClock(database);
-  // The driver's own collection: mongoose would cast away fields whose names are call ids.
-  const db = database.connection.getClient().db(database.connection.name);
-  const documents = db.collection<DialPacingDocument>(database.dialPacing.collection.collectionName);
+  const documents = driverCollection<DialPacingDocument>(database, database.dialPacing);
 
   /** Repeats a change until nobody else's came between its reading and its writing. */
   async function change<T>(
