@@ -10,17 +10,17 @@ import {
 } from './statements/schemas.js';
 import { csvRecord } from './statements/csv.js';
 import { PaymentAnswer, PaymentEvent } from './payments/schemas.js';
+import { EXAMPLE_CALL_ID } from '../platform/http/contract/call-params.js';
 import { defineRoute, rateLimitHeaders } from '../platform/http/contract/route.js';
 
-const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const ACCOUNT_ID = 'acct_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 
 const settlement: LedgerEntry = {
-  id: `S${CALL_ID}`,
+  id: `S${EXAMPLE_CALL_ID}`,
   type: 'settlement',
   at: '2026-11-21T10:00:52.000Z',
-  call_id: CALL_ID,
+  call_id: EXAMPLE_CALL_ID,
   billed_seconds: 47,
   available: 0.0325,
   available_micros: 32_500,

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   ATTEMPT_EXAMPLE,
   DELIVERY_EXAMPLE,
@@ -12,21 +11,13 @@ import {
   WebhookDeliveryList,
   WebhookSigning,
 } from './schemas.js';
-import { defineRoute, rateLimitHeaders } from '../platform/http/contract/route.js';
-
-const { call_id: CALL_ID } = DELIVERY_EXAMPLE;
-
-const deliveryParams = z.object({
-  call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
-});
+import { callParams, EXAMPLE_CALL_ID } from '../platform/http/contract/call-params.js';
+import { defineRoute, ratedJsonAnswer } from '../platform/http/contract/route.js';
 
 const SIGNING_EXAMPLE = {
   enabled: true,
   secrets: [{ secret_id: 'whs_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', created_at: '2026-11-21T10:00:00.000Z' }],
 };
-
-const json = 'application/json';
-const headers = rateLimitHeaders;
 
 /** What was sent to receivers of completion webhooks. */
 export const deliveryRoutes = {
@@ -39,13 +30,9 @@ export const deliveryRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     query: WebhookDeliveriesQuery,
-    success: {
-      description: 'A page of deliveries.',
-      contentType: json,
-      schema: WebhookDeliveryList,
-      examples: { page: { data: [DELIVERY_EXAMPLE], has_more: false } },
-      headers,
-    },
+    success: ratedJsonAnswer('A page of deliveries.', WebhookDeliveryList, {
+      page: { data: [DELIVERY_EXAMPLE], has_more: false },
+    }),
     errors: [],
   }),
   readWebhookDelivery: defineRoute({
@@ -57,16 +44,10 @@ export const deliveryRoutes = {
       'Returns the delivery of the call’s completion webhook, with the body that is sent and every attempt. Returns 404 when the call has no completion event.',
     auth: 'keyOrSession',
     load: 'list',
-    params: deliveryParams,
-    success: {
-      description: 'The delivery.',
-      contentType: json,
-      schema: WebhookDeliveryDetail,
-      examples: {
-        delivery: { ...DELIVERY_EXAMPLE, body: '{"call_id":"…"}', attempt_log: [ATTEMPT_EXAMPLE] },
-      },
-      headers,
-    },
+    params: callParams,
+    success: ratedJsonAnswer('The delivery.', WebhookDeliveryDetail, {
+      delivery: { ...DELIVERY_EXAMPLE, body: '{"call_id":"…"}', attempt_log: [ATTEMPT_EXAMPLE] },
+    }),
     errors: ['NOT_FOUND'],
   }),
   redeliverWebhook: defineRoute({
@@ -78,14 +59,10 @@ export const deliveryRoutes = {
       'The same bytes and webhook-id with a new timestamp, in up to four attempts. While it is under way, asking again changes nothing. At most 30 a minute.',
     auth: 'keyOrSession',
     changes: 'mode',
-    params: deliveryParams,
-    success: {
-      description: 'It is on its way.',
-      contentType: json,
-      schema: RedeliverAnswer,
-      examples: { underWay: { call_id: CALL_ID, redelivery: 1 } },
-      headers,
-    },
+    params: callParams,
+    success: ratedJsonAnswer('It is on its way.', RedeliverAnswer, {
+      underWay: { call_id: EXAMPLE_CALL_ID, redelivery: 1 },
+    }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   listFailingWebhooks: defineRoute({
@@ -97,13 +74,10 @@ export const deliveryRoutes = {
       'A receiver fails when 20 events in a row were given up, or all those of 24 hours. It is listed until the next delivery to it succeeds, or until none has failed for 7 days; events are sent to it all the same.',
     auth: 'keyOrSession',
     load: 'list',
-    success: {
-      description: 'The receivers that fail now.',
-      contentType: json,
-      schema: FailingWebhooks,
-      examples: { none: { data: [] }, one: { data: [FAILING_EXAMPLE] } },
-      headers,
-    },
+    success: ratedJsonAnswer('The receivers that fail now.', FailingWebhooks, {
+      none: { data: [] },
+      one: { data: [FAILING_EXAMPLE] },
+    }),
     errors: [],
   }),
 };
@@ -117,13 +91,10 @@ export const signingRoutes = {
     summary: 'Read whether webhooks are signed',
     description: 'Returns whether completion webhooks are signed, and the secrets in force without their values.',
     auth: 'keyOrSession',
-    success: {
-      description: 'How it stands; no secret is told.',
-      contentType: json,
-      schema: WebhookSigning,
-      examples: { off: { enabled: false, secrets: [] }, on: SIGNING_EXAMPLE },
-      headers,
-    },
+    success: ratedJsonAnswer('How it stands; no secret is told.', WebhookSigning, {
+      off: { enabled: false, secrets: [] },
+      on: SIGNING_EXAMPLE,
+    }),
     errors: [],
   }),
   rotateWebhookSigning: defineRoute({
@@ -136,14 +107,14 @@ export const signingRoutes = {
     auth: 'keyOrSession',
     changes: 'account',
     roles: ['owner'],
-    body: { contentType: json, schema: RotateSigningBody, examples: { overlap: { overlap_hours: 48 }, first: {} } },
-    success: {
-      description: 'How it stands now, and the new secret.',
-      contentType: json,
-      schema: RotatedSigning,
-      examples: { rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' } },
-      headers,
+    body: {
+      contentType: 'application/json',
+      schema: RotateSigningBody,
+      examples: { overlap: { overlap_hours: 48 }, first: {} },
     },
+    success: ratedJsonAnswer('How it stands now, and the new secret.', RotatedSigning, {
+      rotated: { ...SIGNING_EXAMPLE, secret: 'whsec_…' },
+    }),
     errors: [],
   }),
   turnOffWebhookSigning: defineRoute({
@@ -155,13 +126,7 @@ export const signingRoutes = {
     auth: 'keyOrSession',
     changes: 'account',
     roles: ['owner'],
-    success: {
-      description: 'How it stands now.',
-      contentType: json,
-      schema: WebhookSigning,
-      examples: { off: { enabled: false, secrets: [] } },
-      headers,
-    },
+    success: ratedJsonAnswer('How it stands now.', WebhookSigning, { off: { enabled: false, secrets: [] } }),
     errors: [],
   }),
 };

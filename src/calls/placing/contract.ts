@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
 import { defineRoute, rateLimitHeaders } from '../../platform/http/contract/route.js';
 import {
   agentId,
@@ -136,10 +137,9 @@ export const OutboundCallHeaders = z.object({
   }),
 });
 
-const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
-const ringing = { success: true, call_id: CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
-const completed = { success: true, call_id: CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
+const ringing = { success: true, call_id: EXAMPLE_CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
+const completed = { success: true, call_id: EXAMPLE_CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
 
 /** Placing a call, or asking for its status. With call_id all else is ignored, so the handlers read the request. */
 export const placingRoutes = {
@@ -171,7 +171,7 @@ export const placingRoutes = {
           output_parameters: '{"confirmed":null}',
           external_call_id: 'order-4711',
         },
-        status: { call_id: CALL_ID },
+        status: { call_id: EXAMPLE_CALL_ID },
       },
     },
     success: {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { asksSomething, idempotencyKey, OutboundCallRequest, SAYS_WHAT_TO_DO } from '../placing/contract.js';
-import { defineRoute, rateLimitHeaders } from '../../platform/http/contract/route.js';
+import { callParams, EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
+import { defineRoute, ratedJsonAnswer, rateLimitHeaders } from '../../platform/http/contract/route.js';
 import {
   Call,
   CALL_EXAMPLE,
@@ -11,12 +12,6 @@ import {
   EraseAnswer,
   Transcript,
 } from './schemas.js';
-
-const { call_id: CALL_ID } = CALL_SUMMARY_EXAMPLE;
-
-const callParams = z.object({
-  call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
-});
 
 const json = 'application/json';
 const headers = rateLimitHeaders;
@@ -38,13 +33,9 @@ export const callRoutes = {
     auth: 'keyOrSession',
     load: 'list',
     query: CallsQuery,
-    success: {
-      description: 'A page of calls.',
-      contentType: json,
-      schema: CallList,
-      examples: { page: { data: [CALL_SUMMARY_EXAMPLE], has_more: true, next_cursor: 'pWm1…' } },
-      headers,
-    },
+    success: ratedJsonAnswer('A page of calls.', CallList, {
+      page: { data: [CALL_SUMMARY_EXAMPLE], has_more: true, next_cursor: 'pWm1…' },
+    }),
     errors: [],
   }),
   createCall: defineRoute({
@@ -87,13 +78,7 @@ export const callRoutes = {
     description: 'Returns the call as it is now. Calls of another account or of the other mode are not found.',
     auth: 'keyOrSession',
     params: callParams,
-    success: {
-      description: 'The call.',
-      contentType: json,
-      schema: Call,
-      examples: { call: CALL_EXAMPLE },
-      headers,
-    },
+    success: ratedJsonAnswer('The call.', Call, { call: CALL_EXAMPLE }),
     errors: ['CALL_NOT_FOUND'],
   }),
   watchCall: defineRoute({
@@ -131,16 +116,10 @@ export const callRoutes = {
     auth: 'keyOrSession',
     changes: 'mode',
     params: callParams,
-    success: {
-      description: 'The call has ended because of this request.',
-      contentType: json,
-      schema: CancelAnswer,
-      examples: {
-        cancelled: { call_id: CALL_ID, result: 'cancelled', status: 'CANCELLED', end_reason: 'api_hangup' },
-        hungUp: { call_id: CALL_ID, result: 'hung_up', status: 'COMPLETED', end_reason: 'api_hangup' },
-      },
-      headers,
-    },
+    success: ratedJsonAnswer('The call has ended because of this request.', CancelAnswer, {
+      cancelled: { call_id: EXAMPLE_CALL_ID, result: 'cancelled', status: 'CANCELLED', end_reason: 'api_hangup' },
+      hungUp: { call_id: EXAMPLE_CALL_ID, result: 'hung_up', status: 'COMPLETED', end_reason: 'api_hangup' },
+    }),
     errors: ['CALL_NOT_FOUND', 'CALL_ENDED'],
   }),
   readTranscript: defineRoute({
@@ -151,22 +130,16 @@ export const callRoutes = {
     description: 'Returns the turns recorded so far, also while the call is in progress. An erased call has none.',
     auth: 'keyOrSession',
     params: callParams,
-    success: {
-      description: 'The turns so far; none when nobody spoke.',
-      contentType: json,
-      schema: Transcript,
-      examples: {
-        transcript: {
-          call_id: CALL_ID,
-          turns: [
-            { speaker: 'caller', text: 'Who is this?', start_ms: 1_200, end_ms: 2_100 },
-            { speaker: 'agent', text: 'Good morning.', start_ms: 2_600, end_ms: 3_500, latency_ms: 500 },
-          ],
-          text: 'caller: Who is this?\nagent: Good morning.',
-        },
+    success: ratedJsonAnswer('The turns so far; none when nobody spoke.', Transcript, {
+      transcript: {
+        call_id: EXAMPLE_CALL_ID,
+        turns: [
+          { speaker: 'caller', text: 'Who is this?', start_ms: 1_200, end_ms: 2_100 },
+          { speaker: 'agent', text: 'Good morning.', start_ms: 2_600, end_ms: 3_500, latency_ms: 500 },
+        ],
+        text: 'caller: Who is this?\nagent: Good morning.',
       },
-      headers,
-    },
+    }),
     errors: ['CALL_NOT_FOUND'],
   }),
   readRecording: defineRoute({
@@ -197,13 +170,9 @@ export const callRoutes = {
     auth: 'keyOrSession',
     changes: 'mode',
     params: callParams,
-    success: {
-      description: 'It is erased.',
-      contentType: json,
-      schema: EraseAnswer,
-      examples: { erased: { call_id: CALL_ID, erased_at: '2026-11-21T11:00:00.000Z' } },
-      headers,
-    },
+    success: ratedJsonAnswer('It is erased.', EraseAnswer, {
+      erased: { call_id: EXAMPLE_CALL_ID, erased_at: '2026-11-21T11:00:00.000Z' },
+    }),
     errors: ['CALL_NOT_FOUND', 'CONFLICT'],
   }),
 };

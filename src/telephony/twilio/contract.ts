@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { callParams, EXAMPLE_CALL_ID } from '../../platform/http/contract/call-params.js';
 import { defineRoute } from '../../platform/http/contract/route.js';
 import {
   CarrierRequestForm,
@@ -10,9 +11,8 @@ import {
 } from './forms.js';
 
 const FORM = 'application/x-www-form-urlencoded';
-const CALL_ID = 'call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
-const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${CALL_ID}/after-stream</Redirect></Response>`;
-const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number statusCallback="https://calls.example.com/carrier/calls/${CALL_ID}/transfer-status#rc=3&amp;rp=5xx,ct,rt" statusCallbackEvent="answered" statusCallbackMethod="POST">+12025550143</Number></Dial></Response>`;
+const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${EXAMPLE_CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${EXAMPLE_CALL_ID}/after-stream</Redirect></Response>`;
+const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${EXAMPLE_CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number statusCallback="https://calls.example.com/carrier/calls/${EXAMPLE_CALL_ID}/transfer-status#rc=3&amp;rp=5xx,ct,rt" statusCallbackEvent="answered" statusCallbackMethod="POST">+12025550143</Number></Dial></Response>`;
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 
 const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
@@ -32,9 +32,15 @@ const statusForm = {
   Timestamp: 'Sat, 21 Nov 2026 10:00:51 +0000',
 };
 
-const callParams = z.object({
-  call_id: z.string().meta({ description: 'Call identifier.', examples: [CALL_ID] }),
-});
+/** What all callbacks have in common. */
+const callback = {
+  method: 'post',
+  tag: 'Carrier callbacks',
+  auth: 'carrier',
+  changes: 'mode',
+  readsItself: true,
+  errors: [],
+} as const;
 
 /** How Twilio proves who it is, as the interface document tells it. */
 export const TWILIO_SIGNATURE = {
@@ -91,15 +97,11 @@ export const twilioInboundRoute = {
 /** What Twilio asks and tells of a call that it carries. */
 export const twilioCallbackRoutes = {
   answerOutboundCall: defineRoute({
-    method: 'post',
+    ...callback,
     path: '/carrier/calls/{call_id}/twiml',
-    tag: 'Carrier callbacks',
     summary: 'TwiML for an answered outbound call',
     description:
       'The carrier requests this when the callee answers. Returns TwiML that streams the call’s audio, or that hangs up when the call has ended or belongs to another carrier call.',
-    auth: 'carrier',
-    changes: 'mode',
-    readsItself: true,
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { answered: carrierForm } },
     success: {
@@ -108,33 +110,23 @@ export const twilioCallbackRoutes = {
       schema: z.string(),
       examples: { stream: TWIML, hangUp: HANG_UP },
     },
-    errors: [],
   }),
   reportOutboundStatus: defineRoute({
-    method: 'post',
+    ...callback,
     path: '/carrier/calls/{call_id}/status',
-    tag: 'Carrier callbacks',
     summary: 'Status callback of an outbound call',
     description:
       'The carrier reports a change of status. An answer or an end updates the call; every callback is recorded in its timeline. Repeated callbacks change nothing.',
-    auth: 'carrier',
-    changes: 'mode',
-    readsItself: true,
     params: callParams,
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
     success: noted,
-    errors: [],
   }),
   reportAnsweredBy: defineRoute({
-    method: 'post',
+    ...callback,
     path: '/carrier/calls/{call_id}/amd',
-    tag: 'Carrier callbacks',
     summary: 'Who answered an outbound call, by the carrier’s detection of answering machines',
     description:
       'The carrier reports the result of answering machine detection. The agent reacts to it while the call is in progress.',
-    auth: 'carrier',
-    changes: 'mode',
-    readsItself: true,
     params: callParams,
     body: {
       contentType: FORM,
@@ -144,18 +136,13 @@ export const twilioCallbackRoutes = {
       },
     },
     success: noted,
-    errors: [],
   }),
   reportTransferStatus: defineRoute({
-    method: 'post',
+    ...callback,
     path: '/carrier/calls/{call_id}/transfer-status',
-    tag: 'Carrier callbacks',
     summary: 'The number that a call was transferred to has answered',
     description:
       'The carrier reports that the number a call was transferred to has answered. The transfer then no longer counts as an unanswered attempt.',
-    auth: 'carrier',
-    changes: 'mode',
-    readsItself: true,
     params: callParams,
     body: {
       contentType: FORM,
@@ -165,32 +152,22 @@ export const twilioCallbackRoutes = {
       },
     },
     success: noted,
-    errors: [],
   }),
   reportInboundStatus: defineRoute({
-    method: 'post',
+    ...callback,
     path: '/carrier/status',
-    tag: 'Carrier callbacks',
     summary: 'Status callback of a number, for inbound calls',
     description:
       'The carrier reports a change of status of an inbound call, which CallSid identifies. Otherwise as for outbound calls.',
-    auth: 'carrier',
-    changes: 'mode',
-    readsItself: true,
     body: { contentType: FORM, schema: StatusCallbackForm, examples: { completed: statusForm } },
     success: noted,
-    errors: [],
   }),
   continueAfterStream: defineRoute({
-    method: 'post',
+    ...callback,
     path: '/carrier/calls/{call_id}/after-stream',
-    tag: 'Carrier callbacks',
     summary: 'What the carrier does when the audio stream has ended',
     description:
       'The carrier requests this when an audio stream ends. Returns TwiML that hangs up, transfers the call, or opens another stream when the previous one was lost.',
-    auth: 'carrier',
-    changes: 'mode',
-    readsItself: true,
     params: callParams,
     body: { contentType: FORM, schema: CarrierRequestForm, examples: { streamEnded: carrierForm } },
     success: {
@@ -200,6 +177,5 @@ export const twilioCallbackRoutes = {
       schema: z.string(),
       examples: { hangUp: HANG_UP, transfer: TRANSFER },
     },
-    errors: [],
   }),
 };
