@@ -22,9 +22,8 @@ interface CallbackRequest {
 
 /** A callback whose signature is right. */
 interface Callback {
-  told: CarrierCallRef;
+  told: CarrierCallRef & { carrier: Carrier };
   form: FormFields;
-  carrier: Carrier;
 }
 
 /** Twilio's requests: its voice webhook and its callbacks. */
@@ -44,7 +43,7 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
     const { mode, carrier, request } = await gate.admit(ctx);
     const form = formOf(request);
     const { CallSid: carrierSid = '' } = validated(CallbackIdentifiers, { CallSid: form['CallSid'] });
-    return { told: { mode, carrier, carrierSid }, form, carrier };
+    return { told: { mode, carrier, carrierSid }, form };
   }
 
   function noting(work: (callback: Callback, callId: string) => Promise<void> | undefined) {
@@ -58,7 +57,7 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
     return async ({ ctx, params }: CallbackRequest) => {
       const callback = await verified(ctx);
       const instruction = await decide(callback, params?.call_id ?? '', gate.terms(ctx), ctx);
-      return callback.carrier.render(instruction).body;
+      return callback.told.carrier.render(instruction).body;
     };
   }
 
@@ -71,9 +70,9 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
       const who = answeredByOf(single(form, 'AnsweredBy'));
       return who && events.answeredBy(callId, told, who);
     }),
-    reportTransferStatus: noting(({ told, form, carrier }, callId) => {
+    reportTransferStatus: noting(({ told, form }, callId) => {
       const parentSid = answeredTransferOf(form);
-      if (parentSid === undefined || !carrier.isCallId(parentSid)) return undefined;
+      if (parentSid === undefined || !told.carrier.isCallId(parentSid)) return undefined;
       return events.transferAnswered(callId, { ...told, carrierSid: parentSid });
     }),
     reportInboundStatus: noting(({ told, form }) =>
