@@ -6,7 +6,10 @@ import { encode } from './codec';
 import type { Notice } from './routes';
 import { startTestCarrierServer } from './server';
 
-/** The test carrier as the contract suite drives it. It is wired as any other carrier: one entry in the registry. */
+/**
+ * The test carrier as the contract suite drives it. The suite adds a factory to the registry of carriers, as a new carrier
+ * would; unlike one it puts the account into the parsed configuration, because `CARRIER` has no value for it.
+ */
 export async function startTestCarrier({ api, carrier: port }: Ports): Promise<FarSide> {
   const account = { accountSid: randomUUID(), authToken: randomBytes(16).toString('base64url') };
   const server = await startTestCarrierServer({ accountId: account.accountSid, secret: account.authToken, port });
