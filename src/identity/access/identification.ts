@@ -29,6 +29,8 @@ const SESSION_REQUESTS_PER_MINUTE = 600;
 /** What all sessions of a person may ask together, in limits of one session. */
 const SESSIONS_WORTH_OF_REQUESTS = 2;
 
+const ModeQuery = z.object({ mode: modeParameter });
+
 export interface IdentificationDeps {
   config: Config;
   database: IdentityDatabase;
@@ -141,10 +143,7 @@ async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: Se
  */
 export function askedMode(ctx: ApiContext): Mode | undefined {
   const values = new URLSearchParams(ctx.querystring).getAll('mode');
-  return validated(
-    z.object({ mode: modeParameter }),
-    values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] },
-  ).mode;
+  return validated(ModeQuery, values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] }).mode;
 }
 
 /** The API key of the Authorization header; undefined when there is none, or more than one. */

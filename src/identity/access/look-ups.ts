@@ -1,13 +1,12 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { unavailable } from '../../platform/http/deadline.js';
+import { createTurns } from './turns.js';
 
 /** Of keys and sessions, by addresses with too many failures, at the same time: fewer than a third of the 20 database connections. */
 const AT_ONCE = 6;
 const MOST_WAITING = 1_000;
 /** Keys and sessions that were good in this process; 64 bytes each. */
 const REMEMBERED = 10_000;
-
-export type LookUps = ReturnType<typeof createLookUps>;
 
 /**
  * Looks up keys and sessions of addresses that failed too often. A good key must not suffer from others behind the same
@@ -19,8 +18,7 @@ export function createLookUps(options: { atOnce?: number; mostWaiting?: number; 
   const { atOnce = AT_ONCE, mostWaiting = MOST_WAITING, remembered = REMEMBERED } = options;
   const salt = randomBytes(16);
   const good = new Set<string>();
-  const waiting: (() => void)[] = [];
-  let running = 0;
+  const turns = createTurns({ atOnce, mostWaiting });
 
   function remember(id: string): void {
     good.delete(id);
@@ -32,20 +30,12 @@ export function createLookUps(options: { atOnce?: number; mostWaiting?: number; 
     }
   }
 
-  async function inTurn<T>(deadline: number, lookUp: () => Promise<T | null>): Promise<T | null> {
-    if (running >= atOnce) {
-      if (waiting.length >= mostWaiting) return null;
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running += 1;
-    try {
+  function inTurn<T>(deadline: number, lookUp: () => Promise<T | null>): Promise<T | null> {
+    const work = async () => {
       if (Date.now() >= deadline) throw unavailable();
-      return await lookUp();
-    } finally {
-      // The place goes to the next one, or is free.
-      const next = waiting.shift();
-      if (next !== undefined) next();
-      else running -= 1;
-    }
+      return lookUp();
+    };
+    return turns(work, async () => null);
   }
 
   return {

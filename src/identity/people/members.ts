@@ -4,7 +4,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import { checkedName } from '../accounts/accounts.js';
 import type { IdentityDatabase } from '../database.js';
 import { createInvitations, type NewInvitation } from './invitations.js';
-import { createPeople } from './people.js';
+import { collectionsOf, createPeople } from './people.js';
 import type { InvitationDocument, UserDocument } from './model.js';
 
 /** As long as a verification may still write what it has read. */
@@ -19,12 +19,12 @@ export type Members = ReturnType<typeof createMembers>;
  * CONFLICT where an e-mail address is taken or the last owner would go, NOT_FOUND for an unknown member.
  */
 export function createMembers(database: IdentityDatabase) {
-  const { users, unverifiedUsers } = database;
+  const { users } = database;
   const invitations = createInvitations(database);
   const people = createPeople(database);
   const both = createBothCollections(database);
 
-  const collectionOf = ({ unverified }: UserDocument) => (unverified ? unverifiedUsers : users);
+  const collectionOf = collectionsOf(database);
 
   async function find(accountId: string, userId: string): Promise<UserDocument> {
     const user = await people.findById(userId);

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { hash, verify, type Algorithm } from '@node-rs/argon2';
+import { createTurns } from '../access/turns.js';
 
 const SALT_BYTES = 16;
 
@@ -19,24 +20,12 @@ export type Passwords = ReturnType<typeof createPasswords>;
 
 /** Hashes of passwords, slow on purpose. */
 export function createPasswords() {
-  let running = 0;
-  const waiting: (() => void)[] = [];
+  const turns = createTurns({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
   /** Checked where nobody has the e-mail address, so that the time tells nothing. */
   let nobody: Promise<string> | undefined;
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= AT_ONCE) {
-      if (waiting.length >= MOST_WAITING) throw new PasswordsBusyError('Too many passwords wait to be checked.');
-      await new Promise<void>((resolve) => waiting.push(resolve));
-    } else running++;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  }
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+    turns(work, () => Promise.reject(new PasswordsBusyError('Too many passwords wait to be checked.')));
 
   /** Made once; tried again after a failure, such as too many that wait. */
   async function hashOfNobody(): Promise<string> {

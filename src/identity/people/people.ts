@@ -5,7 +5,10 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { IdentityDatabase } from '../database.js';
 import type { UserDocument } from './model.js';
 
-export type People = ReturnType<typeof createPeople>;
+/** Sign-ups whose address is not verified are kept apart from everybody else. */
+export function collectionsOf({ users, unverifiedUsers }: IdentityDatabase) {
+  return (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
+}
 
 /**
  * People by e-mail address. An address belongs to whoever verified it; before that any number of people may have signed
@@ -18,7 +21,7 @@ export function createPeople(database: IdentityDatabase) {
   /** One that expired is nobody any more. */
   const inForce = (filter: object) => ({ ...filter, expiredAt: null });
 
-  const collectionOf = (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
+  const collectionOf = collectionsOf(database);
 
   /** @throws ServiceError CONFLICT when the address belongs to somebody */
   async function add(user: UserDocument): Promise<UserDocument> {
@@ -66,7 +69,7 @@ export function createPeople(database: IdentityDatabase) {
   }
 
   return {
-    ...createPasswords(database),
+    ...createPasswordChanges(database),
 
     add,
 
@@ -125,8 +128,8 @@ export function createPeople(database: IdentityDatabase) {
   };
 }
 
-function createPasswords({ users, unverifiedUsers }: IdentityDatabase) {
-  const collectionOf = (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
+function createPasswordChanges(database: IdentityDatabase) {
+  const collectionOf = collectionsOf(database);
   return {
     /** Ends every session of the person, too: sessions are bound to the password. */
     async setPassword(user: Pick<UserDocument, '_id' | 'unverified'>, passwordHash: string): Promise<void> {

@@ -1,6 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
 import type { memberRoutes } from './contract.js';
-import { ServiceError } from '../../kernel/errors.js';
 import type { Members } from '../people/members.js';
 import type { Sessions } from '../people/sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
@@ -70,7 +69,6 @@ export function createMemberHandlers(deps: {
     },
 
     async withdrawInvitation({ ctx, principal: { account }, params: { invitation_id: invitationId } }) {
-      if (invitationId === '') throw new ServiceError('NOT_FOUND', 'The account has no such open invitation.');
       return invitationView(await within(deadlineOf(ctx), members.withdraw(account._id, invitationId)));
     },
   };

@@ -10,11 +10,11 @@ import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { RouteHandlers } from '../access/principal.js';
-import { deadlineAfterBody, within } from '../../platform/http/deadline.js';
 import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import { auditPerson, inTime } from './person-requests.js';
 
 export interface RecoveryDeps {
   config: Config;
@@ -29,13 +29,10 @@ export interface RecoveryDeps {
   auditor: Auditor;
 }
 
-const ANSWER_WITHIN_MS = 8_000;
-
 /** Links by e-mail: verification of addresses, and new passwords for forgotten ones. */
 export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof recoveryRoutes> {
   const { config, accounts, members, sessions, passwords, passwordRules, emailLinks, accountMail, limits, auditor } =
     deps;
-  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(deadlineAfterBody(ctx, ANSWER_WITHIN_MS), work);
 
   /** @throws ServiceError NOT_FOUND */
   async function personOf(token: string): Promise<UserDocument> {
@@ -65,11 +62,6 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     throw wrongPassword('password is required: the one that you signed up with.');
   }
 
-  async function audit(ctx: ApiContext, user: UserDocument, action: string): Promise<void> {
-    const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
-    await auditor(ctx, { accountId: user.accountId, mode: 'live', actor, action });
-  }
-
   return {
     /** Answers the same for every address. */
     async requestPasswordReset({ ctx, body: { email } }) {
@@ -94,7 +86,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
       // Nor may they keep the person from logging in with the new one.
       await inTime(ctx, limits.forgetLogIns(user._id));
-      await audit(ctx, user, 'resetPassword');
+      await auditPerson(auditor, ctx, user, 'resetPassword');
       return { password_changed: true };
     },
 
@@ -106,7 +98,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       await inTime(ctx, members.verify(user));
       // Used up last: after a crash the same link completes what was begun, and nothing is credited twice.
       await inTime(ctx, emailLinks.use(token, 'verify'));
-      await audit(ctx, user, 'verifyEmail');
+      await auditPerson(auditor, ctx, user, 'verifyEmail');
       return { verified: true };
     },
 

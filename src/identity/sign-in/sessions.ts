@@ -10,11 +10,11 @@ import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { RouteHandlers } from '../access/principal.js';
-import { deadlineAfterBody, within } from '../../platform/http/deadline.js';
 import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import { auditPerson, inTime } from './person-requests.js';
 import { sessionView } from './views.js';
 
 export interface SessionHandlersDeps {
@@ -29,16 +29,11 @@ export interface SessionHandlersDeps {
   auditor: Auditor;
 }
 
-/** Passwords are slow on purpose, and slower when many come at once. */
-const ANSWER_WITHIN_MS = 8_000;
-
 /** Opening accounts, logging in and out, and passwords. */
 export function createSessionHandlers(
   deps: SessionHandlersDeps,
 ): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
   const { config, accounts, members, sessions, passwords, passwordRules, limits, accountMail, auditor } = deps;
-
-  const inTime = <T>(ctx: ApiContext, work: Promise<T>) => within(deadlineAfterBody(ctx, ANSWER_WITHIN_MS), work);
 
   /** Sign-ups are found by the address and the hash, so theirs is made for the address. */
   function hashOf(ctx: ApiContext, user: Pick<UserDocument, 'email' | 'unverified'>, password: string) {
@@ -58,8 +53,7 @@ export function createSessionHandlers(
     if (!account) throw new Error(`The account of ${user._id} is gone.`);
     const { token, expiresAt } = await inTime(ctx, sessions.begin(user));
     setSessionToken(ctx, config, token);
-    const actor = { kind: 'member', userId: user._id, email: user.email, role: user.role, sessionId: '' } as const;
-    await auditor(ctx, { accountId: account._id, mode: 'live', actor, action });
+    await auditPerson(auditor, ctx, user, action);
     return sessionView({ user, account, mode: 'test', expiresAt, config });
   }
 
