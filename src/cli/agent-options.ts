@@ -8,7 +8,7 @@ import { CliError, EXIT_USAGE } from './run.js';
 export type AgentOptions = Readonly<Record<string, unknown>>;
 
 /** Fields of an agent by their public names; null removes an optional one. */
-export type AgentValues = { [F in AgentFieldName]?: ValueOf<F> };
+type AgentValues = { [F in AgentFieldName]?: ValueOf<F> };
 type AgentValueChanges = AgentValues & { [F in OptionalField]?: ValueOf<F> | null };
 
 type Field = (typeof AGENT_FIELD_LIST)[number];

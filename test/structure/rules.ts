@@ -40,6 +40,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-refusal|reconciliation\/round)\.ts$/,
   /^src\/(?:.*\/)?(contract|schemas|[a-z-]+-contract)\.ts$/,
   /^src\/platform\/http\/contract\//,
+  /^src\/platform\/config\/addresses\.ts$/,
   /^src\/agents\/(agent-definition|field-rules|tool-rules|tool-schema)\.ts$/,
   /^src\/api\/routes\.ts$/,
   /^src\/billing\/statements\/(csv|statement)\.ts$/,

@@ -1,5 +1,6 @@
 import { ApiError } from '../../sdk/api-error.js';
 import { aborted, untilStopped } from '../../dev/processes/stop-signals.js';
+import { urlFrom } from '../../kernel/text.js';
 import type { Output } from '../output.js';
 import { CliError, EXIT_USAGE } from '../run.js';
 import { useModeOf } from './agents.js';
@@ -23,7 +24,7 @@ export interface ListenOptions {
 export async function listen(service: Service, out: Output, options: ListenOptions): Promise<void> {
   const { port, forwardTo, publicUrl } = options;
   for (const url of [forwardTo, publicUrl]) {
-    if (url !== undefined && !(URL.canParse(url) && /^https?:/i.test(url))) {
+    if (url !== undefined && !(urlFrom(url) && /^https?:/i.test(url))) {
       throw new CliError(`${url} must be an address like http://127.0.0.1:3000/hook.`, EXIT_USAGE);
     }
   }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createClient, type Client } from '../../sdk/client.js';
-import { withoutTrailing } from '../../kernel/text.js';
+import { urlFrom, withoutTrailing } from '../../kernel/text.js';
+import { isLoopbackHost } from '../../platform/config/addresses.js';
 import type { Mode } from '../../kernel/ids.js';
 import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
@@ -106,7 +107,7 @@ async function findKeys(
     return given(usableKey(env.CALLWRIGHT_API_KEY, 'CALLWRIGHT_API_KEY'), 'CALLWRIGHT_API_KEY');
   }
   const { runtime } = await readLocalService(env);
-  const ofDemo = isLoopback(baseUrl) && URL.canParse(runtime.base_url ?? '') && sameOrigin(baseUrl, runtime.base_url);
+  const ofDemo = isLoopback(baseUrl) && urlFrom(runtime.base_url ?? '')?.origin === new URL(baseUrl).origin;
   const { live_api_key: live, test_api_key: test } = runtime;
   if (ofDemo && test) {
     const ofTest = { apiKey: test, keySource: DEMO_KEYS.test };
@@ -132,17 +133,12 @@ function usableKey(text: string, source: string): string {
 }
 
 function usableUrl(text: string, source: string): string {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) {
+  if (!/^https?:\/\//i.test(text) || urlFrom(text) === undefined) {
     throw new CliError(`${source} must be an address like https://calls.example.com.`, EXIT_USAGE);
   }
   return withoutTrailing(text, '/');
 }
 
 export function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
-}
-
-function sameOrigin(one: string, other = ''): boolean {
-  return new URL(one).origin === new URL(other).origin;
+  return isLoopbackHost(new URL(url).host);
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isLoopback } from './service.js';
+import { hostnameOf, isLoopbackHost } from '../../platform/config/addresses.js';
 import { isSignedBy } from './webhook-signature.js';
 
 /** A delivery and what became of it. */
@@ -107,9 +107,8 @@ export async function startWebhookListener(p: {
 
 /** Not by a web page: neither as itself, nor by a name of its own that leads to this machine. */
 function isForUs({ host = '', origin }: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
-  const url = `http://${host}`;
-  if (origin !== undefined || !/^[\w.:[\]-]+$/.test(host) || !URL.canParse(url)) return false;
-  return isLoopback(url) || new URL(url).hostname === answeredHost;
+  if (origin !== undefined || !/^[\w.:[\]-]+$/.test(host)) return false;
+  return isLoopbackHost(host) || (answeredHost !== undefined && hostnameOf(host) === answeredHost);
 }
 
 type Outcome = Pick<Received, 'status' | 'duration_ms' | 'error'> & { answer: Buffer };

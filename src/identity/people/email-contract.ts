@@ -23,8 +23,9 @@ export function normalEmail(text: string): string | undefined {
 
 /** A domain as DNS knows it, the same as `domainToASCII` of node:url, which the SDK cannot import. */
 function hostOf(domain: string): string | undefined {
-  if (NEVER_IN_DOMAIN.test(domain) || urlFrom(`ws://${domain}`) === undefined) return undefined;
-  const { hostname } = new URL(`ws://${domain}`);
+  const given = NEVER_IN_DOMAIN.test(domain) ? undefined : urlFrom(`ws://${domain}`);
+  if (given === undefined) return undefined;
+  const { hostname } = given;
   // An IP address is written in brackets, and is nobody's domain.
   return DOMAIN.test(hostname) && !/(?:^|\.)\d+$/.test(hostname) ? hostname : undefined;
 }

@@ -1,4 +1,5 @@
 import { urlFrom } from '../../kernel/text.js';
+
 /** 127.0.0.0/8, ::1 and localhost: what is sent there stays on the machine. */
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
 /** Private IPv4 ranges, unique local IPv6, and names without a dot, which only a private network resolves. */
@@ -18,8 +19,7 @@ export function isLoopbackHost(host: string): boolean {
 
 /** The name in a host with or without a port, in lower case; empty for what is no host. */
 export function hostnameOf(host: string): string {
-  const address = `http://${host}`;
-  return /^[^\s/?#@\\]+$/.test(host) && urlFrom(address) ? new URL(address).hostname : '';
+  return /^[^\s/?#@\\]+$/.test(host) ? (urlFrom(`http://${host}`)?.hostname ?? '') : '';
 }
 
 /** Whether every host, with or without a port, is this machine or in a private network. */

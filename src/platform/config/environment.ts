@@ -247,8 +247,9 @@ export const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 export type Environment = z.output<typeof environment>;
 
 function isSmtpUrl(text: string): boolean {
-  if (urlFrom(text) === undefined) return false;
-  const { protocol, hostname } = new URL(text);
+  const given = urlFrom(text);
+  if (given === undefined) return false;
+  const { protocol, hostname } = given;
   return ['smtp:', 'smtps:'].includes(protocol) && hostname !== '';
 }
 

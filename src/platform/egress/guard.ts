@@ -36,8 +36,8 @@ export function urlFault(field: string, url: string, config: GuardConfig): strin
   if (characterCount(url) > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
   // The parser would drop them silently, and the URL would not be the one that was asked for.
   if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
-  if (!/^https?:\/\//i.test(url) || urlFrom(url) === undefined) return `${field} must be a valid http or https URL.`;
-  const parsed = new URL(url);
+  const parsed = urlFrom(url);
+  if (!/^https?:\/\//i.test(url) || parsed === undefined) return `${field} must be a valid http or https URL.`;
   if (parsed.username !== '' || parsed.password !== '') return `${field} must not contain a user name or password.`;
   if (!isPermittedPort(portOf(parsed), config)) return `${field} must use ${permittedPorts(config)}.`;
   if (config.webhooks.guarded && !isPermittedHost(parsed.hostname, config)) {

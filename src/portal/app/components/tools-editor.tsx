@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { AGENT_FIELDS } from '../../../agents/agent-definition.js';
 import type { Agent } from '../../../agents/schemas.js';
+import { urlFrom } from '../../../kernel/text.js';
 import { webhookEndpoint } from '../../../kernel/webhook-endpoint.js';
 import { SelectField, TextArea, TextField } from './fields';
 import { ToolHeaders } from './tool-headers';
@@ -44,7 +45,7 @@ function keepsHeaders({ name, url, stored }: EditedTool): boolean {
 }
 
 function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : '';
+  return urlFrom(url)?.origin ?? '';
 }
 
 /** The requests that an agent may make to the customer's servers during a call. */
