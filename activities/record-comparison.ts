@@ -5,7 +5,7 @@ import type { MetCall, Walk } from '../src/calls/reconciliation/walks.js';
 import type { createLeftWebhooks } from './left-webhooks.js';
 import type { ReconciliationDeps } from './reconciliation-follow-ups.js';
 
-/** A walk takes no longer than this and leaves the rest to the next round. */
+/** An audit, and each walk, takes no longer than this and leaves the rest to the next round. */
 export const STEP_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 200;
 

@@ -12,7 +12,7 @@ type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
  * A call whose audio fails later than this after its answer, in milliseconds, is billed even when the agent was never heard:
  * a customer can bring such a failure about, by a tool that the provider refuses or an agent that says nothing.
  */
-export const WAIVED_WITHIN_MS = 30_000;
+const WAIVED_WITHIN_MS = 30_000;
 
 /** The final status, its reason and the billable seconds of a call that the carrier says is over. */
 export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {

@@ -3,6 +3,9 @@ import type { CallsDatabase } from './database.js';
 import { CALL_STATUSES, isFinalStatus, type CallStatus, type Direction } from '../kernel/call-state.js';
 import type { CallDocument } from './call-model.js';
 import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.js';
+import type { CallEnding } from '../voice/call-reader.js';
+
+const FINAL_STATUSES = CALL_STATUSES.filter(isFinalStatus);
 
 /** What a list of calls is narrowed to; times of creation, `from` included, `to` not. */
 export interface CallFilter {
@@ -44,9 +47,9 @@ export function createCallQueries(database: CallsDatabase) {
     },
 
     /** Of these calls, those that are over, and those that want of money or time will end, with the second of talk at which. */
-    async endings(callIds: readonly string[]): Promise<Map<string, 'over' | number>> {
+    async endings(callIds: readonly string[]): Promise<Map<string, CallEnding>> {
       const ends = {
-        $or: [{ endsAfterSeconds: { $gt: 0 } }, { status: { $in: CALL_STATUSES.filter(isFinalStatus) } }],
+        $or: [{ endsAfterSeconds: { $gt: 0 } }, { status: { $in: FINAL_STATUSES } }],
       };
       const found = await database.calls
         .find({ _id: { $in: [...callIds] }, ...ends }, { endsAfterSeconds: 1, status: 1 })

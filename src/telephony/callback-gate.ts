@@ -1,7 +1,7 @@
 import { ServiceError } from '../kernel/errors.js';
 import type { Mode } from '../kernel/ids.js';
 import type { ApiContext } from '../platform/http/context.js';
-import { within } from '../platform/http/deadline.js';
+import { deadlineOf, within } from '../platform/http/deadline.js';
 import { content } from '../platform/http/routing/answer.js';
 import { readBody } from '../platform/http/raw-body.js';
 import type { ReadSigned } from '../platform/http/signed-requests.js';
@@ -68,7 +68,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests }: 
 
     /** By when a callback must be answered. */
     terms(ctx: ApiContext): AnswerTerms {
-      return { deadline: ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, requestId: ctx.state.requestId };
+      return { deadline: deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), requestId: ctx.state.requestId };
     },
 
     /**
@@ -76,7 +76,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests }: 
      * @throws ServiceError SERVICE_UNAVAILABLE, so that the carrier asks again, when the work is not done in time
      */
     async acknowledge(ctx: ApiContext, work: Promise<void> | undefined) {
-      if (work !== undefined) await within(ctx.state.arrivedAt + CALLBACK_ANSWER_WITHIN_MS, work);
+      if (work !== undefined) await within(deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), work);
       return content('text/plain; charset=utf-8', '');
     },
   };

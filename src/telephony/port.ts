@@ -98,7 +98,7 @@ export interface CallbackDeps {
   instructions: CallInstructions;
 }
 
-/** The requests of a carrier: the routes they come to, and all that is done about them before it is our word. */
+/** The requests of a carrier: the routes they come to, and how they are verified and read before they are told in our words. */
 export interface CarrierContract {
   createRoutes(deps: CallbackDeps): BoundRoute[];
 }

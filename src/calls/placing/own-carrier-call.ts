@@ -1,13 +1,11 @@
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import { ServiceError } from '../../kernel/errors.js';
-import type { Config } from '../../platform/config/config.js';
 import { unavailable, within } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ArrivedCall } from '../../telephony/callbacks.js';
 import type { CarrierApis, CarrierCall } from '../../telephony/port.js';
 
 export interface OwnCarrierCallDeps {
-  config: Config;
   carriers: CarrierApis;
   phoneNumbers: PhoneNumbers;
   logger: Logger;
@@ -21,7 +19,7 @@ const LIVE: ReadonlySet<CarrierCall['status']> = new Set(['queued', 'ringing', '
  * or forwarded from one. The carrier's own signature needs no check, and calls of the simulated carrier cost nothing.
  * One refusal stands for every reason, so that it tells nothing about the calls of others.
  */
-export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
+export function createRequireOwnCarrierCall({ carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
   async function isOwn(accountId: string, number: string | undefined): Promise<boolean> {
     return number !== undefined && (await phoneNumbers.find(number))?.accountId === accountId;
   }
@@ -33,7 +31,7 @@ export function createRequireOwnCarrierCall({ config, carriers, phoneNumbers, lo
   return async function requireOwnCarrierCall(arrived: ArrivedCall, deadline: number): Promise<void> {
     const { forwarder, mode } = arrived;
     const { account } = forwarder;
-    if (account === undefined || config.carriers[mode].kind === 'simulator') return;
+    if (account === undefined || carriers[mode].kind === 'simulator') return;
     let call: CarrierCall | undefined;
     try {
       call = await within(deadline, carriers[mode].fetch(arrived.carrierSid));

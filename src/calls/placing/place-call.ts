@@ -129,7 +129,7 @@ async function startCounted(
   const answer = await startCall(deps, document, deadline);
   if (refusalOfReservation(answer) !== undefined) {
     // Left in the counts it errs on the safe side; the client is to hear of the refusal all the same.
-    await within(deadline, deps.dialGate.release(dial)).catch(() => undefined);
+    await within(deadline, deps.dialGate.withdraw(dial)).catch(() => undefined);
   }
   return answer;
 }

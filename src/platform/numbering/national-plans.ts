@@ -64,7 +64,7 @@ function plansOf(library: Library): NumberingPlans {
 
     withoutSurplusDigits(number) {
       const parts = partsOf(number, regionsOf);
-      return parts === undefined ? number : cutToPlan(library, parts);
+      return parts === undefined ? number : `+${parts.countryCode}${cutToPlan(library, parts)}`;
     },
 
     countryOfDearNumber(number) {
@@ -77,24 +77,24 @@ function plansOf(library: Library): NumberingPlans {
 /** Whoever is called gets a part of the price. Digits that networks ignore make it no other number. */
 function isDear(library: Library, parts: NumberParts): boolean {
   const { PREMIUM_RATE, PERSONAL_NUMBER } = library.PhoneNumberType;
-  const national = cutToPlan(library, parts).slice(`+${parts.countryCode}`.length);
+  const national = cutToPlan(library, parts);
   if (national === '') return false;
   const number = phoneNumberOf(library, parts.countryCode, national);
   return [PREMIUM_RATE, PERSONAL_NUMBER].includes(library.PhoneNumberUtil.getInstance().getNumberType(number));
 }
 
-/** To the most digits that make a number of the plan; where none do, to the most that any number of the country has. */
+/** The national digits, cut to the most that make a number of the plan; where none do, to the most that any number of the country has. */
 function cutToPlan(library: Library, { countryCode, national }: NumberParts): string {
   const util = library.PhoneNumberUtil.getInstance();
   const { TOO_LONG } = library.PhoneNumberUtil.ValidationResult;
   const numberOf = (digits: string) => phoneNumberOf(library, countryCode, digits);
   const isTooLong = (digits: string) => util.isPossibleNumberWithReason(numberOf(digits)) === TOO_LONG;
   for (let digits = national; digits !== ''; digits = digits.slice(0, -1)) {
-    if (util.isValidNumber(numberOf(digits))) return `+${countryCode}${digits}`;
+    if (util.isValidNumber(numberOf(digits))) return digits;
   }
   let digits = national;
   while (isTooLong(digits)) digits = digits.slice(0, -1);
-  return `+${countryCode}${digits}`;
+  return digits;
 }
 
 interface NumberParts {

@@ -14,6 +14,12 @@ export const WAIVED_CALLS_PER_HOUR = 20;
 
 export type AccountCounts = ReturnType<typeof createAccountCounts>;
 
+export interface WaivedCall {
+  accountId: string;
+  mode: Mode;
+  callId: string;
+}
+
 interface AccountDial {
   account: AccountDocument;
   mode: Mode;
@@ -58,7 +64,7 @@ export function createAccountCounts(
     },
 
     /** Counts a call, once, that failed and is not billed. */
-    async countWaived({ accountId, mode, callId }: { accountId: string; mode: Mode; callId: string }): Promise<void> {
+    async countWaived({ accountId, mode, callId }: WaivedCall): Promise<void> {
       if (liveLimits !== undefined && mode === 'live') await counts.add(waived(accountId, callId));
     },
 

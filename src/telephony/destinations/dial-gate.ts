@@ -12,7 +12,7 @@ import type { Mode } from '../../kernel/ids.js';
 import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
 import type { TelephonyDatabase } from '../database.js';
-import { createAccountCounts, type AccountCounts } from './account-counts.js';
+import { createAccountCounts, type AccountCounts, type WaivedCall } from './account-counts.js';
 import { createDestinationCounts, type CountedCall, type DestinationCounts } from './destination-counts.js';
 import type { Leg } from './dial-legs.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
@@ -118,6 +118,9 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       return account !== null && countPlanned({ account, mode, callId, leg, to });
     },
 
+    /** Takes a call out of what {@link admit} counted, once: it is not placed. */
+    withdraw: (dial: PlannedDial): Promise<void> => caps.release(dial),
+
     /** Takes a dial out of every count, once: it was not placed. */
     async release(dial: PlannedDial): Promise<void> {
       await caps.release(dial);
@@ -125,7 +128,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     },
 
     /** Counts a call, once, that failed before its agent was heard and is not billed. */
-    countWaived: (call: Parameters<typeof accountCounts.countWaived>[0]) => accountCounts.countWaived(call),
+    countWaived: (call: WaivedCall): Promise<void> => accountCounts.countWaived(call),
 
     ...createAttemptEnds({ attempts, requests, isCounted: liveLimits !== undefined }),
   };

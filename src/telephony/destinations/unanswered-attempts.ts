@@ -93,8 +93,11 @@ function createCountsIn(database: TelephonyDatabase, model: 'unansweredAttempts'
     ...counts,
     async add(place: { _id: string; member: string }, limit: number): Promise<boolean> {
       const at = now().getTime();
-      await documents.deleteMany({ expiresAt: { $lt: new Date(at) } });
-      return counts.add({ ...place, period: 'hour', limit, fields: { expiresAt: new Date(at + KEPT_MS) } });
+      const [isCounted] = await Promise.all([
+        counts.add({ ...place, period: 'hour', limit, fields: { expiresAt: new Date(at + KEPT_MS) } }),
+        documents.deleteMany({ expiresAt: { $lt: new Date(at) } }),
+      ]);
+      return isCounted;
     },
   };
 }
