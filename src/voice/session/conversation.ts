@@ -121,7 +121,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
   });
 
   const keyTones = createKeyTones(playback);
-  const tools = createToolHost(deps.tools, request, {
+  const tools = createToolHost(deps.tools, request, call.tools, {
     end: () => leaveAfterLastWord('agent_hangup'),
     transfer(to) {
       if (ended || goodbye !== undefined) return false;

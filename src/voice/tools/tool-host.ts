@@ -1,4 +1,3 @@
-import { mayTransfer } from '../../platform/config/live-limits.js';
 import { DTMF_PATTERN, dtmfTones } from '../audio/dtmf.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import { rateOf } from '../../kernel/money.js';
@@ -13,7 +12,6 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ToolAnswer, ToolCall, ToolDefinition } from '../engines/port.js';
 import { settledWithin } from '../session/within.js';
 import { argumentFault } from './arguments.js';
-import { toolDefinitions } from './definitions.js';
 import { askServer } from './http-tool.js';
 
 /** The port's promise to engines. */
@@ -51,14 +49,17 @@ export interface ToolHost {
 /**
  * The tools of one call. The agent's own settings say where it may transfer to and whom it may ask; what the model or the
  * far end wants beyond that is refused.
+ * @param offered what the engine was told of: no other tool is run
  */
-export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: ToolLine): ToolHost {
+export function createToolHost(
+  deps: ToolHostDeps,
+  request: StreamedCall,
+  offered: readonly ToolDefinition[],
+  line: ToolLine,
+): ToolHost {
   const { logger } = deps;
   const { _id: callId, agent } = request;
-  const isTransferable = mayTransfer(deps, request.mode);
-  const definitions = new Map(
-    toolDefinitions(agent, isTransferable).map((definition) => [definition.name, definition]),
-  );
+  const definitions = new Map(offered.map((definition) => [definition.name, definition]));
   let requests = 0;
   let transferring = false;
 
@@ -86,8 +87,7 @@ export function createToolHost(deps: ToolHostDeps, request: StreamedCall, line: 
 
   async function transfer(number: string): Promise<ToolAnswer> {
     // The schema offers no other number; a check that decides over a call stands here all the same.
-    if (!isTransferable || agent.transferNumbers?.includes(number) !== true)
-      return { ok: false, error: 'this number is not allowed' };
+    if (agent.transferNumbers?.includes(number) !== true) return { ok: false, error: 'this number is not allowed' };
     // One at a time: a call counts as one transfer at most.
     if (transferring) return { ok: false, error: 'the call is being transferred already' };
     transferring = true;
