@@ -2,7 +2,7 @@ import { ENGINE_NAMES } from '../kernel/engines.js';
 import { VOICEMAIL_ACTIONS } from '../kernel/voicemail.js';
 import type { GivenTool } from './tool-rules.js';
 
-/** What a field holds. `field-rules.ts` has the rule of each kind, `stored-fields.ts` how the store keeps it. */
+/** What a field holds. `field-rules.ts` has the rule of each kind, `model.ts` how it is stored. */
 export type FieldKind =
   | { kind: 'label' | 'text'; max: number }
   | { kind: 'seconds'; min: number; max: number; initial: number }

@@ -1,8 +1,9 @@
 import { ServiceError } from '../kernel/errors.js';
+import { characterCount } from '../kernel/text.js';
 import type { HttpTool } from './model.js';
 
 /** Of an instruction and the definitions of the tools together: a model is sent all of it again and again in a call. */
-export const MAX_PROMPT_CHARACTERS = 65_536;
+const MAX_PROMPT_CHARACTERS = 65_536;
 
 type Prompted = Pick<HttpTool, 'name' | 'description' | 'parameters'>;
 
@@ -19,7 +20,7 @@ export function refuseLongPrompt(
     ({ name, description, parameters }) =>
       JSON.stringify({ name, description, parameters: '' }).length + parameters.length,
   );
-  const characters = read.reduce((sum, length) => sum + length, Array.from(instruction).length);
+  const characters = read.reduce((sum, length) => sum + length, characterCount(instruction));
   if (characters <= MAX_PROMPT_CHARACTERS) return;
   const fault = `${field}: the instruction and the names, descriptions and parameters of the tools must have at most ${MAX_PROMPT_CHARACTERS} characters together and have ${characters}. Shorten them, or use fewer tools.`;
   throw new ServiceError('MISSING_PARAMS', fault, { fields: { [field]: fault } });

@@ -1,5 +1,4 @@
-import { createCallResults } from '../calls/wiring.js';
-import { createUsageAgents } from '../calls/wiring.js';
+import { createCallResults, createUsageAgents } from '../calls/wiring.js';
 import Koa from 'koa';
 import type { DialGate } from '../telephony/destinations/dial-gate.js';
 import type { CallGateway } from '../calls/gateway.js';

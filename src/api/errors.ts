@@ -35,7 +35,7 @@ function sendError(ctx: ApiContext, refusal: ServiceError): void {
 }
 
 /** The refusal that stands for an error towards clients. */
-export function serviceErrorOf(error: unknown): ServiceError {
+function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const passing =
     error instanceof CallServiceUnavailable ||
@@ -53,7 +53,7 @@ const SERVER_BUSY_CODES = new Set([6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600
 const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
 
 /** Whether an error says that the database did not answer, or not as a primary. */
-export function isDatabaseAway(error: unknown): boolean {
+function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'MongooseServerSelectionError') return true;
   if (error instanceof mongo.MongoServerError) {

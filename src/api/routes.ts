@@ -25,10 +25,10 @@ const accountTables = {
   ...portalRoutes,
 };
 
-/** Those whose handlers are mounted by their contracts. */
+/** All but the carriers', which bring their handlers with them. */
 export const mountedRoutes = { ...placingRoutes, ...accountTables, ...serviceRoutes };
 
-/** Every operation of the service's HTTP interface. The router, the validation and the interface document derive from it. */
+/** Every operation of the HTTP interface, carriers' included. The interface document and the SDK's types derive from it. */
 export const routes = {
   ...placingRoutes,
   ...twilioInboundRoute,

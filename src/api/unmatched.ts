@@ -19,9 +19,12 @@ export function unmatched(deps: {
   authenticator: Authenticator;
   carrierRoutes: readonly BoundRoute[];
 }) {
-  const table = [...new Set([...TABLE, ...deps.carrierRoutes.map(({ route }) => route)])];
+  const table = [...new Set([...TABLE, ...deps.carrierRoutes.map(({ route }) => route)])].map((route) => ({
+    route,
+    pattern: patternOf(route),
+  }));
   return async (ctx: ApiContext): Promise<void> => {
-    const known = table.filter((route) => patternOf(route).test(ctx.path));
+    const known = table.filter(({ pattern }) => pattern.test(ctx.path)).map(({ route }) => route);
     if (!known.some((route) => route.auth === 'none' || route.auth === 'origin')) {
       requireHttps(ctx, deps.config);
       await deps.authenticator.byAny(ctx);

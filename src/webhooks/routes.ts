@@ -1,6 +1,5 @@
 import type { Config } from '../platform/config/config.js';
 import type { RouteHandlers } from '../identity/access/principal.js';
-import { createWebhookAttempts } from './attempts.js';
 import type { deliveryRoutes, signingRoutes } from './contract.js';
 import type { WebhooksDatabase } from './database.js';
 import { createWebhookDeliveries } from './deliveries.js';
@@ -9,7 +8,10 @@ import { createWebhookFailures } from './failures.js';
 import { createWebhookSecrets } from './secrets.js';
 import { createSigningHandlers } from './signing-routes.js';
 
-export interface WebhookHandlersDeps extends Pick<DeliveryHandlersDeps, 'gateway' | 'rateLimiter' | 'cursors'> {
+export interface WebhookHandlersDeps extends Pick<
+  DeliveryHandlersDeps,
+  'gateway' | 'rateLimiter' | 'cursors' | 'attempts'
+> {
   config: Config;
   database: WebhooksDatabase;
 }
@@ -22,7 +24,6 @@ export function createWebhookHandlers(
   return {
     ...createDeliveryHandlers({
       ...deps,
-      attempts: createWebhookAttempts(database),
       deliveries: createWebhookDeliveries(database),
       failures: createWebhookFailures(database),
     }),

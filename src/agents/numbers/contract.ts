@@ -8,7 +8,6 @@ import {
   PhoneNumberList,
 } from '../../identity/accounts/schemas.js';
 
-const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const numberParams = z.object({
   phone_number: z
     .string()
@@ -72,7 +71,7 @@ export const numberRoutes = {
     body: {
       contentType: json,
       schema: PhoneNumberChangesBody,
-      examples: { agent: { agent_id: AGENT_ID }, none: { agent_id: null } },
+      examples: { agent: { agent_id: NUMBER_EXAMPLE.agent_id }, none: { agent_id: null } },
     },
     success: numberAnswer,
     errors: ['AGENT_NOT_FOUND', 'NOT_FOUND'],

@@ -29,7 +29,7 @@ export interface LedgerWork {
   sweepAtMarkers: number;
   /** ms since the epoch; decides nothing but the day that spending is counted to. */
   now(): number;
-  /** Waits before the next try, a random while so that writers do not meet again. */
+  /** Waits before the next try, for a random time so that writers do not meet again. */
   pause(tries: number): Promise<void>;
 }
 

@@ -77,7 +77,7 @@ export interface Ledger {
   sweep(ledgerAccountId: string): Promise<void>;
 }
 
-/** Exactly-once money on single-document atomicity, in MongoDB. See `ledger-decide.ts` for why it is exact. */
+/** Exactly-once money on single-document atomicity, in MongoDB. See `decide.ts` for why it is exact. */
 export function createLedger(database: BillingDatabase): Ledger {
   return createLedgerOn(createLedgerStorage(database));
 }

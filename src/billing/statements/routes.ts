@@ -1,7 +1,6 @@
 import { pageSize } from '../../platform/http/contract/list.js';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import type { Config } from '../../platform/config/config.js';
 import { csvOf } from './csv.js';
 import {
   amountsView,
@@ -23,7 +22,7 @@ import { deadlineOf, endOf, unavailable, within } from '../../platform/http/dead
 import { wantsCsv } from '../../platform/http/routing/csv-wanted.js';
 import { content, type Content } from '../../platform/http/routing/answer.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
-import { createCursors } from '../../platform/http/cursor.js';
+import type { Cursors } from '../../platform/http/lists.js';
 
 /** A year of a busy account takes longer to add up than a request may usually take. */
 const USAGE_WITHIN_MS = 15_000;
@@ -42,7 +41,7 @@ export interface StatementOwner {
 }
 
 export interface StatementDeps {
-  config: Config;
+  cursors: Cursors;
   ledger: Ledger;
   statements: Statements;
 }
@@ -51,8 +50,7 @@ export interface StatementDeps {
 export function createStatementHandlers(
   deps: StatementDeps,
 ): Handlers<typeof statementRoutes, { keyOrSession: StatementOwner }> {
-  const { ledger, statements } = deps;
-  const cursors = createCursors(deps.config.apiKeyPepper);
+  const { ledger, statements, cursors } = deps;
 
   return {
     async readBalance({ ctx, principal: { account, mode } }) {

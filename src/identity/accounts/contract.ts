@@ -1,8 +1,6 @@
 import { Account, ACCOUNT_EXAMPLE, AccountChangesBody, AuditLogPage, AuditQuery } from './schemas.js';
 import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route.js';
 
-const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
-
 const json = 'application/json';
 const accountAnswer = ratedJsonAnswer('The account.', Account, { account: ACCOUNT_EXAMPLE });
 
@@ -30,7 +28,7 @@ export const accountRoutes = {
     body: {
       contentType: json,
       schema: AccountChangesBody,
-      examples: { inbound: { inbound_agent_id: AGENT_ID } },
+      examples: { inbound: { inbound_agent_id: ACCOUNT_EXAMPLE.inbound_agent_id } },
     },
     success: accountAnswer,
     errors: ['AGENT_NOT_FOUND'],
@@ -58,7 +56,7 @@ export const auditRoutes = {
             mode: 'live',
             actor: { kind: 'member', id: 'user_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', name: 'ada@example.com' },
             action: 'createAgent',
-            target: AGENT_ID,
+            target: ACCOUNT_EXAMPLE.inbound_agent_id,
             request_id: '01JD3Q4Z6WX8Y2V7T5R9S1K0MN',
           },
         ],

@@ -4,8 +4,6 @@ import { unavailable } from './deadline.js';
 /** Reads a body that is not known to be signed; stops, and keeps nothing of it, once the signal is aborted. */
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
-export type BodiesInFlight = ReturnType<typeof createBodiesInFlight>;
-
 /**
  * Bounds the bodies that are read before it is known who sends them. The oldest makes room: the body of an honest
  * sender arrives within milliseconds, so the oldest is the least likely to be one. Addresses play no part, since carriers

@@ -1,26 +1,13 @@
-import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../kernel/errors.js';
-import { readBody } from './raw-body.js';
 
-const MAX_FORM_BYTES = 64 * 1_024;
 const MAX_FIELDS = 200;
 
 /** Fields of a form or a query: a string, or all values of a field that was given more than once. */
 export type FormFields = Record<string, string | string[]>;
 
 /**
- * Every field of a form body, unknown ones too: the carrier's signature covers them all. Parsed by URLSearchParams because
- * parsers that read brackets in names change what was signed. Not decompressed: nobody is authenticated yet.
- * @param signal stops the reading; its reason is thrown
- * @throws ServiceError PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, MISSING_PARAMS
- */
-export async function readForm(req: IncomingMessage, signal?: AbortSignal): Promise<FormFields> {
-  const bytes = await readBody(req, { limit: MAX_FORM_BYTES, decompress: false, ...(signal && { signal }) });
-  return fieldsOf(bytes.toString('utf8'));
-}
-
-/**
- * The fields of a form or a query, collected in one pass.
+ * The fields of a form or a query, collected in one pass. By URLSearchParams: parsers that read brackets in names change what
+ * was signed.
  * @param encoded as it was sent
  * @throws ServiceError MISSING_PARAMS when there are more than 200, repeated ones included
  */

@@ -18,7 +18,7 @@ export interface Retries {
   /** What is written to, for the metric and the error. */
   name: string;
   mostTries?: number;
-  /** Waits before the next try, a random while so that writers do not meet again. */
+  /** Waits before the next try, for a random time so that writers do not meet again. */
   pause?: (tries: number, tookMs: number) => Promise<void>;
 }
 

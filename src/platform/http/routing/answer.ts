@@ -60,14 +60,10 @@ export function sendAnswer(ctx: ApiContext, route: Route, given: unknown, checke
   const { body, options } = given instanceof Answer ? given : { body: given, options: {} as AnswerOptions };
   if (checked) requireDeclared(route, body, options.status);
   ctx.set(options.headers ?? {});
-  if (route.success.contentType === 'application/json') {
-    ctx.status = options.status ?? 200;
-    ctx.body = body;
-  } else {
-    ctx.status = 200;
-    ctx.set('Content-Type', `${route.success.contentType}; charset=utf-8`);
-    ctx.body = body;
-  }
+  ctx.status = options.status ?? 200;
+  const { contentType } = route.success;
+  if (contentType !== 'application/json') ctx.set('Content-Type', `${contentType}; charset=utf-8`);
+  ctx.body = body;
   return options.target;
 }
 
