@@ -13,8 +13,8 @@ interface Lane {
 }
 
 /**
- * What runs side by side. Calls in real time mostly wait, so two leave most of a core free, but they fail when they get it
- * late: everything else gives way to them.
+ * What runs side by side. Calls in real time mostly wait, so two of them leave most of a core free; but they fail when they
+ * have to wait for it, so everything else has a lower priority.
  */
 const LANES: Record<string, Lane> = {
   realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
@@ -28,7 +28,8 @@ interface Report {
 /**
  * Runs the suite on servers that are started once.
  * @param args further arguments for jest, such as `--testPathPatterns leases`; `--reports=FOLDER` keeps jest's reports
- * @returns the exit code: 0 when every test passed, 1 when one failed; 2 stands for a run that did not come to its end
+ * @returns the exit code: 0 when every test passed, else 1
+ * @throws when the run did not come to its end; the exit code is then 2
  */
 async function main(args: readonly string[]): Promise<number> {
   const began = Date.now();
@@ -56,7 +57,7 @@ async function run({ projects, workers, priority }: Lane, report: string, args: 
   const jest = [require.resolve('jest/bin/jest'), '--selectProjects', ...projects, `--maxWorkers=${workers}`];
   const child = spawn(process.execPath, [...jest, '--passWithNoTests', '--json', `--outputFile=${report}`, ...args], {
     env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
-    // Not a terminal: two status lines would overwrite each other. Of the report on the standard output there is the file.
+    // No terminal, so that the status lines of the two runs do not overwrite each other; jest's report is in the file.
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   if (child.pid !== undefined) setPriority(child.pid, priority);

@@ -23,7 +23,8 @@ export const VARIABLES: readonly Variable[] = Object.entries(environment.shape).
   ...(schema.meta() as Omit<Variable, 'name' | 'byDefault'>),
 }));
 
-const GENERATED = 'Made from src/platform/config by `npm run structure`: change it there.';
+const GENERATED =
+  'Made by `npm run structure`: variables from src/platform/config, the rest from test/structure/configuration.ts.';
 
 /** The text of docs/configuration.md. */
 export function configurationPage(): string {

@@ -5,7 +5,7 @@ import { parseSync } from '@swc/core';
 
 /** A regular expression as the sources have it. */
 export interface FoundPattern {
-  /** File and line, like `src/api/router.ts:12`. */
+  /** File and line, like `src/api/mount.ts:12`. */
   at: string;
   /** Null where the sources build it from something that is no constant. */
   pattern: string | null;

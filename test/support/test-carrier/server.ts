@@ -17,8 +17,6 @@ interface Asked {
   max_seconds: number;
 }
 
-export type TestCarrierServer = Awaited<ReturnType<typeof startTestCarrierServer>>;
-
 /** The far side of the test carrier: its REST interface, its signed requests and its streams, on loopback. */
 export async function startTestCarrierServer(p: { accountId: string; secret: string; port: number }) {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
