@@ -1,10 +1,10 @@
-export type Turns = <T>(work: () => Promise<T>, whenFull: () => Promise<T>) => Promise<T>;
+export type InTurn = <T>(work: () => Promise<T>, whenFull: () => Promise<T>) => Promise<T>;
 
 /**
  * Runs as much work at once as given; more waits for its turn, in order of arrival.
  * @returns what does work in turn, or `whenFull` instead of it when too much waits already
  */
-export function createTurns({ atOnce, mostWaiting }: { atOnce: number; mostWaiting: number }): Turns {
+export function createTurns({ atOnce, mostWaiting }: { atOnce: number; mostWaiting: number }): InTurn {
   const waiting: (() => void)[] = [];
   let running = 0;
 
