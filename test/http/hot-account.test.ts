@@ -26,7 +26,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => carrier.listen(0, '127.0.0.1', resolve));
   const { port } = carrier.address() as AddressInfo;
   const env = { SIMULATOR_URL: `http://127.0.0.1:${port}` };
-  service = await startService({ env: { ...env, ANSWER_WITHIN_MS: '1200' } });
+  service = await startService({ env: { ...env, ANSWER_WITHIN_MS: '1200' }, leastTimeMs: 0 });
 }, 120_000);
 
 afterAll(async () => {

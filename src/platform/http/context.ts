@@ -5,6 +5,8 @@ export interface RequestState {
   requestId: string;
   /** ms since the epoch. */
   arrivedAt: number;
+  /** No request is given less time to be answered, ms; for machines that are shared with other work. */
+  leastTimeMs: number;
   /** When the body had arrived, ms since the epoch; absent until a JSON body is read. */
   bodyAt?: number;
   /** ms since the epoch; set where the request had to wait for others of its account. */

@@ -6,7 +6,7 @@ const ANSWER_WITHIN_MS = 1_900;
 
 /** When the answer to a request is due, ms since the epoch. Waiting for its turn does not count. */
 export function deadlineOf(ctx: ApiContext, withinMs = ANSWER_WITHIN_MS): number {
-  return (ctx.state.startedAt ?? ctx.state.arrivedAt) + withinMs;
+  return (ctx.state.startedAt ?? ctx.state.arrivedAt) + Math.max(withinMs, ctx.state.leastTimeMs);
 }
 
 /** Ends work that nobody waits for: the answer is due, or the client has gone. */
@@ -20,7 +20,7 @@ export function endOf(ctx: ApiContext, deadline = deadlineOf(ctx)): AbortSignal 
  * who holds it back leaves the service no less time.
  */
 export function deadlineAfterBody(ctx: ApiContext, ms: number): number {
-  return (ctx.state.bodyAt ?? ctx.state.arrivedAt) + ms;
+  return (ctx.state.bodyAt ?? ctx.state.arrivedAt) + Math.max(ms, ctx.state.leastTimeMs);
 }
 
 export function unavailable(): ServiceError {

@@ -8,12 +8,16 @@ export function newRequestId(): string {
   return `req_${ulid()}`;
 }
 
-/** Names every request, keeping a usable name its sender gave it, and logs one line for each when it is answered. */
-export function requestId(logger: Logger) {
+/**
+ * Names every request, keeping a usable name its sender gave it, and logs one line for each when it is answered.
+ * @param leastTimeMs see RequestState
+ */
+export function requestId(logger: Logger, leastTimeMs: number) {
   return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
     const given = ctx.get('X-Request-Id');
     ctx.state.requestId = USABLE_ID.test(given) ? given : newRequestId();
     ctx.state.arrivedAt = Date.now();
+    ctx.state.leastTimeMs = leastTimeMs;
     ctx.set('X-Request-Id', ctx.state.requestId);
     await next();
     logger.debug(
