@@ -1,6 +1,8 @@
 import { createSynthesizer } from '../../src/voice/audio/flite.js';
 import { encodeMulaw } from '../../src/voice/audio/mulaw.js';
 import { createOfflineEngine } from '../../src/voice/engines/offline/index.js';
+import { INTRODUCTION } from '../../src/voice/engines/offline/lines.js';
+import type { TranscriptTurn } from '../../src/voice/engines/port.js';
 import { CALL, connect, until } from '../support/engine-line';
 import { silence } from '../support/spoken';
 
@@ -10,6 +12,8 @@ const BEEP = encodeMulaw(Int16Array.from({ length: 4_000 }, (_, i) => 9_000 * Ma
 const GREETING =
   'You have reached the voice mail of Ada Lovelace. I cannot take your call right now. ' +
   'Please leave your name, your number and a short message after the tone.';
+
+const agentTurn = (text: string): TranscriptTurn => ({ speaker: 'agent', text, startMs: 300, endMs: 900 });
 
 describe('the offline engine', () => {
   const synthesizer = createSynthesizer();
@@ -166,12 +170,19 @@ describe('the offline engine', () => {
   it.concurrent('goes on after a broken line with one sentence and the first open question', async () => {
     const line = connect(await newEngine(), {
       outputTemplate: { agreed: false, size: 'small|large' },
-      resume: { turns: [{ speaker: 'agent', text: 'Agreed?', startMs: 0, endMs: 900 }], values: { agreed: true } },
+      resume: { turns: [agentTurn(`${INTRODUCTION} Agreed?`)], values: { agreed: true } },
     });
     expect(await line.agentTurn()).toBe('Sorry, the line broke for a moment. Which size: small or large?');
     line.say(await speak('Small.'));
     expect(await line.ended).toBe('agent_hangup');
     expect((await line.stop()).outputParameters).toEqual({ agreed: true, size: 'small' });
+  });
+
+  it.concurrent('discloses itself after a broken line to someone who heard less than the disclosure', async () => {
+    const heard = agentTurn('Hello. This is an (interrupted)');
+    const line = connect(await newEngine(), { resume: { turns: [heard], values: {} } });
+    expect(await line.agentTurn()).toBe(`${INTRODUCTION} I am calling about your table for two.`);
+    await line.stop();
   });
 
   it.concurrent('understands the last word of a caller who hangs up with it', async () => {

@@ -134,11 +134,11 @@ export function createDialogue(deps: {
     return say(parts, 'greeting', occasion);
   }
 
-  /** Takes up the talk where another process left it. Who has heard no line to its end is greeted. */
-  function takeUp(turns: readonly TranscriptTurn[]): void {
+  /** Takes up the talk where another process left it. Who was not told yet that a machine speaks is greeted. */
+  function takeUp(turns: readonly TranscriptTurn[], disclosesAi: boolean): void {
     spoken = turns.filter(({ speaker }) => speaker === 'agent').length;
     heard = turns.length - spoken;
-    bridges = spoken > 0;
+    bridges = disclosesAi ? turns.some(isIntroduction) : spoken > 0;
   }
 
   async function leave(reason: EngineEnd, parts: readonly string[]): Promise<void> {
@@ -300,7 +300,7 @@ export function createDialogue(deps: {
       script = questions.length > 0 ? createInterview(questions, resume?.values) : createSmallTalk(resume?.turns);
       ticking = setInterval(tick, TICK_MS);
       pauseForAnswer();
-      if (resume !== undefined) takeUp(resume.turns);
+      if (resume !== undefined) takeUp(resume.turns, call.disclosesAi);
       else if (call.direction === 'outbound') machineEar = createMachineEar();
       await new Promise((resolve) => setTimeout(resolve, timing.greetAfterMs));
       // Who answers with a word gets an answer to it: the greeting comes after their turn.
@@ -369,6 +369,11 @@ function introductionOf({ instruction, inputParameters, disclosesAi }: EngineCal
   const opening = openingOf(filled(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];
   return [opening === '' ? GREETING_WITHOUT_DISCLOSURE : opening];
+}
+
+/** What was heard of an agent's line: of one that was cut off, the words until then. */
+function isIntroduction({ speaker, text }: TranscriptTurn): boolean {
+  return speaker === 'agent' && text.startsWith(INTRODUCTION);
 }
 
 /** What is said to a question that was not heard is no answer to it. */
