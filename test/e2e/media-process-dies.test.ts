@@ -9,6 +9,7 @@ import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { carriedCall, carrierOf, turnsStored, waitFor } from '../support/carried-call.js';
+import { placeCall } from '../support/placed-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
@@ -37,16 +38,12 @@ describe('a media process that dies in mid-call', () => {
   });
 
   async function placeOutbound(): Promise<string> {
-    const response = await fetch(`${runtime.base_url}/outbound_call`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${runtime.live_api_key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        to_phone_number: '+12025550100',
-        agent_id: runtime.agent_id,
-        webhook_url: runtime.webhook_inbox_url,
-      }),
+    const placed = await placeCall(runtime.base_url, runtime.live_api_key, {
+      to_phone_number: '+12025550100',
+      agent_id: runtime.agent_id,
+      webhook_url: runtime.webhook_inbox_url,
     });
-    return ((await response.json()) as { call_id: string }).call_id;
+    return placed.call_id;
   }
 
   async function placeInbound(): Promise<string> {

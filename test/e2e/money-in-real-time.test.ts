@@ -7,6 +7,7 @@ import { createApiKeys } from '../../src/identity/api-keys/api-keys.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
+import { placeCall } from '../support/placed-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
@@ -46,24 +47,8 @@ describe('windows of 3 and 4 s on a carrier that takes two calls per second', ()
     return { ledgerId, key: secret };
   }
 
-  /** Places a call; a machine that is busy may answer 503, then the same request is sent again. */
-  async function place(key: string, to: string): Promise<{ httpStatus: number; call_id: string; status: string }> {
-    const idempotencyKey = randomUUID();
-    for (let tries = 1; ; tries++) {
-      const response = await fetch(`${runtime.base_url}/outbound_call`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${key}`,
-          'content-type': 'application/json',
-          'idempotency-key': idempotencyKey,
-        },
-        body: JSON.stringify({ to_phone_number: to, instruction: 'Hello, how are you?' }),
-      });
-      const answer = (await response.json()) as { call_id: string; status: string };
-      if (response.status !== 503 || tries === 10) return { httpStatus: response.status, ...answer };
-      await sleep(500);
-    }
-  }
+  const place = (key: string, to: string) =>
+    placeCall(runtime.base_url, key, { to_phone_number: to, instruction: 'Hello, how are you?' });
 
   async function statusOf(key: string, callId: string): Promise<{ status: string; message: string }> {
     const response = await fetch(`${runtime.base_url}/outbound_call?call_id=${callId}`, {

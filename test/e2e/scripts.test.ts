@@ -9,6 +9,7 @@ import { createAgents } from '../../src/agents/agents.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
+import { placeCall } from '../support/placed-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);
@@ -47,6 +48,13 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
   ['51', 'COMPLETED', 'callee_hangup'],
 ];
 
+/**
+ * Their streams break 3 s after the answer, and the greeting must be said by then: they go before the crowd, which may
+ * delay the words of the others.
+ */
+const BREAK_OFF = ['40', '42'];
+const BROKEN_AFTER_MS = 6_000;
+
 interface CarrierCall {
   sid: string;
   to: string;
@@ -80,19 +88,14 @@ describe('calls on the whole service', () => {
   });
 
   async function place(script: string, options: { key?: string; agentId?: string } = {}): Promise<string> {
-    const response = await fetch(`${runtime.base_url}/outbound_call`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${options.key ?? runtime.live_api_key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        to_phone_number: `+120255501${script}`,
-        agent_id: options.agentId ?? runtime.agent_id,
-        webhook_url: runtime.webhook_inbox_url,
-        external_call_id: script,
-      }),
+    const placed = await placeCall(runtime.base_url, options.key ?? runtime.live_api_key, {
+      to_phone_number: `+120255501${script}`,
+      agent_id: options.agentId ?? runtime.agent_id,
+      webhook_url: runtime.webhook_inbox_url,
+      external_call_id: script,
     });
-    const answer = (await response.json()) as { call_id: string; status: string };
-    expect([response.status, answer.status]).toEqual([200, 'RINGING']);
-    return answer.call_id;
+    expect(placed).toMatchObject({ httpStatus: 200, status: 'RINGING' });
+    return placed.call_id;
   }
 
   async function ended(callId: string): Promise<CallDocument> {
@@ -145,7 +148,10 @@ describe('calls on the whole service', () => {
 
     beforeAll(async () => {
       const ids = new Map<string, string>();
+      for (const script of BREAK_OFF) ids.set(script, await place(script));
+      await sleep(BROKEN_AFTER_MS);
       for (const [script] of ENDS) {
+        if (ids.has(script)) continue;
         const options = script === '02' || script === '08' ? { agentId: briefAgentId } : {};
         ids.set(script, await place(script, options));
       }
@@ -195,7 +201,7 @@ describe('calls on the whole service', () => {
     it('leaves the account with exactly what the calls did not cost', () => expectBalanced());
   });
 
-  it.each(['40', '42'])('%s goes on with a second stream, and nobody is greeted twice', async (script) => {
+  it.each(BREAK_OFF)('%s goes on with a second stream, and nobody is greeted twice', async (script) => {
     const call = await database.calls.findOne({ accountId, externalCallId: script }).lean<CallDocument>();
     expect(call).toMatchObject({ resumptions: 1, hasRecording: true });
     const lines = call?.transcription?.split('\n') ?? [];
