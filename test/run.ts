@@ -18,7 +18,7 @@ interface Lane {
  */
 const LANES: Record<string, Lane> = {
   realtime: { projects: ['realtime'], workers: 2, priority: constants.priority.PRIORITY_NORMAL },
-  rest: { projects: ['unit', 'servers', 'e2e'], workers: 2, priority: constants.priority.PRIORITY_BELOW_NORMAL },
+  rest: { projects: ['unit', 'servers', 'e2e'], workers: 3, priority: constants.priority.PRIORITY_BELOW_NORMAL },
 };
 
 interface Report {
@@ -61,6 +61,8 @@ async function run({ projects, workers, priority }: Lane, report: string, args: 
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   if (child.pid !== undefined) setPriority(child.pid, priority);
+  // The servers are stopped when the tests have ended, also those that are interrupted.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
   child.stderr.pipe(process.stderr, { end: false });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
