@@ -103,7 +103,9 @@ export type CallInstruction =
   | { kind: 'transfer'; callId: string; to: string; callerId: string; timeLimitSeconds: number }
   /** Says the words, then hangs up. */
   | { kind: 'apology'; words: string }
-  | { kind: 'hang_up' };
+  | { kind: 'hang_up' }
+  /** Leaves a call that has come in unanswered, so that the carrier bills nothing. */
+  | { kind: 'reject' };
 
 /** An instruction in a carrier's language. */
 export interface Markup {

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
-import { ServiceError } from '../../kernel/errors.js';
+import { ServiceError, type ErrorCode } from '../../kernel/errors.js';
 import { encodeCrockford, type Mode } from '../../kernel/ids.js';
 import { snapshotOfAgent } from '../../agents/agent-snapshot.js';
 import { refuseEngine } from '../../agents/agent-rules.js';
-import type { ArrivedCall, CallInstructions } from '../../telephony/callbacks.js';
+import type { ArrivedCall, CallInstruction, CallInstructions } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
+import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { AgentDocument } from '../../agents/model.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import type { CallRequestDocument } from '../call-request-model.js';
@@ -19,13 +20,20 @@ import { refusalOfReservation, startCall, type CallStarter } from './start-call.
 export interface InboundCallDeps
   extends CallStarter, InboundAgentDeps, OwnCarrierCallDeps, ForecastDeps, BoundedDecisionDeps {
   bindings: CarrierBindings;
+  dialGate: DialGate;
 }
 
-/** A call has come in: it finds its agent and starts. A repeat of it finds the call that it has become. */
+/** What an account lacks for a call. The carrier need not answer it to say so. */
+const LIMITS: readonly ErrorCode[] = ['INSUFFICIENT_BALANCE', 'SPEND_LIMIT_EXCEEDED', 'CONCURRENCY_LIMIT_EXCEEDED'];
+
+/**
+ * A call has come in: it finds its agent and starts. A repeat of it finds the call that it has become. When its account lacks
+ * something for it, a carrier rejects it unanswered, and the owner of a key is told by the error.
+ */
 export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arrived'] {
   const requireOwnCarrierCall = createRequireOwnCarrierCall(deps);
 
-  return async (call, deadline) => {
+  async function take(call: ArrivedCall, deadline: number): Promise<CallInstruction> {
     const { agentId, forwardedFrom, mode } = call;
     const agent = await within(deadline, inboundAgent(deps, call.forwarder, { agentId, forwardedFrom }));
     if (mode === 'live') refuseEngine(agent.engine, deps.config);
@@ -36,13 +44,39 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     const account = await within(deadline, payerOf(deps, agent, call));
     if (!isRepeat) await refuseForeseen(deps, account, request, deadline);
     const answer = await decideBounded(deps, { account, mode }, request._id, async () => {
+      if (!isRepeat) await count(deps, account, request, deadline);
       await within(deadline, bind(deps.bindings, request._id, call));
       return startCall(deps, request, deadline);
     });
     const refusal = refusalOfReservation(answer);
-    if (refusal) throw refusal;
-    return { kind: 'stream', callId: request._id };
+    if (refusal === undefined) return { kind: 'stream', callId: request._id };
+    // Left in the count it errs on the safe side.
+    const withdrawn = deps.dialGate.withdrawReceived({ account, mode, callId: request._id });
+    await within(deadline, withdrawn).catch(() => undefined);
+    throw refusal;
+  }
+
+  return async (call, deadline) => {
+    try {
+      return await take(call, deadline);
+    } catch (error) {
+      const isOwner = call.forwarder.account !== undefined;
+      if (isOwner || !(error instanceof ServiceError) || !LIMITS.includes(error.code)) throw error;
+      deps.logger.warn({ code: error.code }, 'an inbound call was rejected');
+      return { kind: 'reject' };
+    }
   };
+}
+
+/** @throws ServiceError SPEND_LIMIT_EXCEEDED */
+async function count(
+  { dialGate }: InboundCallDeps,
+  account: AccountDocument,
+  { mode, _id: callId }: CallRequestDocument,
+  deadline: number,
+): Promise<void> {
+  const reached = await within(deadline, dialGate.admitReceived({ account, mode, callId }));
+  if (reached) throw reached;
 }
 
 /** The account of the agent: it pays. */

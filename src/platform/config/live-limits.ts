@@ -8,7 +8,7 @@ export interface LiveLimits {
   dailySpendCapMicros?: Micros;
   /** Attempts without an answer that one number may get in a UTC hour, from all accounts together; absent: no limit. */
   unansweredAttemptsPerHour?: number;
-  /** Calls and transfers that an account may place in a UTC day; absent: no limit. */
+  /** Calls and transfers that an account may place in a UTC day, and calls that it may receive; absent: no limit. */
   liveCallsPerDay?: number;
 }
 
@@ -61,7 +61,7 @@ export const liveLimitVariables = {
     .default(2_000)
     .meta({
       description:
-        'live calls and transfers that an account may place in a UTC day unless an operator says otherwise, or `none`; not on the simulated carrier',
+        'live calls and transfers that an account may place in a UTC day, and as many that it may receive, unless an operator says otherwise, or `none`; not on the simulated carrier',
       production: '2000',
     }),
   LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional().meta({

@@ -20,15 +20,20 @@ export interface WaivedCall {
   callId: string;
 }
 
-interface AccountDial {
+/** A call that has come in for an account. */
+export interface ReceivedCall {
   account: AccountDocument;
   mode: Mode;
   callId: string;
+}
+
+interface AccountDial extends ReceivedCall {
   leg: Leg;
 }
 
 /**
- * The counts that bound an account's live calls on a real carrier: dials in a UTC day, and waived calls in a UTC hour.
+ * The counts that bound an account's live calls on a real carrier: dials and received calls in a UTC day, and waived calls in a
+ * UTC hour.
  * @param liveLimits absent where live calls go to the simulated carrier: nothing is counted
  */
 export function createAccountCounts(
@@ -40,6 +45,8 @@ export function createAccountCounts(
   const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
   const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
   const placedId = (accountId: string) => `${accountId}~live~placed~day`;
+  // Apart from placed ones, so that callers never use up what the account may place.
+  const receivedId = (accountId: string) => `${accountId}~live~received~day`;
   const waived = (accountId: string, callId: string) => ({
     _id: `${accountId}~live~waived~hour`,
     period: 'hour' as const,
@@ -63,13 +70,27 @@ export function createAccountCounts(
       await counts.remove(placedId(account._id), memberOf({ callId, leg }));
     },
 
+    /** Counts a call that has come in, once. @returns SPEND_LIMIT_EXCEEDED when as many have come today */
+    async countReceived({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
+      const { liveCallsPerDay: limit } = limitsOf(account, mode, liveLimits);
+      if (limit === undefined) return undefined;
+      const place = { _id: receivedId(account._id), period: 'day' as const, limit, member: memberOf({ callId }) };
+      return (await counts.add(place)) ? undefined : tooManyReceived(limit);
+    },
+
+    /** Takes a call that came in out of the count, once: it was not taken. */
+    async releaseReceived({ account, mode, callId }: ReceivedCall): Promise<void> {
+      if (liveLimits === undefined || mode !== 'live') return;
+      await counts.remove(receivedId(account._id), memberOf({ callId }));
+    },
+
     /** Counts a call, once, that failed and is not billed. */
     async countWaived({ accountId, mode, callId }: WaivedCall): Promise<void> {
       if (liveLimits !== undefined && mode === 'live') await counts.add(waived(accountId, callId));
     },
 
     /** @returns SPEND_LIMIT_EXCEEDED when too many calls of the account were waived in this hour */
-    async waivedFault({ account, mode, callId }: AccountDial): Promise<ServiceError | undefined> {
+    async waivedFault({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
       if (liveLimits === undefined || mode !== 'live') return undefined;
       return (await counts.hasRoom(waived(account._id, callId))) ? undefined : tooManyWaived();
     },
@@ -79,6 +100,13 @@ export function createAccountCounts(
 function tooManyCalls(limit: number): ServiceError {
   const message =
     `The account has placed its ${limit} live calls of this UTC day, transfers included. ` +
+    'Try again on the next day, or ask the operator for a higher limit.';
+  return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+}
+
+function tooManyReceived(limit: number): ServiceError {
+  const message =
+    `The account has received its ${limit} live calls of this UTC day. ` +
     'Try again on the next day, or ask the operator for a higher limit.';
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
 }

@@ -12,7 +12,7 @@ import type { Mode } from '../../kernel/ids.js';
 import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
 import type { TelephonyDatabase } from '../database.js';
-import { createAccountCounts, type AccountCounts, type WaivedCall } from './account-counts.js';
+import { createAccountCounts, type AccountCounts, type ReceivedCall, type WaivedCall } from './account-counts.js';
 import { createDestinationCounts, type CountedCall, type DestinationCounts } from './destination-counts.js';
 import type { Leg } from './dial-legs.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
@@ -34,7 +34,10 @@ export interface PlannedDial {
   to: string;
 }
 
-/** What everything that dials asks before: calls when they are requested, transfers, and both once more at the dial. */
+/**
+ * What everything that dials asks before: calls when they are requested, transfers, and both once more at the dial. Calls that
+ * come in ask it, too, since they cost the operator as much.
+ */
 export function createDialGate(deps: { config: Config; database: TelephonyDatabase; requests: DialedCalls }) {
   const { config, database, requests } = deps;
   const { liveLimits } = config.calls;
@@ -117,6 +120,18 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       const account = await accounts.find(accountId);
       return account !== null && countPlanned({ account, mode, callId, leg, to });
     },
+
+    /**
+     * Counts a call that has come in; the same call again is the same count. It counts whether or not its caller stays: the
+     * carrier bills a started minute.
+     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
+     */
+    async admitReceived(call: ReceivedCall): Promise<ServiceError | undefined> {
+      return (await accountCounts.waivedFault(call)) ?? accountCounts.countReceived(call);
+    },
+
+    /** Takes a call out of what {@link admitReceived} counted, once: it is not taken. */
+    withdrawReceived: (call: ReceivedCall): Promise<void> => accountCounts.releaseReceived(call),
 
     /** Takes a call out of what {@link admit} counted, once: it is not placed. */
     withdraw: (dial: PlannedDial): Promise<void> => caps.release(dial),

@@ -13,6 +13,7 @@ import {
 const FORM = 'application/x-www-form-urlencoded';
 const TWIML = `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="wss://stream.example.com/${EXAMPLE_CALL_ID}"/></Connect><Redirect method="POST">https://calls.example.com/carrier/calls/${EXAMPLE_CALL_ID}/after-stream</Redirect></Response>`;
 const TRANSFER = `<?xml version="1.0" encoding="UTF-8"?><Response><Dial action="https://calls.example.com/carrier/calls/${EXAMPLE_CALL_ID}/after-stream" method="POST" callerId="+12025550199" timeLimit="540"><Number statusCallback="https://calls.example.com/carrier/calls/${EXAMPLE_CALL_ID}/transfer-status#rc=3&amp;rp=5xx,ct,rt" statusCallbackEvent="answered" statusCallbackMethod="POST">+12025550143</Number></Dial></Response>`;
+const REJECT = '<?xml version="1.0" encoding="UTF-8"?><Response><Reject reason="busy"/></Response>';
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 
 const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
@@ -58,7 +59,7 @@ export const twilioInboundRoute = {
     tag: 'Calls',
     summary: 'Receive a call from the telephony provider',
     description:
-      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
+      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. When the account lacks money or a free call, or a limit is reached, a request that the provider signed is answered 200 with TwiML that rejects the call unanswered, and any other by the error. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
     auth: 'keyOrCarrier',
     changes: 'mode',
     readsItself: true,
@@ -76,10 +77,10 @@ export const twilioInboundRoute = {
       },
     },
     success: {
-      description: 'Tells the provider to stream the call’s audio.',
+      description: 'Tells the provider to stream the call’s audio, or to reject the call.',
       contentType: 'text/xml',
       schema: z.string(),
-      examples: { stream: TWIML },
+      examples: { stream: TWIML, reject: REJECT },
     },
     errors: [
       'MISSING_PARAMS',

@@ -25,6 +25,8 @@ function twimlOf(addresses: Addresses, instruction: CallInstruction): string {
       return apologyTwiml(instruction.words);
     case 'hang_up':
       return apologyTwiml(undefined);
+    case 'reject':
+      return rejectTwiml();
   }
 }
 
@@ -64,6 +66,13 @@ function transferTwiml(
     },
     to,
   );
+  return response.toString();
+}
+
+/** Only as the first verb it keeps the call from being answered. */
+function rejectTwiml(): string {
+  const response = new VoiceResponse();
+  response.reject({ reason: 'busy' });
   return response.toString();
 }
 

@@ -79,6 +79,7 @@ function actionsOf(
     case 'apology':
       return [{ do: 'say', text: instruction.words }, { do: 'hang_up' }];
     case 'hang_up':
+    case 'reject':
       return [{ do: 'hang_up' }];
   }
 }

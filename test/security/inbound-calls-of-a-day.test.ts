@@ -1,0 +1,79 @@
+import { createCallGate } from '../../src/calls/wiring.js';
+import { createPeriodCounts } from '../../src/telephony/destinations/period-counts.js';
+import { driverCollection } from '../../src/platform/mongo/driver-collection.js';
+import type { PeriodCountDocument } from '../../src/telephony/destinations/model.js';
+import { eventually, startService, type Customer, type Service } from '../http/harness.js';
+import { newCallId } from '../store/support/test-database.js';
+import { newSid } from '../support/sids.js';
+import { REAL_CARRIER } from './support/real-carrier.js';
+
+const LIMIT = 2;
+const REJECT = '<?xml version="1.0" encoding="UTF-8"?><Response><Reject reason="busy"/></Response>';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ env: { ...REAL_CARRIER, LIVE_CALLS_PER_DAY: String(LIMIT) } });
+}, 120_000);
+afterAll(() => service.close());
+
+/** As the carrier tells of a call, again after a 503: on a busy machine a decision may take too long. */
+async function arrive({ agent }: Customer, CallSid = newSid('CA'), mode: 'live' | 'test' = 'live'): Promise<string> {
+  const form = { CallSid, From: '+12025550143', To: '+12025550199' };
+  const answer = await eventually(async () => {
+    const told = await service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form, mode);
+    return told.status !== 503 && told;
+  });
+  expect(answer.status).toBe(200);
+  return answer.text.includes('<Stream') ? 'streamed' : answer.text;
+}
+
+const rowsOf = ({ account }: Customer) => service.database.callRequests.countDocuments({ accountId: account._id });
+
+describe('a live inbound call on a real carrier', () => {
+  it('is taken as often in a day as the account may, and then rejected unanswered', async () => {
+    const customer = await service.customer();
+    const first = newSid('CA');
+    for (const sid of [first, first, newSid('CA')]) expect(await arrive(customer, sid)).toBe('streamed');
+    for (let n = 0; n < 3; n++) expect(await arrive(customer)).toBe(REJECT);
+    expect(await rowsOf(customer)).toBe(LIMIT);
+    // One that was taken stays taken, and calls of the test mode and of others are no part of it.
+    expect(await arrive(customer, first)).toBe('streamed');
+    expect(await arrive(customer, newSid('CA'), 'test')).toBe('streamed');
+    expect(await arrive(await service.customer())).toBe('streamed');
+    await service.accounts.setLimits(customer.account._id, { liveCallsPerDay: 'none' });
+    expect(await arrive(customer)).toBe('streamed');
+  }, 120_000);
+
+  it('takes no place of the calls that the account may place', async () => {
+    const customer = await service.customer();
+    for (let n = 0; n < LIMIT; n++) expect(await arrive(customer)).toBe('streamed');
+    const order = { to_phone_number: '+12025550144', instruction: 'Hello.' };
+    const headers = { 'Idempotency-Key': 'the one' };
+    const placed = await eventually(async () => {
+      const answer = await service.place(customer.liveKey, order, headers);
+      return answer.status !== 503 && answer;
+    });
+    expect(placed.status).toBe(200);
+  }, 120_000);
+
+  it('is rejected when 20 calls of the hour were not billed', async () => {
+    const customer = await service.customer();
+    const gate = createCallGate({ config: service.config, database: service.database });
+    const accountId = customer.account._id;
+    for (let n = 0; n < 20; n++) await gate.countWaived({ accountId, mode: 'live', callId: newCallId() });
+    expect(await arrive(customer)).toBe(REJECT);
+    expect(await rowsOf(customer)).toBe(0);
+  });
+
+  it('is rejected unanswered, too, for want of money or of a place', async () => {
+    const poor = await service.customer(0);
+    expect(await arrive(poor)).toBe(REJECT);
+    const full = await service.customer();
+    await service.accounts.setLimits(full.account._id, { concurrentCalls: 0 });
+    expect(await arrive(full)).toBe(REJECT);
+    const documents = driverCollection<PeriodCountDocument>(service.database, service.database.destinationCounts);
+    const counts = createPeriodCounts(documents, () => new Date());
+    const place = { _id: `${full.account._id}~live~received~day`, period: 'day' as const, limit: 1 };
+    expect(await counts.hasRoom({ ...place, member: newCallId() })).toBe(true);
+  });
+});
