@@ -1,3 +1,5 @@
+import { FRAME_MS } from './frame.js';
+
 const SAMPLE_RATE = 8_000;
 
 /** Listens for one steady tone, as answering machines play it before they record. */
@@ -9,7 +11,6 @@ export interface BeepDetector {
 const BEEP_HERTZ = { from: 350, to: 2_200 };
 /** A vowel that is sung so evenly for so long is not speech. */
 const BEEP_MIN_MS = 180;
-const FRAME_MS = 20;
 const STEADY_SHARE = 0.03;
 /** What a sine leaves over of itself; voices leave 0.05 and more. */
 const MAX_RESIDUE = 0.01;

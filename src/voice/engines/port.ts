@@ -1,3 +1,7 @@
+import type { AnsweredBy } from '../../kernel/call-state.js';
+
+export type { AnsweredBy };
+
 /** Values to extract from a conversation, by the template's keys. */
 export type ParameterValues = Record<string, string | number | boolean | null>;
 
@@ -74,8 +78,6 @@ export interface EngineUsage {
 
 /** Why an engine wants the call to end. */
 export type EngineEnd = 'agent_hangup' | 'silence' | 'voicemail';
-
-export type AnsweredBy = 'human' | 'voicemail' | 'unknown';
 
 export interface EngineResult {
   summary: string;

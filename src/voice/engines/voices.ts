@@ -8,18 +8,18 @@ export interface SpokenVoice {
   openai: string;
 }
 
-export const VOICES: readonly SpokenVoice[] = [
+const SPOKEN_VOICES: readonly SpokenVoice[] = [
   { name: 'amber', flite: 'slt', openai: 'marin' },
   { name: 'cobalt', flite: 'rms', openai: 'cedar' },
   { name: 'slate', flite: 'awb', openai: 'ballad' },
   { name: 'copper', flite: 'kal', openai: 'echo' },
 ];
 
-const DEFAULT_VOICE: SpokenVoice = VOICES[0] ?? fail('no voices');
+const DEFAULT_VOICE: SpokenVoice = SPOKEN_VOICES[0] ?? fail('no voices');
 
 /** The voice of that name, or the default one: a call must not fail because a voice was renamed. */
 export function voiceNamed(name: string): SpokenVoice {
-  return VOICES.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
+  return SPOKEN_VOICES.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
 }
 
 function fail(reason: string): never {

@@ -1,5 +1,5 @@
+import { FRAME_BYTES, FRAME_MS } from '../audio/frame.js';
 import { MULAW_SILENCE } from '../audio/mulaw.js';
-import { FRAME_BYTES, FRAME_MS } from '../session/playback.js';
 
 export interface CallerFrame {
   frame: Uint8Array;

@@ -1,4 +1,4 @@
-import { FRAME_MS } from '../session/playback.js';
+import { FRAME_MS } from '../audio/frame.js';
 
 /** @param dueMs when the beat was due, in whole ms of the clock, so that sums of them are exact */
 type OnBeat = (dueMs: number) => void;

@@ -1,7 +1,6 @@
+import { FRAME_BYTES, FRAME_MS } from '../audio/frame.js';
 import { MULAW_SILENCE } from '../audio/mulaw.js';
 
-export const FRAME_BYTES = 160;
-export const FRAME_MS = 20;
 /** Audio is handed to the carrier up to this much ahead: enough for jitter, little to throw away on a barge-in. */
 const LEAD_MS = 360;
 /** A mark after every 200 ms of audio tells how far the far end has come. */

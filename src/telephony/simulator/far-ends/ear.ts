@@ -1,6 +1,7 @@
+import { FRAME_BYTES } from '../../../voice/audio/frame.js';
 import { decodeMulaw } from '../../../voice/audio/mulaw.js';
 import type { VoiceActivityDetector } from '../../../voice/audio/voice-activity.js';
-import { FRAME_BYTES, framesIn } from './mouth.js';
+import { framesIn } from './mouth.js';
 
 /** Quieter than this on average over 20 ms is no speech; synthetic speech is above 1,000, a quiet line near 0. */
 const SPEECH_RMS = 200;

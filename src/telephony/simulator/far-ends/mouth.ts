@@ -1,8 +1,6 @@
+import { FRAME_BYTES } from '../../../voice/audio/frame.js';
 import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
 import type { Voices } from '../voices.js';
-
-/** Bytes of 20 ms at 8 kHz. */
-export const FRAME_BYTES = 160;
 
 const FRAMES_PER_SECOND = 50;
 

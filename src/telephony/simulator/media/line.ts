@@ -1,6 +1,6 @@
+import { FRAME_BYTES } from '../../../voice/audio/frame.js';
 import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
 import type { FarEnd } from '../far-ends/port.js';
-import { FRAME_BYTES } from '../far-ends/mouth.js';
 import type { Ticker } from './ticker.js';
 
 /** What a media stream gets of the line. */

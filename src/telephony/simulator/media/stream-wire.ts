@@ -1,8 +1,8 @@
 import { WebSocket } from 'ws';
+import { FRAME_MS } from '../../../voice/audio/frame.js';
 import { addLog, noteError, type CallRecord, type StreamLog } from '../call-record.js';
 import type { Impairment } from './impairment.js';
 import type { Line, LineListener } from './line.js';
-import { FRAME_MS } from './ticker.js';
 
 /** More than this unsent means that the customer's server does not keep up: audio is discarded, as the carrier does. */
 const MAX_UNSENT_BYTES = 65_536;

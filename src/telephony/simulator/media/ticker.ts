@@ -1,5 +1,4 @@
-/** Milliseconds of one frame of audio. */
-export const FRAME_MS = 20;
+import { FRAME_MS } from '../../../voice/audio/frame.js';
 
 /** So many frames at most are made up for after the process was held up. */
 const MAX_FRAMES_AT_ONCE = 50;
