@@ -6,7 +6,6 @@ export const OUTSTANDING: readonly string[] = [
   'src/calls/views/watch-call.ts: function createWatchCall',
   'src/telephony/simulator/live-call.ts: factory createLiveCall',
   'src/telephony/simulator/media/media-stream.ts: function runMediaStream',
-  'src/telephony/simulator/twiml-runner.ts: factory createTwimlRunner',
   'src/voice/engines/offline/dialogue.ts: factory createDialogue',
   'src/voice/engines/offline/interview.ts: factory createInterview',
   'src/voice/engines/pipeline/caller-turns.ts: factory createCallerTurns',

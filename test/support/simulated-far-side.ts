@@ -3,7 +3,7 @@ import { parseConfig } from '../../src/platform/config/config.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import type { CallInstruction, Markup } from '../../src/telephony/callbacks.js';
 import { createSimulator } from '../../src/telephony/simulator/server.js';
-import { parseTwiml, type TwimlElement } from '../../src/telephony/simulator/twiml.js';
+import { parseTwiml, type TwimlElement } from '../../src/telephony/simulator/instructions/twiml.js';
 import { sign, type SignedParams } from '../../src/telephony/twilio/signature.js';
 import type { MediaEvent } from '../../src/telephony/media.js';
 import type { FarSide, Ports, Told } from './carrier-contract';

@@ -1,4 +1,4 @@
-import { parseTwiml } from '../../src/telephony/simulator/twiml.js';
+import { parseTwiml } from '../../src/telephony/simulator/instructions/twiml.js';
 
 const verb = (name: string, more: object = {}) => ({ name, attributes: {}, children: [], text: '', ...more });
 

@@ -15,12 +15,6 @@ export type CarrierCallStatus =
 export type RecordedEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
 export const CALL_EVENTS: readonly RecordedEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
 
-/** Where the carrier is to ask or tell something. */
-export interface WebhookTarget {
-  url: string;
-  method: 'GET' | 'POST';
-}
-
 /** One request the carrier made to the customer's server, and what came of it. */
 export interface RequestLog {
   at: string;

@@ -9,8 +9,8 @@ import {
   type CarrierAnsweredBy,
   type RecordedEvent,
   type CallRecord,
-  type WebhookTarget,
 } from './call-record.js';
+import type { WebhookTarget } from './instructions/source.js';
 import type { CallbackFaults } from './scenario.js';
 import type { WebhookAnswer, CallbackClient } from './webhook-client.js';
 

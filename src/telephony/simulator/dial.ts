@@ -1,20 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isE164 } from '../../kernel/phone-number.js';
-import { addLog, type CallRecord, type DialLog, type WebhookTarget } from './call-record.js';
+import { addLog, type CallRecord, type DialLog } from './call-record.js';
 import type { CallbackSender } from './callbacks.js';
 import { createFarEnd } from './far-ends/far-end.js';
+import type { DialVerb } from './instructions/verbs.js';
 import type { Line } from './media/line.js';
 import type { Plant } from './plant.js';
-
-/** What `<Dial>` asks for. */
-export interface DialVerb {
-  number: string;
-  ringSeconds: number;
-  /** The two are parted after so long. */
-  limitSeconds: number;
-  /** Told when the number answers. */
-  onAnswer?: WebhookTarget;
-}
 
 /**
  * Connects a call with another scripted number until that one hangs up, the limit is reached, or the call ends. The other

@@ -3,12 +3,13 @@ import { createCallbackSender, type CallbackSubscription } from './callbacks.js'
 import { dialNumber } from './dial.js';
 import { createFarEnd } from './far-ends/far-end.js';
 import { createImpairment } from './media/impairment.js';
+import type { TwimlSource } from './instructions/source.js';
+import { createTwimlRunner } from './instructions/twiml-runner.js';
 import { createLine, type Line } from './media/line.js';
 import { detectMachine, type DetectionPlan, type SimulatedDetection } from './media/machine-detection.js';
 import { runMediaStream } from './media/media-stream.js';
 import type { Plant } from './plant.js';
 import type { Scenario } from './scenario.js';
-import { createTwimlRunner, type TwimlSource } from './twiml-runner.js';
 
 export interface CallPlan {
   source: TwimlSource;

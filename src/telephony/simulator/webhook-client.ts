@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
 import { sign } from '../twilio/signature.js';
-import type { WebhookTarget } from './call-record.js';
+import type { WebhookTarget } from './instructions/source.js';
 
 /** What the customer's server answered, or why it could not be asked. */
 export type WebhookAnswer =

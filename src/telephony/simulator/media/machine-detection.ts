@@ -1,4 +1,5 @@
-import type { CarrierAnsweredBy, WebhookTarget } from '../call-record.js';
+import type { CarrierAnsweredBy } from '../call-record.js';
+import type { WebhookTarget } from '../instructions/source.js';
 import type { Scenario } from '../scenario.js';
 
 /** What a create request asks of the detection of answering machines. */

@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { sign } from '../../twilio/signature.js';
 import { addLog, newSid, noteError, type CallRecord, type StreamLog } from '../call-record.js';
+import type { StreamRequest } from '../instructions/verbs.js';
 import type { Impairment } from './impairment.js';
 import type { Line } from './line.js';
 import type { BreakOff, StreamFaults } from '../scenario.js';
@@ -10,11 +11,6 @@ import { createStreamWire, receiveMessage } from './stream-wire.js';
 
 const CONNECT_WITHIN_MS = 5_000;
 const CLOSE_WITHIN_MS = 2_000;
-
-export interface StreamRequest {
-  url: string;
-  customParameters: Record<string, string>;
-}
 
 export interface StreamDeps {
   call: CallRecord;

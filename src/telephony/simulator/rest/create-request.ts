@@ -1,10 +1,10 @@
 import type { CarrierAccount } from '../../../platform/config/config.js';
 import { isE164 } from '../../../kernel/phone-number.js';
-import { CALL_EVENTS, type RecordedEvent, type CallRecord, type WebhookTarget } from '../call-record.js';
+import { CALL_EVENTS, type RecordedEvent, type CallRecord } from '../call-record.js';
+import type { TwimlSource, WebhookTarget } from '../instructions/source.js';
 import type { CallPlan } from '../live-call.js';
 import type { DetectionPlan } from '../media/machine-detection.js';
 import { REST_ERRORS, type RestError } from './rest-errors.js';
-import type { TwimlSource } from '../twiml-runner.js';
 
 const DEFAULT_RING_SECONDS = 60;
 const MAX_RING_SECONDS = 600;

@@ -1,0 +1,100 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { noteError, type CallRecord, type DialLog } from '../call-record.js';
+import type { CallbackClient } from '../webhook-client.js';
+import { fetchInstructions } from './fetch-instructions.js';
+import { InstructionError, type TwimlEnd, type TwimlSource } from './source.js';
+import type { TwimlElement } from './twiml.js';
+import { nextSource, readVerb, type DialVerb, type Instruction, type StreamRequest } from './verbs.js';
+
+export interface TwimlRunner {
+  /**
+   * Carries out the instructions, following redirects, to their end.
+   * @param signal aborts them: the call is over or has got other instructions. Rejects with its reason then.
+   */
+  run(source: TwimlSource, signal: AbortSignal): Promise<TwimlEnd>;
+}
+
+type Step = { next: TwimlSource } | { end: TwimlEnd } | undefined;
+
+const MAX_DOCUMENTS = 100;
+
+export function createTwimlRunner(deps: {
+  call: CallRecord;
+  webhooks: CallbackClient;
+  /** Called before the first verb that needs an open line. */
+  answer(): void;
+  stream(request: StreamRequest, signal: AbortSignal): Promise<void>;
+  dial(request: DialVerb, signal: AbortSignal): Promise<DialLog>;
+}): TwimlRunner {
+  const { call } = deps;
+
+  async function perform(instruction: Instruction, source: TwimlSource, signal: AbortSignal): Promise<Step> {
+    switch (instruction.kind) {
+      case 'stream':
+        await deps.stream(instruction.request, signal);
+        return stepAfter(instruction, source, signal);
+      case 'dial': {
+        const { status, seconds } = await deps.dial(instruction.request, signal);
+        const fields = { DialCallStatus: status, DialCallDuration: String(seconds) };
+        return stepAfter(instruction, source, signal, fields);
+      }
+      case 'wait':
+        await wait(instruction.ms, undefined, { signal });
+        return undefined;
+      case 'redirect':
+        return { next: nextSource(instruction.to, source) };
+      case 'hangUp':
+        return { end: 'done' };
+      case 'reject':
+        return { end: call.answeredAt === undefined ? 'rejected' : 'done' };
+    }
+  }
+
+  /** Performs the verbs of one document until one of them ends it. */
+  async function runDocument(source: TwimlSource, signal: AbortSignal): Promise<Step> {
+    const verbs: TwimlElement[] = await fetchInstructions(deps, source);
+    for (const verb of verbs) {
+      signal.throwIfAborted();
+      // A verb that cannot be read answers the call, too.
+      if (verb.name !== 'Reject') deps.answer();
+      const step = await perform(readVerb(verb, source), source, signal);
+      if (step !== undefined) return step;
+    }
+    return undefined;
+  }
+
+  async function runAll(first: TwimlSource, signal: AbortSignal): Promise<TwimlEnd> {
+    let source = first;
+    for (let documents = 0; documents < MAX_DOCUMENTS; documents++) {
+      const step = await runDocument(source, signal);
+      if (step === undefined) return 'done';
+      if ('end' in step) return step.end;
+      source = step.next;
+    }
+    throw new InstructionError(12100, 'The call was redirected without end.');
+  }
+
+  return {
+    async run(source, signal) {
+      try {
+        return await runAll(source, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof InstructionError)) throw error;
+        noteError(call, error.code, error.message);
+        return 'failed';
+      }
+    },
+  };
+}
+
+/** What follows a verb that took its time: its action, if it names one, else the next verb. */
+function stepAfter(
+  { action }: Extract<Instruction, { kind: 'stream' | 'dial' }>,
+  source: TwimlSource,
+  signal: AbortSignal,
+  extra?: Record<string, string>,
+): Step {
+  signal.throwIfAborted();
+  return action === undefined ? undefined : { next: nextSource(action, source, extra) };
+}

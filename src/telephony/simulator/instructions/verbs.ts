@@ -1,0 +1,133 @@
+import { InstructionError, type TwimlSource, type WebhookTarget } from './source.js';
+import type { TwimlElement } from './twiml.js';
+
+/** What `<Connect><Stream>` asks for. */
+export interface StreamRequest {
+  url: string;
+  customParameters: Record<string, string>;
+}
+
+/** What `<Dial>` asks for. */
+export interface DialVerb {
+  number: string;
+  ringSeconds: number;
+  /** The two are parted after so long. */
+  limitSeconds: number;
+  /** Told when the number answers. */
+  onAnswer?: WebhookTarget;
+}
+
+/** A URL as a verb writes it, still relative to the document's own. */
+export interface NextUrl {
+  url: string;
+  method: string | undefined;
+}
+
+/** A verb read. `action`: where the instructions after it are, if it names any. */
+export type Instruction =
+  | { kind: 'stream'; request: StreamRequest; action?: NextUrl }
+  | { kind: 'dial'; request: DialVerb; action?: NextUrl }
+  | { kind: 'wait'; ms: number }
+  | { kind: 'redirect'; to: NextUrl }
+  | { kind: 'hangUp' }
+  | { kind: 'reject' };
+
+const MAX_SECONDS = 14_400;
+const DIAL_RING_SECONDS = 30;
+/** How long a text takes to be said. It is not heard: there is no audio but the script's. */
+const MS_PER_CHARACTER = 60;
+
+/**
+ * Reads one verb.
+ * @param source of the document, which relative URLs are resolved against
+ * @throws InstructionError
+ */
+export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
+  switch (verb.name) {
+    case 'Connect':
+      return { kind: 'stream', request: readStream(verb), ...readAction(verb) };
+    case 'Dial':
+      return { kind: 'dial', request: readDial(verb, source), ...readAction(verb) };
+    case 'Say':
+      return { kind: 'wait', ms: verb.text.trim().length * MS_PER_CHARACTER };
+    case 'Pause':
+      return { kind: 'wait', ms: secondsOf(verb, 'length', 1) * 1_000 };
+    case 'Redirect':
+      return { kind: 'redirect', to: { url: verb.text.trim(), method: verb.attributes['method'] } };
+    case 'Hangup':
+      return { kind: 'hangUp' };
+    case 'Reject':
+      return { kind: 'reject' };
+    default:
+      throw new InstructionError(12100, `<${verb.name}> is not a verb this carrier knows.`);
+  }
+}
+
+/**
+ * The source that a verb names.
+ * @param source of the document that the verb is in
+ * @param extra form fields to send along
+ * @throws InstructionError
+ */
+export function nextSource(next: NextUrl, source: TwimlSource, extra?: Record<string, string>): TwimlSource {
+  return { kind: 'url', target: targetOf(next, source), ...(extra === undefined ? {} : { extra }) };
+}
+
+function readStream(verb: TwimlElement): StreamRequest {
+  const stream = verb.children.find((child) => child.name === 'Stream');
+  const url = stream?.attributes['url'];
+  if (stream === undefined || url === undefined) throw new InstructionError(12100, '<Connect> needs a <Stream url>.');
+  const customParameters = Object.fromEntries(
+    stream.children
+      .filter((child) => child.name === 'Parameter')
+      .map(({ attributes }) => [attributes['name'] ?? '', attributes['value'] ?? '']),
+  );
+  return { url, customParameters };
+}
+
+function readDial(verb: TwimlElement, source: TwimlSource): DialVerb {
+  const numbers = verb.children.filter((child) => child.name === 'Number');
+  if (numbers.length > 1 || numbers.length < verb.children.length) {
+    throw new InstructionError(12100, '<Dial> takes one <Number> here, and nothing else.');
+  }
+  const number = (numbers[0] ?? verb).text.trim();
+  if (number === '') throw new InstructionError(12100, '<Dial> needs a number.');
+  return {
+    number,
+    ringSeconds: secondsOf(verb, 'timeout', DIAL_RING_SECONDS),
+    limitSeconds: secondsOf(verb, 'timeLimit', MAX_SECONDS),
+    ...answerCallback(numbers[0], source),
+  };
+}
+
+function readAction(verb: TwimlElement): { action?: NextUrl } {
+  const { action, method } = verb.attributes;
+  return action === undefined ? {} : { action: { url: action, method } };
+}
+
+/** The callback that `<Number>` asks for on its answer. This carrier knows no other event of it. */
+function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialVerb, 'onAnswer'> {
+  const { statusCallback, statusCallbackEvent = '', statusCallbackMethod } = number?.attributes ?? {};
+  if (statusCallback === undefined || !statusCallbackEvent.split(/\s+/).includes('answered')) return {};
+  return { onAnswer: targetOf({ url: statusCallback, method: statusCallbackMethod }, source) };
+}
+
+function targetOf({ url, method }: NextUrl, source: TwimlSource): WebhookTarget {
+  const base = source.kind === 'url' ? source.target.url : undefined;
+  try {
+    return { url: absolute(url, base), method: method?.toUpperCase() === 'GET' ? 'GET' : 'POST' };
+  } catch {
+    throw new InstructionError(12100, 'A verb names a URL that is none.');
+  }
+}
+
+/** An absolute URL stays as it is written: its exact text is what will be signed. */
+function absolute(url: string, base: string | undefined): string {
+  const resolved = new URL(url === '' ? (base ?? '') : url, base);
+  return /^https?:\/\//i.test(url) ? url : resolved.toString();
+}
+
+function secondsOf(verb: TwimlElement, attribute: string, standard: number): number {
+  const seconds = Number(verb.attributes[attribute] ?? standard);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, MAX_SECONDS) : standard;
+}
