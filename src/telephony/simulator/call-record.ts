@@ -1,18 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { CarrierAccount } from '../../platform/config/config.js';
+import type { CallProgress, RecordedEvent } from './call-progress.js';
 import type { ScriptStep } from './far-ends/port.js';
 
-export type CarrierCallStatus =
-  | 'queued'
-  | 'ringing'
-  | 'in-progress'
-  | 'completed'
-  | 'busy'
-  | 'failed'
-  | 'no-answer'
-  | 'canceled';
-
-export type RecordedEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
 export const CALL_EVENTS: readonly RecordedEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
 
 /** One request the carrier made to the customer's server, and what came of it. */
@@ -56,11 +46,8 @@ export interface DialLog {
   seconds: number;
 }
 
-/** What the detection of answering machines says. */
-export type CarrierAnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
-
 /** A call in the carrier's books, with all that happened on the wire. */
-export interface CallRecord {
+export interface CallRecord extends CallProgress {
   readonly sid: string;
   readonly account: CarrierAccount;
   readonly to: string;
@@ -69,15 +56,6 @@ export interface CallRecord {
   readonly forwardedFrom?: string;
   readonly scenario: string;
   readonly createdAt: number;
-  status: CarrierCallStatus;
-  updatedAt: number;
-  /** When it began to ring. */
-  startedAt?: number;
-  answeredAt?: number;
-  endedAt?: number;
-  sipCode?: number;
-  timeLimitSeconds?: number;
-  answeredBy?: CarrierAnsweredBy;
   requests: RequestLog[];
   streams: StreamLog[];
   dials: DialLog[];
@@ -112,10 +90,6 @@ export function newCallRecord(
     errors: [],
     twiml: [],
   };
-}
-
-export function isOver(call: CallRecord): boolean {
-  return call.endedAt !== undefined;
 }
 
 /** Whole seconds from the answer to the end, rounded up; an answered call has at least one. */

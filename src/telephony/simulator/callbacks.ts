@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import {
-  addLog,
-  durationSeconds,
-  isOver,
-  newSid,
-  rfc2822,
-  type CarrierAnsweredBy,
-  type RecordedEvent,
-  type CallRecord,
-} from './call-record.js';
+import { isOver, type CarrierAnsweredBy, type RecordedEvent } from './call-progress.js';
+import { addLog, durationSeconds, newSid, rfc2822, type CallRecord } from './call-record.js';
 import type { WebhookTarget } from './instructions/source.js';
 import type { CallbackFaults } from './scenario.js';
 import type { WebhookAnswer, CallbackClient } from './webhook-client.js';

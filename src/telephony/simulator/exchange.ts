@@ -1,5 +1,6 @@
 import type { CarrierAccount } from '../../platform/config/config.js';
-import { isOver, newCallRecord, type CallRecord } from './call-record.js';
+import { isOver } from './call-progress.js';
+import { newCallRecord, type CallRecord } from './call-record.js';
 import { createLiveCall, type CallPlan, type LiveCall } from './live-call.js';
 import type { Plant } from './plant.js';
 import type { Scenario } from './scenario.js';

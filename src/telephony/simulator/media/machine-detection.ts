@@ -1,4 +1,4 @@
-import type { CarrierAnsweredBy } from '../call-record.js';
+import type { CarrierAnsweredBy } from '../call-progress.js';
 import type { WebhookTarget } from '../instructions/source.js';
 import type { Scenario } from '../scenario.js';
 
@@ -24,6 +24,8 @@ export interface SimulatedDetection {
   beeped(): void;
 }
 
+export type DetectionTimer = 'detected' | 'detectionTimeout';
+
 /**
  * Watches an answered call. Tells its result once.
  * @param deps.after runs something so many milliseconds later, unless the call is over then
@@ -31,7 +33,7 @@ export interface SimulatedDetection {
 export function detectMachine(deps: {
   plan: DetectionPlan;
   answeredBy: Scenario['answeredBy'];
-  after(ms: number, action: () => void): void;
+  after(timer: DetectionTimer, ms: number, action: () => void): void;
   timeScale: number;
   onResult(result: CarrierAnsweredBy, ms: number): void;
 }): SimulatedDetection {
@@ -46,8 +48,9 @@ export function detectMachine(deps: {
     deps.onResult(result, Math.round(performance.now() - startedAt));
   }
 
-  if (!waitsForBeep) deps.after(DETECTED_AFTER[answeredBy] * 1_000 * deps.timeScale, () => tell(RESULT[answeredBy]));
-  deps.after(plan.timeoutSeconds * 1_000, () => tell('unknown'));
+  const detectedMs = DETECTED_AFTER[answeredBy] * 1_000 * deps.timeScale;
+  if (!waitsForBeep) deps.after('detected', detectedMs, () => tell(RESULT[answeredBy]));
+  deps.after('detectionTimeout', plan.timeoutSeconds * 1_000, () => tell('unknown'));
   return {
     beeped() {
       if (waitsForBeep) tell('machine_end_beep');

@@ -1,6 +1,7 @@
 import type { CarrierAccount } from '../../../platform/config/config.js';
 import { isE164 } from '../../../kernel/phone-number.js';
-import { CALL_EVENTS, type RecordedEvent, type CallRecord } from '../call-record.js';
+import type { RecordedEvent } from '../call-progress.js';
+import { CALL_EVENTS, type CallRecord } from '../call-record.js';
 import type { TwimlSource, WebhookTarget } from '../instructions/source.js';
 import type { CallPlan } from '../live-call.js';
 import type { DetectionPlan } from '../media/machine-detection.js';

@@ -1,0 +1,20 @@
+/** The timers of one call, by name. */
+export interface Timers<Name extends string> {
+  /** Runs an action later; a timer of the same name is replaced. */
+  set(name: Name, ms: number, action: () => void): void;
+  clear(): void;
+}
+
+export function createTimers<Name extends string>(): Timers<Name> {
+  const timers = new Map<Name, NodeJS.Timeout>();
+  return {
+    set(name, ms, action) {
+      clearTimeout(timers.get(name));
+      timers.set(name, setTimeout(action, ms));
+    },
+    clear() {
+      for (const timer of timers.values()) clearTimeout(timer);
+      timers.clear();
+    },
+  };
+}
