@@ -45,7 +45,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/api\/routes\.ts$/,
   /^src\/billing\/statements\/(csv|statement)\.ts$/,
   /^src\/telephony\/twilio\/(forms|identifiers)\.ts$/,
-  /^src\/telephony\/simulator\/(call-progress|instructions\/(source|twiml|verbs))\.ts$/,
+  /^src\/telephony\/simulator\/(call-progress|media\/stream-progress|instructions\/(source|twiml|verbs))\.ts$/,
   /^src\/webhooks\/completion\.ts$/,
   /^src\/telephony\/pacing\/dial-queue\.ts$/,
 ];

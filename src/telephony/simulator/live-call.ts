@@ -6,7 +6,7 @@ import {
   type SimulatedCallEvent,
 } from './call-progress.js';
 import { addLog, type CallRecord } from './call-record.js';
-import { createTimers } from './call-timers.js';
+import { createTimers } from './timers.js';
 import { createCallbackSender, type CallbackSubscription } from './callbacks.js';
 import { dialNumber } from './dial.js';
 import { createFarEnd } from './far-ends/far-end.js';

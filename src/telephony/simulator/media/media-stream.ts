@@ -1,16 +1,18 @@
-import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import { WebSocket } from 'ws';
-import { sign } from '../../twilio/signature.js';
 import { addLog, newSid, noteError, type CallRecord, type StreamLog } from '../call-record.js';
 import type { StreamRequest } from '../instructions/verbs.js';
+import type { StreamFaults } from '../scenario.js';
+import { createTimers } from '../timers.js';
 import type { Impairment } from './impairment.js';
 import type { Line } from './line.js';
-import type { BreakOff, StreamFaults } from '../scenario.js';
-import { createStreamWire, receiveMessage } from './stream-wire.js';
-
-const CONNECT_WITHIN_MS = 5_000;
-const CLOSE_WITHIN_MS = 2_000;
+import {
+  advanceStream,
+  type SimulatedStreamAction,
+  type SimulatedStreamEvent,
+  type StreamBreak,
+  type StreamProgress,
+  type StreamTimer,
+} from './stream-progress.js';
+import { openStreamSocket } from './stream-socket.js';
 
 export interface StreamDeps {
   call: CallRecord;
@@ -24,20 +26,74 @@ export interface StreamDeps {
 
 /**
  * A bidirectional media stream to the customer's server, the simulated carrier being the websocket's client.
- * @param signal aborts the stream because the call ended or was redirected: `stop` is sent, then the socket closed
+ * @param deps.signal aborts the stream because the call ended or was redirected: `stop` is sent, then the socket closed
  * @returns when the stream is over, whoever ended it; failures are noted in the call's record
  */
 export async function runMediaStream(deps: StreamDeps, request: StreamRequest): Promise<void> {
-  const { call, line, signal } = deps;
+  const { call, signal } = deps;
   const fault = faultOfUrl(request.url);
   if (fault !== undefined) {
     noteError(call, fault.code, fault.message);
     return;
   }
   if (signal.aborted) return;
-  const log: StreamLog = {
+  const log = newStreamLog(request.url);
+  addLog(call.streams, log);
+  await new Promise<void>((finish) => carryStream(deps, request, log, finish));
+}
+
+/** Does to the socket and its timers what `advanceStream` decides. */
+function carryStream(deps: StreamDeps, request: StreamRequest, log: StreamLog, finish: () => void): void {
+  const { call, signal } = deps;
+  const plan = breakOf(deps);
+  const timers = createTimers<StreamTimer>();
+  const socket = openStreamSocket({ ...deps, log, request }, happen);
+  const drop = () => happen({ type: 'dropped', isOpen: socket.isOpen() });
+  let progress: StreamProgress = { isBrokenOff: false };
+
+  function happen(event: SimulatedStreamEvent): void {
+    const [next, actions] = advanceStream(progress, event, plan);
+    progress = next;
+    if (next.end !== undefined) log.end = next.end;
+    for (const action of actions) perform(action);
+  }
+
+  function perform(action: SimulatedStreamAction): void {
+    switch (action.do) {
+      case 'setTimer':
+        return timers.set(action.timer, action.ms, () => happen(action.event));
+      case 'clearTimers':
+        return timers.clear();
+      case 'noteError':
+        return noteError(call, action.code, action.message);
+      case 'close':
+        return socket.close(action.code);
+      case 'forgetCall':
+        return signal.removeEventListener('abort', drop);
+      case 'finish':
+        return finish();
+      default:
+        return socket[action.do]();
+    }
+  }
+
+  signal.addEventListener('abort', drop, { once: true });
+}
+
+/** How the scenario breaks off the newest stream of the call, if it does. */
+function breakOf({ call, faults: { breakOff }, timeScale }: StreamDeps): StreamBreak | undefined {
+  if (breakOff === undefined || call.streams.length > breakOff.times) return undefined;
+  return {
+    how: breakOff.how,
+    afterMs: breakOff.afterSeconds * 1_000 * timeScale,
+    goOnAfterMs: breakOff.goOnAfterSeconds * 1_000 * timeScale,
+  };
+}
+
+function newStreamLog(url: string): StreamLog {
+  return {
     streamSid: newSid('MZ'),
-    url: request.url,
+    url,
     at: new Date().toISOString(),
     framesSent: 0,
     mediaReceived: 0,
@@ -47,102 +103,6 @@ export async function runMediaStream(deps: StreamDeps, request: StreamRequest): 
     clears: 0,
     marks: [],
   };
-  addLog(call.streams, log);
-
-  await new Promise<void>((resolve) => {
-    const socket = new WebSocket(request.url, {
-      headers: { 'x-twilio-signature': sign({ authToken: call.account.authToken, url: request.url, params: {} }) },
-      handshakeTimeout: CONNECT_WITHIN_MS,
-      perMessageDeflate: false,
-      followRedirects: false,
-      maxPayload: 1_048_576,
-    });
-    const { customParameters } = request;
-    const wire = createStreamWire({ socket, call, log, customParameters, impairment: deps.impairment });
-    let connection: Socket | undefined;
-    let detach = () => {};
-    let lastResort: NodeJS.Timeout | undefined;
-    let breaking: NodeJS.Timeout | undefined;
-    let brokenOff = false;
-
-    const abort = () => {
-      detach();
-      clearTimeout(breaking);
-      log.end ??= 'call over';
-      if (brokenOff || socket.readyState !== WebSocket.OPEN) {
-        socket.terminate();
-        resolve();
-        return;
-      }
-      wire.stop();
-      socket.close(1_000);
-      lastResort = setTimeout(() => socket.terminate(), CLOSE_WITHIN_MS);
-    };
-    signal.addEventListener('abort', abort, { once: true });
-
-    const breakOff = ({ how, goOnAfterSeconds }: BreakOff) => {
-      brokenOff = true;
-      detach();
-      if (how === 'reset') {
-        log.end = 'reset by the carrier';
-        reset(connection);
-      } else {
-        log.end = 'fell silent';
-        // Nothing is read any more, so no ping is answered. The connection stays as it is until the call is over.
-        socket.pause();
-      }
-      breaking = setTimeout(resolve, goOnAfterSeconds * 1_000 * deps.timeScale);
-    };
-
-    socket.on('upgrade', (response) => {
-      connection = response.socket;
-    });
-    socket.on('open', () => {
-      wire.start();
-      detach = line.attach(wire);
-      const plan = deps.faults.breakOff;
-      if (plan === undefined || call.streams.length > plan.times) return;
-      breaking = setTimeout(() => breakOff(plan), plan.afterSeconds * 1_000 * deps.timeScale);
-    });
-    socket.on('message', (data, isBinary) => {
-      if (isBinary || !receiveMessage(line, log, data as Buffer)) {
-        noteError(call, 31924, 'The customer sent a message that is not part of the protocol.');
-        log.end ??= 'protocol error';
-        socket.close(1_002);
-      }
-    });
-    socket.on('unexpected-response', (_, response) => {
-      noteError(call, 31920, `The upgrade was answered with ${response.statusCode ?? 0}.`);
-      log.end = `refused with ${response.statusCode ?? 0}`;
-      response.resume();
-      socket.terminate();
-    });
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (log.end !== undefined) return;
-      noteError(
-        call,
-        error.code === 'ECONNREFUSED' ? 31902 : 31901,
-        `The stream broke: ${error.code ?? error.message}`,
-      );
-      log.end = error.code ?? 'error';
-    });
-    socket.on('close', (code) => {
-      // A stream that we broke off is over when its time has come.
-      if (brokenOff) return;
-      detach();
-      clearTimeout(lastResort);
-      clearTimeout(breaking);
-      log.end ??= `closed by the customer (${code})`;
-      signal.removeEventListener('abort', abort);
-      resolve();
-    });
-  });
-}
-
-function reset(connection: Socket | undefined): void {
-  // The kernel's reset is for plain sockets only.
-  if (connection === undefined || connection instanceof TLSSocket) connection?.destroy();
-  else connection.resetAndDestroy();
 }
 
 /**

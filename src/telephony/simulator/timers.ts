@@ -1,4 +1,4 @@
-/** The timers of one call, by name. */
+/** Timers by name. */
 export interface Timers<Name extends string> {
   /** Runs an action later; a timer of the same name is replaced. */
   set(name: Name, ms: number, action: () => void): void;

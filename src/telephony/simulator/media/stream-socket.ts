@@ -1,0 +1,84 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { WebSocket } from 'ws';
+import { sign } from '../../twilio/signature.js';
+import type { CallRecord, StreamLog } from '../call-record.js';
+import type { StreamRequest } from '../instructions/verbs.js';
+import type { Impairment } from './impairment.js';
+import type { Line } from './line.js';
+import type { SimulatedStreamEvent } from './stream-progress.js';
+import { createStreamWire, receiveMessage } from './stream-wire.js';
+
+const CONNECT_WITHIN_MS = 5_000;
+
+/** The websocket of one media stream, from the side of the carrier, its client. */
+export interface StreamSocket {
+  isOpen(): boolean;
+  /** Announces the stream and attaches it to the line. */
+  start(): void;
+  detach(): void;
+  sendStop(): void;
+  close(code: number): void;
+  terminate(): void;
+  /** Resets the connection below the websocket. */
+  reset(): void;
+  /** Reads nothing any more. */
+  pause(): void;
+}
+
+/** Connects to the customer's server. @param happen receives what becomes of the socket */
+export function openStreamSocket(
+  deps: { call: CallRecord; line: Line; impairment: Impairment; log: StreamLog; request: StreamRequest },
+  happen: (event: SimulatedStreamEvent) => void,
+): StreamSocket {
+  const { call, line, log, request } = deps;
+  const socket = connect(call, request.url);
+  const { customParameters } = request;
+  const wire = createStreamWire({ socket, call, log, customParameters, impairment: deps.impairment });
+  let connection: Socket | undefined;
+  let detach = () => {};
+
+  socket.on('upgrade', (response) => {
+    connection = response.socket;
+  });
+  socket.on('open', () => happen({ type: 'opened' }));
+  socket.on('message', (data, isBinary) => {
+    if (isBinary || !receiveMessage(line, log, data as Buffer)) happen({ type: 'messageRejected' });
+  });
+  socket.on('unexpected-response', (_, response) => {
+    response.resume();
+    happen({ type: 'upgradeRefused', status: response.statusCode ?? 0 });
+  });
+  socket.on('error', ({ code, message }: NodeJS.ErrnoException) => happen({ type: 'failed', code, message }));
+  socket.on('close', (code) => happen({ type: 'closed', code }));
+
+  return {
+    isOpen: () => socket.readyState === WebSocket.OPEN,
+    start() {
+      wire.start();
+      detach = line.attach(wire);
+    },
+    detach: () => detach(),
+    sendStop: () => wire.stop(),
+    close: (code) => socket.close(code),
+    terminate: () => socket.terminate(),
+    reset: () => reset(connection),
+    pause: () => socket.pause(),
+  };
+}
+
+function connect(call: CallRecord, url: string): WebSocket {
+  return new WebSocket(url, {
+    headers: { 'x-twilio-signature': sign({ authToken: call.account.authToken, url, params: {} }) },
+    handshakeTimeout: CONNECT_WITHIN_MS,
+    perMessageDeflate: false,
+    followRedirects: false,
+    maxPayload: 1_048_576,
+  });
+}
+
+function reset(connection: Socket | undefined): void {
+  // The kernel's reset is for plain sockets only.
+  if (connection === undefined || connection instanceof TLSSocket) connection?.destroy();
+  else connection.resetAndDestroy();
+}
