@@ -3,7 +3,6 @@ export const OUTSTANDING: readonly string[] = [
   'ANSWERING_MACHINE is exported by src/voice/engines/pipeline/tools.ts and src/voice/engines/realtime/session-settings.ts',
   'ChatMessage is exported by src/voice/engines/pipeline/ports.ts and src/voice/models/chat-client.ts',
   'SILENT_GOODBYE is exported by src/voice/engines/local-lines.ts and src/voice/engines/offline/lines.ts',
-  'src/calls/views/watch-call.ts: function createWatchCall',
   'src/voice/engines/offline/dialogue.ts: factory createDialogue',
   'src/voice/engines/offline/interview.ts: factory createInterview',
   'src/voice/engines/pipeline/caller-turns.ts: factory createCallerTurns',

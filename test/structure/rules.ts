@@ -37,7 +37,7 @@ export const PARTS: readonly Part[] = [
 /** Files that import only pure files and pure packages: no server, no clock. Workflows import nothing else of `src`. */
 export const PURE: readonly RegExp[] = [
   /^src\/kernel\//,
-  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-refusal|reconciliation\/round)\.ts$/,
+  /^src\/calls\/(call-events|call-outcome|call-reducer|follow-ups|placing\/reservation-refusal|reconciliation\/round|views\/watch-progress)\.ts$/,
   /^src\/(?:.*\/)?(contract|schemas|[a-z-]+-contract)\.ts$/,
   /^src\/platform\/http\/contract\//,
   /^src\/platform\/config\/addresses\.ts$/,

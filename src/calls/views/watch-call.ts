@@ -13,16 +13,12 @@ import { endEvents } from '../../identity/access/principal-watch.js';
 import { findCall } from '../placing/call-status.js';
 import { callView } from './call-views.js';
 import type { ReadCall } from './calls.js';
+import { advanceWatch, beginWatch, type CallLook } from './watch-progress.js';
+import { createWatcherCounts } from './watcher-counts.js';
 
 const LOOK_EVERY_MS = 500;
-/** A comment this often keeps proxies from taking the stream for dead. */
-const COMMENT_EVERY_MS = 15_000;
-/** Browsers ask again by themselves. */
-const WATCH_MS = 300_000;
-/** The webhook's first attempt and late callbacks follow the end closely; a watcher sees them, too. */
-const AFTER_END_MS = 3_000;
-/** In each mode. */
-const WATCHERS_PER_ACCOUNT = 20;
+
+type Look = CallLook & { isErased: boolean };
 
 /** GET /calls/{call_id}/events: the call at each change, as server-sent events. */
 export function createWatchCall(deps: {
@@ -32,28 +28,26 @@ export function createWatchCall(deps: {
   logger: Logger;
 }): RouteHandlers<typeof callRoutes>['watchCall'] {
   const { config, queries, readCall, logger } = deps;
-  const watchers = new Map<string, number>();
+  const watchers = createWatcherCounts();
+
+  async function look(principal: Principal, callId: string): Promise<Look> {
+    const call = await findCall(queries, principal, callId);
+    const view = JSON.stringify(callView(await readCall(call), config.publicBaseUrl));
+    return { view, isFinal: isFinalStatus(call.status), isErased: Boolean(call.erasedAt) };
+  }
 
   return async ({ ctx, principal, params: { call_id: callId } }) => {
-    // Test keys take no place from live ones.
-    const watcher = `${principal.account._id} ${principal.mode}`;
     await within(deadlineOf(ctx), findCall(queries, principal, callId));
-    const current = watchers.get(watcher) ?? 0;
-    if (current >= WATCHERS_PER_ACCOUNT) {
-      const message = `The account watches ${current} calls already.`;
-      throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit: WATCHERS_PER_ACCOUNT, current });
-    }
-    watchers.set(watcher, current + 1);
+    // Test keys take no place from live ones.
+    const leave = watchers.enter(`${principal.account._id} ${principal.mode}`);
     const stream = new PassThrough();
     const closed = new AbortController();
     stream.once('close', () => {
       closed.abort();
-      const left = (watchers.get(watcher) ?? 1) - 1;
-      if (left > 0) watchers.set(watcher, left);
-      else watchers.delete(watcher);
+      leave();
     });
-    tell(principal, callId, stream, closed.signal).catch((error: unknown) => {
-      // Who watches asks again and is told then.
+    writeChanges(() => look(principal, callId), stream, closed.signal).catch((error: unknown) => {
+      // A watcher asks again and gets the error then.
       if (closed.signal.aborted) return;
       if (error instanceof ServiceError) return endEvents(stream, error);
       logger.warn({ callId, err: error }, 'a call could not be watched any longer');
@@ -61,30 +55,20 @@ export function createWatchCall(deps: {
     });
     return content('text/event-stream', stream, { headers: { 'X-Accel-Buffering': 'no' } });
   };
+}
 
-  async function tell(principal: Principal, callId: string, stream: PassThrough, closed: AbortSignal): Promise<void> {
-    const endAt = Date.now() + WATCH_MS;
-    let told = '';
-    let wroteAt = Date.now();
-    let leaveAt = Number.POSITIVE_INFINITY;
-    while (!closed.aborted && Date.now() < Math.min(endAt, leaveAt)) {
-      const call = await findCall(queries, principal, callId);
-      const view = JSON.stringify(callView(await readCall(call), config.publicBaseUrl));
-      // The right to watch may have ended meanwhile.
-      if (stream.writableEnded) return;
-      if (view !== told) {
-        stream.write(`event: call\ndata: ${view}\n\n`);
-        told = view;
-        wroteAt = Date.now();
-      } else if (Date.now() - wroteAt > COMMENT_EVERY_MS) {
-        stream.write(': still here\n\n');
-        wroteAt = Date.now();
-      }
-      // Nothing will change any more.
-      if (call.erasedAt) break;
-      if (isFinalStatus(call.status)) leaveAt = Math.min(leaveAt, Date.now() + AFTER_END_MS);
-      await sleep(LOOK_EVERY_MS, undefined, { signal: closed }).catch(() => undefined);
-    }
-    stream.end();
+async function writeChanges(look: () => Promise<Look>, stream: PassThrough, closed: AbortSignal): Promise<void> {
+  let watch = beginWatch(Date.now());
+  let text: string | undefined;
+  while (!closed.aborted && Date.now() < watch.endAt) {
+    const seen = await look();
+    // The right to watch may have ended meanwhile.
+    if (stream.writableEnded) return;
+    [watch, text] = advanceWatch(watch, seen, Date.now());
+    if (text !== undefined) stream.write(text);
+    // Nothing will change any more.
+    if (seen.isErased) break;
+    await sleep(LOOK_EVERY_MS, undefined, { signal: closed }).catch(() => undefined);
   }
+  stream.end();
 }
