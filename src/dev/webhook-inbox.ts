@@ -1,13 +1,16 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { isLoopbackHost } from '../platform/config/addresses.js';
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { isFromWebPage } from '../platform/http/web-pages.js';
 
 export interface Delivery {
   received_at: string;
   path: string;
   headers: IncomingHttpHeaders;
   /** The body as JSON says it, or its text when it is no JSON. */
-  body: unknown;
+  readonly body: unknown;
   /** The body's text, to the byte. */
   raw: string;
 }
@@ -20,42 +23,62 @@ export interface WebhookInbox {
 }
 
 const KEPT = 1_000;
+const KEPT_CHARACTERS = 16_777_216;
 const LARGEST_BODY = 1_048_576;
+const CONNECTIONS = 100;
 
 /**
- * A receiver of completion webhooks for one's own machine: takes any POST, and lists what came, newest first, on GET. It
- * answers to names of this machine only, so that no web site reaches it by a name of its own.
+ * A receiver of completion webhooks for one's own machine: takes any POST, and lists what came, newest first, on GET. No
+ * web page reaches it, neither by its address nor by a name that leads here. It keeps 1,000 deliveries and 16 Mi
+ * characters at most.
  * @param port 0 for any
  */
 export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
   const deliveries: Delivery[] = [];
   const server = createServer((request, response) => {
-    if (!isLoopbackHost(request.headers.host ?? '')) {
+    answer(request, response).catch(() => request.destroy());
+  });
+  server.maxConnections = CONNECTIONS;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (isFromWebPage(request.headers) || !isLoopbackHost(request.headers.host ?? '')) {
       response.writeHead(403, { connection: 'close' }).end();
       return;
     }
     if (request.method === 'GET' || request.method === 'HEAD') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(deliveries, null, 2));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      await pipeline(Readable.from(jsonOf([...deliveries])), response);
       return;
     }
     if (request.method !== 'POST') {
       response.writeHead(405, { allow: 'GET, HEAD, POST' }).end();
       return;
     }
-    void readBody(request).then(
-      (raw) => {
-        if (raw === undefined) {
-          response.writeHead(413).end();
-          return;
-        }
-        const { url: path = '/', headers } = request;
-        deliveries.unshift({ received_at: new Date().toISOString(), path, headers, body: parse(raw), raw });
-        deliveries.splice(KEPT);
-        response.writeHead(204).end();
+    const raw = await readBody(request);
+    if (raw === undefined) {
+      response.writeHead(413).end();
+      return;
+    }
+    keep(request, raw);
+    response.writeHead(204).end();
+  }
+
+  function keep({ url: path = '/', headers }: IncomingMessage, raw: string): void {
+    deliveries.unshift({
+      received_at: new Date().toISOString(),
+      path,
+      headers,
+      // Read anew each time: the values of JSON may take many times the memory of its text.
+      get body() {
+        return parse(raw);
       },
-      () => request.destroy(),
-    );
-  });
+      raw,
+    });
+    let size = 0;
+    const tooMany = deliveries.findIndex((one) => (size += sizeOf(one)) > KEPT_CHARACTERS);
+    deliveries.splice(tooMany === -1 ? KEPT : Math.min(tooMany, KEPT));
+  }
+
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, '127.0.0.1', resolve);
@@ -69,6 +92,27 @@ export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
         server.closeAllConnections();
       }),
   };
+}
+
+/** In characters: its body, and what it has besides. */
+function sizeOf({ raw, path }: Delivery): number {
+  return raw.length + path.length + 4_096;
+}
+
+/** One after the other: all of them may be longer than a string can be. */
+function* jsonOf(deliveries: readonly Delivery[]): Generator<string> {
+  yield '[';
+  for (const [index, delivery] of deliveries.entries()) yield `${index === 0 ? '\n' : ',\n'}${textOf(delivery)}`;
+  yield ']\n';
+}
+
+/** As JSON; with the text of a body that is nested too deeply to be written again. */
+function textOf(delivery: Delivery): string {
+  try {
+    return JSON.stringify(delivery, null, 2);
+  } catch {
+    return JSON.stringify({ ...delivery, body: delivery.raw }, null, 2);
+  }
 }
 
 async function readBody(request: IncomingMessage): Promise<string | undefined> {

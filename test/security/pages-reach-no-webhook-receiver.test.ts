@@ -1,11 +1,16 @@
 import { startWebhookInbox } from '../../src/dev/webhook-inbox.js';
 import { startWebhookListener, type Received } from '../../src/cli/customer/webhook-listener.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { createSimulator } from '../../src/telephony/simulator/server.js';
 import { rawRequest, sendBytes } from '../support/hostile-requests.js';
 
 const post = (port: number, headers: Record<string, string>, method = 'POST') => {
   const bytes = rawRequest({ method, path: '/', headers: { 'Content-Length': '2', Connection: 'close', ...headers } });
   return sendBytes(port, Buffer.concat([Buffer.from(bytes), Buffer.from('{}')]), { forMs: 5_000 });
 };
+const postText = (port: number, text: string) =>
+  fetch(`http://127.0.0.1:${port}/inbox`, { method: 'POST', body: text });
 const portOf = (url: string) => Number(new URL(url).port);
 
 describe('a web page in a developer’s browser', () => {
@@ -20,6 +25,7 @@ describe('a web page in a developer’s browser', () => {
         { Host: 'localhost.evil.example' },
         { Host: `127.0.0.1:${port}`, Origin: 'https://evil.example' },
         { Host: `127.0.0.1:${port}`, Origin: 'null' },
+        { Host: `127.0.0.1:${port}`, 'Sec-Fetch-Site': 'cross-site' },
       ]) {
         expect(await post(port, headers)).toMatch(/^HTTP\/1\.1 403 /);
       }
@@ -41,6 +47,77 @@ describe('a web page in a developer’s browser', () => {
       }
       expect(inbox.deliveries()).toEqual([]);
       expect(await post(port, { Host: `127.0.0.1:${port}` })).toMatch(/^HTTP\/1\.1 204 /);
+    } finally {
+      await inbox.close();
+    }
+  });
+
+  it.each([
+    { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site', 'Content-Type': 'text/plain' },
+    { Origin: 'null' },
+    { Origin: 'http://localhost:3000', 'Sec-Fetch-Site': 'same-site' },
+    { 'Sec-Fetch-Site': 'cross-site' },
+  ])('neither reads nor forges deliveries of the webhook inbox by its address: %j', async (headers) => {
+    const inbox = await startWebhookInbox(0);
+    const port = portOf(inbox.url);
+    try {
+      for (const method of ['GET', 'POST']) {
+        expect(await post(port, { Host: `127.0.0.1:${port}`, ...headers }, method)).toMatch(/^HTTP\/1\.1 403 /);
+      }
+      expect(inbox.deliveries()).toEqual([]);
+    } finally {
+      await inbox.close();
+    }
+  });
+
+  it('asks nothing of the simulated carrier, whose tokens are published', async () => {
+    const config = parseConfig({ NODE_ENV: 'test', SIMULATOR_PORT: '0' });
+    const simulator = createSimulator({ config, logger: createLogger({ role: 'test', level: 'silent' }) });
+    const { port } = await simulator.listen();
+    const { accountSid, authToken } = config.carriers.test;
+    const Authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
+    const path = `/2010-04-01/Accounts/${accountSid}/Calls.json`;
+    const ask = (headers: Record<string, string>) =>
+      sendBytes(
+        port,
+        rawRequest({ path, headers: { Host: 'evil.example', Authorization, Connection: 'close', ...headers } }),
+      );
+    try {
+      for (const headers of [{ Origin: 'https://evil.example' }, { 'Sec-Fetch-Site': 'cross-site' }]) {
+        expect(await ask(headers)).toMatch(/^HTTP\/1\.1 403 /);
+      }
+      expect(await ask({})).toMatch(/^HTTP\/1\.1 200 /);
+    } finally {
+      await simulator.close();
+    }
+  });
+});
+
+describe('the webhook inbox of development', () => {
+  it('keeps 16 MiB at most, the newest, and tells them all', async () => {
+    const inbox = await startWebhookInbox(0);
+    const port = portOf(inbox.url);
+    try {
+      for (let n = 0; n < 24; n += 1) await postText(port, `${n} ${'x'.repeat(1_048_000)}`);
+      const kept = inbox.deliveries();
+      expect(kept.reduce((sum, { raw }) => sum + raw.length, 0)).toBeLessThanOrEqual(16 * 1_048_576);
+      expect(kept[0]?.raw).toMatch(/^23 /);
+      const told = (await (await fetch(inbox.url)).json()) as { raw: string }[];
+      expect(told.map(({ raw }) => raw)).toEqual(kept.map(({ raw }) => raw));
+      expect(told.length).toBeGreaterThanOrEqual(15);
+    } finally {
+      await inbox.close();
+    }
+  });
+
+  it('survives a body that cannot be written as JSON again, and tells its text', async () => {
+    const inbox = await startWebhookInbox(0);
+    const port = portOf(inbox.url);
+    const deep = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
+    try {
+      for (const text of [deep, '{"a":1}']) expect((await postText(port, text)).status).toBe(204);
+      const told = (await (await fetch(inbox.url)).json()) as { body: unknown }[];
+      expect(told.map(({ body }) => body)).toEqual([{ a: 1 }, deep]);
     } finally {
       await inbox.close();
     }

@@ -41,6 +41,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/(?:.*\/)?(contract|schemas|[a-z-]+-contract)\.ts$/,
   /^src\/platform\/http\/contract\//,
   /^src\/platform\/config\/addresses\.ts$/,
+  /^src\/platform\/http\/web-pages\.ts$/,
   /^src\/agents\/(agent-definition|field-rules|tool-rules|tool-schema)\.ts$/,
   /^src\/api\/routes\.ts$/,
   /^src\/billing\/statements\/(csv|statement)\.ts$/,

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostnameOf, isLoopbackHost } from '../../platform/config/addresses.js';
+import { isFromWebPage } from '../../platform/http/web-pages.js';
 import { isSignedBy } from './webhook-signature.js';
 
 /** A delivery and what became of it. */
@@ -106,8 +107,9 @@ export async function startWebhookListener(p: {
 }
 
 /** Not by a web page: neither as itself, nor by a name of its own that leads to this machine. */
-function isForUs({ host = '', origin }: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
-  if (origin !== undefined || !/^[\w.:[\]-]+$/.test(host)) return false;
+function isForUs(headers: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
+  const { host = '' } = headers;
+  if (isFromWebPage(headers) || !/^[\w.:[\]-]+$/.test(host)) return false;
   return isLoopbackHost(host) || (answeredHost !== undefined && hostnameOf(host) === answeredHost);
 }
 

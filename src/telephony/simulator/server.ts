@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { loadVoiceActivity, type VoiceActivityDetector } from '../../voice/audio/voice-activity.js';
 import { isLoopbackHost } from '../../platform/config/addresses.js';
+import { isFromWebPage } from '../../platform/http/web-pages.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import { createControlApi } from './rest/control-api.js';
@@ -58,6 +59,11 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Its tokens are published, so pages in a developer's browser know them.
+    if (isFromWebPage(request.headers)) {
+      response.writeHead(403, { connection: 'close' }).end();
+      return;
+    }
     const body = await readBody(request);
     if (body === undefined) {
       response.writeHead(413, { connection: 'close' }).end();
