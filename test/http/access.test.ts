@@ -10,7 +10,11 @@ let customer: Customer;
 
 beforeAll(async () => {
   // Operations that a setting turns on are part of the interface, too.
-  service = await startService({ worker: false, env: { PAYMENT_WEBHOOK_SECRET: 'whsec_of-these-tests' } });
+  service = await startService({
+    leastTimeMs: 0,
+    worker: false,
+    env: { PAYMENT_WEBHOOK_SECRET: 'whsec_of-these-tests' },
+  });
   customer = await service.customer();
 });
 afterAll(() => service.close());
@@ -346,7 +350,7 @@ describe('while a part is away', () => {
     ['refuses connections', () => '127.0.0.1:9'],
     ['takes connections and says nothing', () => `127.0.0.1:${port}`],
   ])('Temporal that %s gives 503 SERVICE_UNAVAILABLE with Retry-After, within seconds', async (_name, address) => {
-    const crippled = await startService({ worker: false, env: { TEMPORAL_ADDRESS: address() } });
+    const crippled = await startService({ leastTimeMs: 0, worker: false, env: { TEMPORAL_ADDRESS: address() } });
     try {
       const owner = await crippled.customer();
       const since = Date.now();
@@ -372,7 +376,7 @@ describe('while a part is away', () => {
   });
 
   it('MongoDB that is gone gives 503 and no driver message', async () => {
-    const crippled = await startService({ worker: false });
+    const crippled = await startService({ leastTimeMs: 0, worker: false });
     const owner = await crippled.customer();
     await crippled.database.close();
     const answer = await crippled.place(owner.liveKey, { to_phone_number: '+12025550100', instruction: 'Hello.' });

@@ -106,7 +106,7 @@ describe('TwiML of an answered outbound call', () => {
   });
 
   it('apologizes and hangs up while MongoDB is away', async () => {
-    const crippled = await startService({ worker: false });
+    const crippled = await startService({ leastTimeMs: 0, worker: false });
     await crippled.database.close();
     const answer = await crippled.carrierPost('/carrier/calls/call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN/twiml', {
       CallSid: newSid('CA'),
@@ -203,7 +203,7 @@ describe('status callbacks', () => {
   });
 
   it('get 503 while Temporal is away, so that the carrier tells us again', async () => {
-    const crippled = await startService({ worker: false, env: { TEMPORAL_ADDRESS: '127.0.0.1:9' } });
+    const crippled = await startService({ leastTimeMs: 0, worker: false, env: { TEMPORAL_ADDRESS: '127.0.0.1:9' } });
     const { callId, sid } = await ringing();
     const request = await service.database.callRequests.findById(callId).lean<CallRequestDocument>();
     await crippled.database.callRequests.create([request!]);
@@ -318,7 +318,7 @@ describe('after the stream', () => {
     ['Temporal', { env: { TEMPORAL_ADDRESS: '127.0.0.1:9' }, database: true }],
     ['MongoDB', { env: {}, database: false }],
   ])('apologizes and hangs up while %s is away', async (_, { env, database }) => {
-    const crippled = await startService({ worker: false, env });
+    const crippled = await startService({ leastTimeMs: 0, worker: false, env });
     const { callId, sid } = await ringing();
     const request = await service.database.callRequests.findById(callId).lean<CallRequestDocument>();
     await crippled.database.callRequests.create([request!]);

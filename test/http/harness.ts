@@ -46,8 +46,8 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * The real application on a port of its own, with a database and a task queue of its own on the shared servers.
- * @param options.leastTimeMs how long requests have to be answered at least: the machine is shared. By default 10 s, but
- *   without a worker as long as in production, because calls then wait in vain
+ * @param options.leastTimeMs how long requests have to be answered at least: the machine is shared. 10 s by
+ *   default; 0 where a 503 is waited for
  * @param options.worker false where no call is started
  * @param options.adapt changes what no variable can, such as the live carrier
  * @param options.carriers factories of carriers by kind; by default every carrier there is
@@ -64,7 +64,7 @@ export async function startService(
     onLog?: (line: string) => void;
   } = {},
 ) {
-  const { leastTimeMs = options.worker === false ? 0 : 10_000, onLog } = options;
+  const { leastTimeMs = 10_000, onLog } = options;
   const id = randomUUID();
   const parsed = parseConfig({
     NODE_ENV: 'test',

@@ -115,7 +115,7 @@ describe('Idempotency-Key', () => {
 describe('after a 503', () => {
   it("the key's call is asked again; if that run expired the key gets a new call_id", async () => {
     // No worker: whatever is started cannot be answered in time.
-    const idle = await startService({ worker: false });
+    const idle = await startService({ leastTimeMs: 0, worker: false });
     const owner = await idle.customer();
     const body = { to_phone_number: '+12025550100', agent_id: owner.agent._id };
     const headers = { 'Idempotency-Key': 'again' };
@@ -143,7 +143,7 @@ describe('after a 503', () => {
   });
 
   it("the key stays at 503 when an operator terminated the key's call: nobody can tell whether it dialed", async () => {
-    const idle = await startService({ worker: false });
+    const idle = await startService({ leastTimeMs: 0, worker: false });
     const owner = await idle.customer();
     const body = { to_phone_number: '+12025550100', agent_id: owner.agent._id };
     const headers = { 'Idempotency-Key': 'terminated' };

@@ -12,7 +12,7 @@ import { REAL_CARRIER } from './support/real-carrier.js';
 let service: Service;
 let activities: ReturnType<typeof createActivities>;
 beforeAll(async () => {
-  service = await startService({ worker: false, env: REAL_CARRIER });
+  service = await startService({ leastTimeMs: 0, worker: false, env: REAL_CARRIER });
   const { config, database } = service;
   const carriers = createCarriers({ config });
   activities = createActivities({

@@ -151,6 +151,7 @@ describe('while the carrier cannot be asked, an API key brings no call', () => {
     await once(silent, 'listening');
     const port = how === 'silent' ? (silent.address() as AddressInfo).port : 9;
     const cutOff = await startService({
+      leastTimeMs: 0,
       worker: false,
       env: { ...REAL_CARRIER, CARRIER_BASE_URL: `http://127.0.0.1:${port}` },
     });

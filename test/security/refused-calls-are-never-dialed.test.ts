@@ -8,7 +8,7 @@ let service: Service;
 let connection: Connection;
 beforeAll(async () => {
   // The workflow alone would wait long after the client was told to ask again.
-  service = await startService({ worker: false, env: { ANSWER_WITHIN_MS: '60000' } });
+  service = await startService({ leastTimeMs: 0, worker: false, env: { ANSWER_WITHIN_MS: '60000' } });
   connection = await Connection.connect({ address: service.config.temporal.address });
 }, 60_000);
 afterAll(async () => {

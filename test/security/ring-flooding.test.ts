@@ -125,6 +125,7 @@ describe('a number that does not answer', () => {
     const { mongodbUri, temporal } = service.config;
     // No worker serves this task queue, so that no call of it begins.
     const idle = await startService({
+      leastTimeMs: 0,
       worker: false,
       env: { ...REAL_CARRIER, MONGODB_URI: mongodbUri, TEMPORAL_TASK_QUEUE: `${temporal.taskQueue}-idle` },
     });

@@ -11,7 +11,7 @@ const PATHS = ['/portal/sign-up', '/portal/log-in', '/portal/forgot-password', '
 
 let service: Service;
 beforeAll(async () => {
-  service = await startService({ worker: false });
+  service = await startService({ worker: false, leastTimeMs: 30_000 });
 });
 afterAll(() => service.close());
 
