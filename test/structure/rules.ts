@@ -47,6 +47,7 @@ export const PURE: readonly RegExp[] = [
   /^src\/billing\/statements\/(csv|statement)\.ts$/,
   /^src\/telephony\/twilio\/(forms|identifiers)\.ts$/,
   /^src\/telephony\/simulator\/(call-progress|media\/stream-progress|instructions\/(source|twiml|verbs))\.ts$/,
+  /^src\/voice\/session\/reducer\//,
   /^src\/webhooks\/completion\.ts$/,
   /^src\/telephony\/pacing\/dial-queue\.ts$/,
 ];

@@ -17,8 +17,11 @@ export function listenForTone(action: VoicemailAction) {
   const beeps = createBeepDetector();
   let heard = false;
   return {
-    hear(frame: Uint8Array, timestampMs: number): void {
-      if (action === 'leave_message' && !heard && timestampMs <= LISTEN_MS) heard = beeps.push(decodeMulaw(frame));
+    /** @returns whether this frame ended the tone */
+    hear(frame: Uint8Array, timestampMs: number): boolean {
+      if (action !== 'leave_message' || heard || timestampMs > LISTEN_MS) return false;
+      heard = beeps.push(decodeMulaw(frame));
+      return heard;
     },
 
     /**

@@ -1,3 +1,5 @@
+import { SESSION_POLICY } from './reducer/policy.js';
+import { wasIntroduced } from './reducer/resume.js';
 import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/port.js';
 
 const MAX_VALUE_CHARACTERS = 500;
@@ -48,9 +50,9 @@ export function promptFor(call: EngineCall): string {
   return sections.filter((text) => text !== '').join('\n\n');
 }
 
-/** Whether the agent was heard before its line broke; who was not begins anew, and introduces itself. */
+/** Whether the caller heard the agent's introduction before the stream was lost; otherwise the agent introduces itself again. */
 export function goesOn({ resume }: EngineCall): boolean {
-  return resume?.turns.some(({ speaker }) => speaker === 'agent') === true;
+  return wasIntroduced(resume?.turns ?? [], SESSION_POLICY.introduction.heardAfterMs);
 }
 
 const RULES = [

@@ -1,42 +1,42 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReplyMoments } from '../../session/reducer/events.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { ToolAnswer } from '../port.js';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
-import { createSentenceCutter } from './sentences.js';
+import { speakRound } from './reply-round.js';
 import type { Utterance } from './utterance.js';
 
 /** A model that calls tools again and again has to answer without any at last. */
 const MAX_ROUNDS = 6;
-const RETRY_AFTER_MS = 300;
-const GO_ON = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
-
-/** Where the caller's waiting went; ms from the start of the stream. */
-export interface ReplyTimes {
-  startedMs: number;
-  firstSentenceMs?: number;
-  firstAudioMs?: number;
-}
 
 export interface ReplyDeps {
+  replyId: string;
   model: ChatModel;
   tools: readonly ChatTool[];
   /** Of the whole call: without room the model is asked to answer without tools. */
   toolRounds: ToolRounds;
-  /** The talk before this reply, read when it begins. */
+  /** The conversation before this reply, read when it begins. */
   messages(): readonly ChatMessage[];
-  /** What it waits for: a tool that an earlier reply called. */
+  /** A tool that an earlier reply called; waited for. */
   after: Promise<unknown>;
-  /** What the model is told is only held back while the caller may still be speaking. */
+  /** Otherwise audio and tools are held back. */
   confirmed: boolean;
   now: () => number;
-  openUtterance(p: { held: boolean; onAudio(): void; onFailed(error: ProviderError): void }): Utterance;
+  openUtterance(p: {
+    itemId: string;
+    held: boolean;
+    onMade(): void;
+    onFailed(error: ProviderError): void;
+    onClosed(heard: string, complete: boolean): void;
+  }): Utterance;
+  /** An item that never came to the line is not needed. */
+  forgetUtterance(itemId: string): void;
   callTool(request: ToolRequest): Promise<ToolAnswer>;
-  /** Tools that end the talk are called when all was handed to the line before them. */
+  /** Tools that end the call are called when all was handed to the line before them. */
   isLast(tool: string): boolean;
   onUsage(usage: ModelUsage): void;
   /** First audio, and the reply is confirmed: the caller's waiting is over. */
-  onHeardFirst(times: ReplyTimes): void;
+  onHeardFirst(times: ReplyMoments): void;
   /** Both attempts came to nothing. */
   onFailed(error: ProviderError): void;
   /** All is said and handed to the line. */
@@ -59,174 +59,167 @@ export type Reply = ReturnType<typeof startReply>;
  * while the caller may not have finished, it keeps its audio and its tools back until it is confirmed.
  */
 export function startReply(deps: ReplyDeps) {
-  const { now } = deps;
   const rounds: Round[] = [];
   const controller = new AbortController();
-  const times: ReplyTimes = { startedMs: now() };
+  const moments = createMoments(deps);
   let confirmed = deps.confirmed;
-  let state: 'running' | 'done' | 'failed' | 'cancelled' = 'running';
-  let announced = false;
-  let before: readonly ChatMessage[] = [];
+  let isRunning = true;
   /** A reply that is taken back while it waits hands on what it waited for. */
   let toolsCalled = deps.after;
   let confirmNow: () => void = () => undefined;
   const confirmation = new Promise<void>((resolve) => (confirmNow = resolve));
-  if (confirmed) confirmNow();
+  if (confirmed) tellConfirmed();
 
   async function run(): Promise<void> {
     await deps.after;
-    if (state !== 'running') return;
-    before = deps.messages();
+    if (!isRunning) return;
+    const before = deps.messages();
     for (let count = 0; count < MAX_ROUNDS; count += 1) {
-      // Opened before there is a word to say: the voice connects while the model thinks.
-      const utterance = deps.openUtterance({ held: !confirmed, onAudio, onFailed: fail });
-      const round: Round = { text: '', utterance, answered: [] };
-      rounds.push(round);
-      const requests = await speakRound(round, count < MAX_ROUNDS - 1 && deps.toolRounds.hasRoom());
-      if (round.text === '') utterance.cut();
-      else utterance.finish();
+      const round = openRound(`${deps.replyId}.${count}`);
+      const mayCallTools = count < MAX_ROUNDS - 1 && deps.toolRounds.hasRoom();
+      const requests = await speak(round, before, mayCallTools);
+      if (round.text === '') deps.forgetUtterance(round.utterance.itemId);
+      else round.utterance.finish();
       if (requests.length === 0) break;
       deps.toolRounds.count();
       await confirmation;
-      if (state !== 'running') return;
-      if (await callTools(round, requests)) break;
+      if (!isRunning || (await callTools(round, requests))) break;
     }
-    await allQueued();
-    if (state !== 'running') return;
-    state = 'done';
+    await allQueued(rounds);
+    if (!isRunning) return;
+    isRunning = false;
     deps.onDone();
   }
 
-  async function allQueued(): Promise<void> {
-    for (const { utterance } of rounds) await utterance.queued;
+  /** The voice connects while the model thinks. */
+  function openRound(itemId: string): Round {
+    const utterance = deps.openUtterance({
+      itemId,
+      held: !confirmed,
+      onMade: moments.audio,
+      onFailed: fail,
+      onClosed: (heard, complete) => void (round.heard = complete || heard === '' ? heard : `${heard} [interrupted]`),
+    });
+    const round: Round = { text: '', utterance, answered: [] };
+    rounds.push(round);
+    return round;
   }
 
-  /** @returns the tools that the model wants called */
-  async function speakRound(round: Round, mayCallTools: boolean): Promise<ToolRequest[]> {
-    try {
-      return await streamRound(round, { mayCallTools, mayBeEmpty: false });
-    } catch (error) {
-      if (state !== 'running' || !(error instanceof ProviderError)) throw error;
-      await sleep(error.retryAfterMs ?? RETRY_AFTER_MS, undefined, { signal: controller.signal });
-      // After a tool there may be nothing to say: keys sent to a menu want none.
-      return await streamRound(round, { mayCallTools, mayBeEmpty: rounds.length > 1 });
-    }
+  function speak(round: Round, before: readonly ChatMessage[], mayCallTools: boolean): Promise<ToolRequest[]> {
+    const { model, tools, onUsage } = deps;
+    const messages = () => [...before, ...messagesOf(rounds)];
+    const text = () => round.text;
+    const say = (sentences: readonly string[]) => sayIn(round, sentences);
+    const { signal } = controller;
+    return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onUsage }, rounds.length > 1);
   }
 
-  async function streamRound(
-    round: Round,
-    { mayCallTools, mayBeEmpty }: { mayCallTools: boolean; mayBeEmpty: boolean },
-  ): Promise<ToolRequest[]> {
-    const requests: ToolRequest[] = [];
-    const sentences = createSentenceCutter();
-    const messages = [...before, ...spokenMessages()];
-    if (round.text !== '') messages.push({ role: 'user', content: GO_ON });
-    const { tools } = deps;
-    for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal: controller.signal })) {
-      if (delta.kind === 'text') say(round, sentences.push(delta.text));
-      else if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
-      else if (delta.kind === 'usage') deps.onUsage(delta.usage);
-    }
-    say(round, sentences.flush());
-    const isEmpty = requests.length === 0 && round.text === '';
-    if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'answered nothing');
-    return requests;
-  }
-
-  function say(round: Round, sentences: readonly string[]): void {
+  function sayIn(round: Round, sentences: readonly string[]): void {
     for (const sentence of sentences) {
-      if (state !== 'running') return;
-      times.firstSentenceMs ??= now();
+      if (!isRunning) return;
+      moments.sentence();
       round.text += round.text === '' ? sentence : ` ${sentence}`;
       round.utterance.say(sentence);
     }
   }
 
-  /** @returns whether the talk ends with one of them */
+  /** @returns whether the call ends with one of them */
   async function callTools(round: Round, requests: readonly ToolRequest[]): Promise<boolean> {
     let isEnd = false;
     for (const request of requests) {
       const isLast = deps.isLast(request.name);
-      if (isLast) await allQueued();
-      if (state !== 'running') return true;
+      if (isLast) await allQueued(rounds);
+      if (!isRunning) return true;
       const calling = deps.callTool(request);
       toolsCalled = calling;
       const answer = await calling;
       round.answered.push({ request, answer: JSON.stringify(answer.ok ? answer.result : { error: answer.error }) });
       if (isLast && answer.ok) isEnd = true;
     }
-    return isEnd || state !== 'running';
+    return isEnd || !isRunning;
   }
 
-  function onAudio(): void {
-    times.firstAudioMs ??= now();
-    announce();
-  }
-
-  function announce(): void {
-    if (announced || !confirmed || times.firstAudioMs === undefined) return;
-    announced = true;
-    deps.onHeardFirst(times);
+  function tellConfirmed(): void {
+    confirmNow();
+    moments.confirm();
   }
 
   function fail(error: ProviderError): void {
-    if (state !== 'running') return;
-    state = 'failed';
+    if (!isRunning) return;
     stopWork();
     deps.onFailed(error);
   }
 
   function stopWork(): void {
+    isRunning = false;
     controller.abort();
     confirmNow();
   }
 
-  /** The messages this reply adds to the talk: the words heard, or on their way to be. */
-  function spokenMessages(): ChatMessage[] {
-    return rounds.flatMap(({ text, heard, answered }): ChatMessage[] => {
-      const content = heard ?? text;
-      if (content === '' && answered.length === 0) return [];
-      const requests = answered.map(({ request }) => request);
-      return [
-        { role: 'assistant', content, ...(requests.length === 0 ? {} : { toolRequests: requests }) },
-        ...answered.map(({ request, answer }): ChatMessage => {
-          return { role: 'tool', toolRequestId: request.id, content: answer };
-        }),
-      ];
-    });
-  }
-
-  run().catch((error: unknown) => {
-    if (state !== 'running') return;
-    fail(error instanceof ProviderError ? error : new ProviderError('model', 'failed'));
-  });
+  run().catch((error: unknown) => fail(error instanceof ProviderError ? error : new ProviderError('model', 'failed')));
 
   return {
-    messages: spokenMessages,
+    messages: () => messagesOf(rounds),
+    isConfirmed: () => confirmed,
     /** The caller has finished: what was kept back may be heard. */
     confirm(): void {
       if (confirmed) return;
       confirmed = true;
       for (const { utterance } of rounds) utterance.release();
-      confirmNow();
-      announce();
+      tellConfirmed();
     },
-    /** No tool is being called any more. */
+    /** Resolves when no tool is being called any more. */
     toolsCalled: () => toolsCalled,
-    isConfirmed: () => confirmed,
-    isRunning: () => state === 'running',
-    hasAudio: () => times.firstAudioMs !== undefined,
-    /** Takes it back, as far as it was not heard; the caller of this has cleared the line. */
+    /** Takes it back, as far as it is not on the line. */
     cancel(): void {
-      if (state === 'cancelled') return;
-      state = 'cancelled';
       stopWork();
-      for (const { utterance } of rounds) utterance.cut();
-    },
-    /** An utterance of this reply was cut off after these words. */
-    cutAt(itemId: string, heard: string): void {
-      const round = rounds.find(({ utterance }) => utterance.itemId === itemId);
-      if (round !== undefined) round.heard = heard;
+      for (const { utterance } of rounds) deps.forgetUtterance(utterance.itemId);
     },
   };
+}
+
+/** When a reply came to its first sentence and audio; tells of the latter once the reply is confirmed. */
+function createMoments({ now, onHeardFirst }: Pick<ReplyDeps, 'now' | 'onHeardFirst'>) {
+  const times: ReplyMoments = { startedMs: now() };
+  let isConfirmed = false;
+  let told = false;
+
+  function tell(): void {
+    if (told || !isConfirmed || times.firstAudioMs === undefined) return;
+    told = true;
+    onHeardFirst(times);
+  }
+
+  return {
+    sentence(): void {
+      times.firstSentenceMs ??= now();
+    },
+    audio(): void {
+      times.firstAudioMs ??= now();
+      tell();
+    },
+    confirm(): void {
+      isConfirmed = true;
+      tell();
+    },
+  };
+}
+
+async function allQueued(rounds: readonly Round[]): Promise<void> {
+  for (const { utterance } of rounds) await utterance.queued;
+}
+
+/** The messages that a reply adds to the conversation: the words heard, or on their way to be. */
+function messagesOf(rounds: readonly Round[]): ChatMessage[] {
+  return rounds.flatMap(({ text, heard, answered }): ChatMessage[] => {
+    const content = heard ?? text;
+    if (content === '' && answered.length === 0) return [];
+    const requests = answered.map(({ request }) => request);
+    return [
+      { role: 'assistant', content, ...(requests.length === 0 ? {} : { toolRequests: requests }) },
+      ...answered.map(({ request, answer }): ChatMessage => {
+        return { role: 'tool', toolRequestId: request.id, content: answer };
+      }),
+    ];
+  });
 }

@@ -1,106 +1,95 @@
-import type { EngineSink, TranscriptTurn } from '../port.js';
+import type { EngineSink } from '../port.js';
 import type { UsageMeter } from '../engine-usage.js';
+import type { SessionCommand } from '../../session/reducer/commands.js';
+import type { SessionHappening } from '../../session/reducer/events.js';
 import type { ProviderError, TextToSpeech } from './ports.js';
-import { openUtterance, type Ended, type Utterance } from './utterance.js';
+import { openUtterance, type Utterance } from './utterance.js';
 
-export interface OpenOptions {
-  held?: boolean;
-  /** Another than the call's voice: prepared audio. */
-  voice?: TextToSpeech;
-  onAudio?: () => void;
-  onFailed: (error: ProviderError) => void;
-  onEnded?: (itemId: string, ended: Ended) => void;
+export interface ReplySpeech {
+  itemId: string;
+  replyId: string;
+  held: boolean;
+  onMade(): void;
+  onFailed(error: ProviderError): void;
+  /** The item is over; with the words heard of it. */
+  onClosed(heard: string, complete: boolean): void;
 }
 
 export type Speech = ReturnType<typeof createSpeech>;
 
-/** Everything the agent has on the line in one call; what was heard of it goes to the transcript. */
+/** Everything the agent says in one call: makes the audio of items, and hands it to the line when the session asks for it. */
 export function createSpeech(p: {
   voice: TextToSpeech;
   voiceName: string;
   language: string;
   sink: EngineSink;
-  now: () => number;
-  onTurn(turn: TranscriptTurn): void;
+  happened(what: SessionHappening): void;
 }) {
-  const live = new Map<string, Utterance>();
-  let items = 0;
-  let heardAnything = false;
-  let filler: Utterance | undefined;
-  let lastEndedMs = 0;
-  const audible = () => [...live.values()].filter((utterance) => utterance.isAudible());
+  const live = new Map<string, { utterance: Utterance; onClosed?: ReplySpeech['onClosed'] }>();
+  /** Audio that waits for the session to send it. */
+  const waiting = new Map<string, Uint8Array[]>();
+  const dropped = new Set<string>();
 
-  function open(options: OpenOptions): Utterance {
-    const itemId = `item-${++items}`;
+  function open(itemId: string, voice: TextToSpeech, reply?: ReplySpeech): Utterance {
     const utterance = openUtterance({
       itemId,
-      voice: options.voice ?? p.voice,
+      voice,
       voiceName: p.voiceName,
       language: p.language,
-      sink: p.sink,
-      now: p.now,
-      held: options.held ?? false,
+      held: reply?.held ?? false,
       events: {
-        ...(options.onAudio === undefined ? {} : { onAudio: options.onAudio }),
-        onFailed: options.onFailed,
-        onEnded(ended) {
-          live.delete(itemId);
-          lastEndedMs = p.now();
-          if (ended.heard !== '') p.onTurn(turnOf(ended));
-          options.onEnded?.(itemId, ended);
+        onMade: () => reply?.onMade(),
+        onAudio(mulaw, ms) {
+          waiting.set(itemId, [...(waiting.get(itemId) ?? []), mulaw]);
+          const ofReply = reply === undefined ? {} : { replyId: reply.replyId };
+          p.happened({ type: 'item_audio', itemId, ms, ...ofReply });
+        },
+        onWhole: () => p.happened({ type: 'item_whole', itemId }),
+        onFailed(error) {
+          if (reply === undefined)
+            p.happened({ type: 'item_failed', itemId, part: error.part, message: error.message });
+          else reply.onFailed(error);
         },
       },
     });
-    live.set(itemId, utterance);
+    live.set(itemId, { utterance, ...(reply === undefined ? {} : { onClosed: reply.onClosed }) });
     return utterance;
   }
 
+  function say(itemId: string, text: string, voice: TextToSpeech): void {
+    if (dropped.has(itemId)) return;
+    const utterance = open(itemId, voice);
+    utterance.say(text);
+    utterance.finish();
+  }
+
   return {
-    open,
-    /** Says one text. */
-    say(text: string, options: OpenOptions): Utterance {
-      const utterance = open(options);
-      utterance.say(text);
-      utterance.finish();
-      return utterance;
+    openForReply: (reply: ReplySpeech): Utterance => open(reply.itemId, p.voice, reply),
+    say: (itemId: string, text: string) => say(itemId, text, p.voice),
+    /** Says a text whose audio is there already, unless the item was closed meanwhile. */
+    sayPrepared: (itemId: string, text: string, mulaw: Uint8Array) => say(itemId, text, preparedVoice(mulaw)),
+    send(itemId: string): void {
+      const mulaw = waiting.get(itemId)?.shift();
+      if (mulaw !== undefined) p.sink.audio(itemId, mulaw);
     },
-    /** Says one text whose audio is there already. */
-    sayPrepared(text: string, mulaw: Uint8Array, onEnded: () => void = () => undefined): void {
-      const utterance = open({ voice: preparedVoice(mulaw), onFailed: onEnded, onEnded });
-      utterance.say(text);
-      utterance.finish();
+    end: (itemId: string) => p.sink.endOfItem(itemId),
+    close({ itemId, playedMs, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): void {
+      const item = live.get(itemId);
+      live.delete(itemId);
+      waiting.delete(itemId);
+      dropped.add(itemId);
+      const text = item?.utterance.close(playedMs, complete) ?? '';
+      item?.onClosed?.(text, complete);
+      const endMs = startMs + Math.max(1, Math.round(playedMs));
+      p.happened({ type: 'item_words', itemId, text, complete, startMs, endMs });
     },
-    /** Says one text whose audio is there, while an answer is being made. */
-    fill(text: string, mulaw: Uint8Array): void {
-      filler = open({ voice: preparedVoice(mulaw), onFailed: () => undefined });
-      filler.say(text);
-      filler.finish();
-    },
-    endFilling: () => filler?.cut(),
-    isOnlyFilling: () => audible().length > 0 && audible().every((utterance) => utterance === filler),
-    onPlayed(itemId: string, playedMs: number, complete: boolean): void {
-      if (playedMs > 0) heardAnything = true;
-      live.get(itemId)?.onPlayed(playedMs, complete);
-    },
-    /** Something is being heard, or will be at once. */
-    isSpeaking: () => audible().length > 0,
-    /** Whether the far end has heard anything of the agent. */
-    heardAnything: () => heardAnything,
-    /** To be called now and then: an item whose marks do not come must not hold the call up. */
-    endOverdue(): void {
-      // The others wait behind it, however long it is.
-      const [first] = audible();
-      if (first?.isOverdue(lastEndedMs)) first.cut();
-    },
-    /** Nothing more of anything; the line was cleared before, or is closed. */
-    cut({ fillerToo }: { fillerToo: boolean }): void {
-      for (const utterance of live.values()) if (fillerToo || utterance !== filler) utterance.cut();
+    /** Items that never came to the line. */
+    forget(itemId: string): void {
+      live.get(itemId)?.utterance.close(0, false);
+      live.delete(itemId);
+      waiting.delete(itemId);
     },
   };
-}
-
-function turnOf({ heard, complete, startMs, endMs }: Ended): TranscriptTurn {
-  return { speaker: 'agent', text: complete ? heard : `${heard} (interrupted)`, startMs, endMs };
 }
 
 /** A voice that has one text to speak and holds its audio already. */

@@ -1,11 +1,9 @@
 import type { EngineCall } from '../port.js';
+import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
 import type { ChatTool, ToolRequest } from './ports.js';
 
-/** The engine's own: the model tells that no person is on the line. */
-export const ANSWERING_MACHINE = 'answering_machine';
-
 /** After these nothing is said any more. */
-const LAST_TOOLS: ReadonlySet<string> = new Set(['end_call', 'transfer_call', ANSWERING_MACHINE]);
+const LAST_TOOLS: ReadonlySet<string> = new Set(['end_call', 'transfer_call', ANSWERING_MACHINE_TOOL]);
 
 export function isLastTool(name: string): boolean {
   return LAST_TOOLS.has(name);
@@ -18,7 +16,7 @@ export function toolsFor(call: EngineCall): ChatTool[] {
   return [
     ...given,
     {
-      name: ANSWERING_MACHINE,
+      name: ANSWERING_MACHINE_TOOL,
       description:
         'Call this at once, and without saying anything, when a recording, a mailbox or an answering machine has ' +
         'answered instead of a person. What is to be done then, be it to leave a message or to hang up, is done for you.',
@@ -27,13 +25,13 @@ export function toolsFor(call: EngineCall): ChatTool[] {
   ];
 }
 
-/** What the model wrote as arguments; undefined when that is no object. */
-export function argumentsOf(request: ToolRequest): Record<string, unknown> | undefined {
+/** What the model wrote as arguments; null when that is no object. */
+export function argumentsOf(request: ToolRequest): Record<string, unknown> | null {
   if (request.arguments.trim() === '') return {};
   try {
     const value: unknown = JSON.parse(request.arguments);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
   } catch {
-    return undefined;
+    return null;
   }
 }

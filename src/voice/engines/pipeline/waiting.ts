@@ -1,5 +1,5 @@
 import type { TurnLatency } from '../port.js';
-import type { ReplyTimes } from './reply.js';
+import type { ReplyMoments } from '../../session/reducer/events.js';
 
 /** The caller waits for an answer; ms from the start of the stream. */
 export interface Waiting {
@@ -13,7 +13,7 @@ export interface Waiting {
  * Where the time went between the caller's last word and the first audio. What model and voice did while the turn might
  * still have gone on cost the caller nothing, and counts nothing.
  */
-export function latencyOf({ sinceMs, knownMs }: Waiting, times: ReplyTimes, nowMs: number): TurnLatency {
+export function latencyOf({ sinceMs, knownMs }: Waiting, times: ReplyMoments, nowMs: number): TurnLatency {
   const audioMs = Math.max(times.firstAudioMs ?? nowMs, knownMs);
   const sentenceMs = Math.min(audioMs, Math.max(times.firstSentenceMs ?? audioMs, knownMs));
   const startedMs = Math.min(sentenceMs, Math.max(times.startedMs, knownMs));

@@ -1,0 +1,74 @@
+import type { SessionHappening } from '../../session/reducer/events.js';
+import type { TurnTaking } from '../../session/turn-taking.js';
+import { ProviderError, type SpeechToText } from './ports.js';
+import { openSteadyRecogniser } from './stt/steady.js';
+
+const FRAME_MS = 20;
+
+export type CallerSide = ReturnType<typeof listenToCaller>;
+
+/** The caller's side of the line: frames become transitions of the voice, and what the recognizer says becomes events. */
+export function listenToCaller(p: {
+  turnTaking: TurnTaking;
+  recogniser: SpeechToText;
+  language: string;
+  stalledMs: number;
+  now: () => number;
+  happened(what: SessionHappening): void;
+  onGone(error: ProviderError): void;
+}) {
+  const { turnTaking, now, happened } = p;
+  /** The end of the last frame, on the carrier's clock. */
+  let streamMs = 0;
+  let isVoiced = false;
+  let voiceEndMs = 0;
+  let lastVoiceAtMs = 0;
+
+  const stream = openSteadyRecogniser({
+    recogniser: p.recogniser,
+    language: p.language,
+    stallError: () => new ProviderError('recogniser', `sent nothing for ${p.stalledMs} ms`),
+    events: {
+      onWords: (text) => happened({ type: 'words', text, streamMs }),
+      onMayEnd: (text) => happened({ type: 'turn_may_end', text, streamMs }),
+      onGoesOn: () => happened({ type: 'turn_goes_on' }),
+      onEnd: (text) => happened({ type: 'turn_ended', text, streamMs }),
+      onAlive: () => happened({ type: 'recogniser_alive' }),
+      onTrouble: () => happened({ type: 'recogniser_lost' }),
+      onReopened: () => happened({ type: 'recogniser_reopened' }),
+      onGone: (error) => p.onGone(error),
+    },
+  });
+
+  /** An open turn is silent, too, while its end is waited for: it is voiced while it grows. */
+  function hearVoice(): void {
+    const open = turnTaking.openTurn();
+    const grows = open !== undefined && open.endMs >= streamMs;
+    if (grows) {
+      lastVoiceAtMs = now();
+      voiceEndMs = open.endMs;
+    }
+    if (grows === isVoiced) return;
+    isVoiced = grows;
+    if (grows) happened({ type: 'voice_started', startMs: open.startMs, streamMs });
+    else happened({ type: 'voice_paused', endMs: voiceEndMs, lastVoiceAtMs });
+  }
+
+  return {
+    /** @param frame 20 ms of 8 kHz mu-law */
+    push(frame: Uint8Array, timestampMs: number): void {
+      stream.push(frame);
+      streamMs = timestampMs + FRAME_MS;
+      const { ended } = turnTaking.push(frame, timestampMs);
+      hearVoice();
+      if (ended !== undefined) happened({ type: 'voice_ended', streamMs });
+    },
+    hurry: () => stream.hurry(),
+    forget: () => stream.forget(),
+    reopen: () => stream.stalled(),
+    close(): void {
+      stream.close();
+      turnTaking.free();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProviderError } from './ports.js';
+import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
+import { createSentenceCutter } from './sentences.js';
+
+const RETRY_AFTER_MS = 300;
+const GO_ON = '[A technical fault cut your answer off. Go on with exactly the words that follow.]';
+
+export interface RoundDeps {
+  model: ChatModel;
+  tools: readonly ChatTool[];
+  mayCallTools: boolean;
+  /** What the model is told, read at each attempt: what was said at the first one is part of it. */
+  messages(): readonly ChatMessage[];
+  /** What was said in this round so far. */
+  text(): string;
+  signal: AbortSignal;
+  say(sentences: readonly string[]): void;
+  onUsage(usage: ModelUsage): void;
+}
+
+/**
+ * Has the model speak one message, with a second attempt.
+ * @param mayBeEmpty whether the second attempt may say nothing: after a tool there may be nothing to say
+ * @returns the tools that the model wants called
+ * @throws ProviderError when both attempts come to nothing; the signal's reason when aborted
+ */
+export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
+  try {
+    return await streamRound(deps, false);
+  } catch (error) {
+    if (deps.signal.aborted || !(error instanceof ProviderError)) throw error;
+    await sleep(error.retryAfterMs ?? RETRY_AFTER_MS, undefined, { signal: deps.signal });
+    return await streamRound(deps, mayBeEmpty);
+  }
+}
+
+async function streamRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
+  const { tools, mayCallTools, signal } = deps;
+  const requests: ToolRequest[] = [];
+  const sentences = createSentenceCutter();
+  const messages = [...deps.messages()];
+  if (deps.text() !== '') messages.push({ role: 'user', content: GO_ON });
+  for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal })) {
+    if (delta.kind === 'text') deps.say(sentences.push(delta.text));
+    else if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
+    else if (delta.kind === 'usage') deps.onUsage(delta.usage);
+  }
+  deps.say(sentences.flush());
+  const isEmpty = requests.length === 0 && deps.text() === '';
+  if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'answered nothing');
+  return requests;
+}

@@ -1,0 +1,46 @@
+import { bargeIn } from './barge-in.js';
+import { answerNote } from './replies.js';
+import { callerHeard } from './silence.js';
+import { inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
+
+/** A digit was pressed: it stops the agent, and joins those before it. */
+export function onDigit(state: SessionState, digit: string, atMs: number): SessionStep {
+  const { dtmf, setup } = state;
+  const digits = dtmf.digits + digit;
+  const firstAtMs = dtmf.digits === '' ? atMs : dtmf.firstAtMs;
+  const isComplete = digit === setup.policy.dtmf.endDigit || digits.length >= setup.policy.dtmf.maxDigits;
+  return inOrder(
+    callerHeard({ ...state, dtmf: { digits, firstAtMs, lastAtMs: atMs } }, atMs),
+    (next) => bargeIn(next, atMs),
+    (next) => (isComplete ? completeDigits(next, atMs) : next),
+  );
+}
+
+/** What was pressed is one entry: in the transcript in any case, and for the model unless the call is ending. */
+export function completeDigits(state: SessionState, atMs: number): SessionStep {
+  const { digits, firstAtMs } = state.dtmf;
+  if (digits === '') return [state, []];
+  const spaced = digits.split('').join(' ');
+  const endMs = Math.round(atMs);
+  const startMs = Math.max(0, Math.min(endMs - 1, Math.round(firstAtMs)));
+  const done: SessionState = {
+    ...state,
+    turns: { ...state.turns, told: state.turns.told + 1 },
+    dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
+  };
+  return inOrder(
+    [done, [{ type: 'store_turn', speaker: 'caller', text: `(keys: ${spaced})`, startMs, endMs }]],
+    (next) =>
+      isClosing(next)
+        ? next
+        : answerNote(
+            { ...next, waiting: { sinceMs: atMs, knownMs: atMs } },
+            `The far end pressed these keys: ${spaced}`,
+            atMs,
+          ),
+  );
+}
+
+export function dtmfDueMs({ dtmf, setup }: SessionState): number | undefined {
+  return dtmf.digits === '' ? undefined : dtmf.lastAtMs + setup.policy.dtmf.pauseMs;
+}

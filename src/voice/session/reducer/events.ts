@@ -1,0 +1,59 @@
+import type { SessionTimer } from './kinds.js';
+
+/** Which provider behind the engine an event is about. */
+export type FaultyPart = 'recogniser' | 'model' | 'voice';
+
+/**
+ * What happens to a session. `atMs` counts from the start of the stream on a clock that never steps; `streamMs` is the end
+ * of the last frame of the caller's audio, on the carrier's clock.
+ */
+export type SessionEvent = { atMs: number } & SessionHappening;
+
+export type SessionHappening =
+  | { type: 'line_opened' }
+  // Voice detection: transitions, never frames.
+  | { type: 'voice_started'; startMs: number; streamMs: number }
+  | { type: 'voice_paused'; endMs: number; lastVoiceAtMs: number }
+  | { type: 'voice_ended'; streamMs: number }
+  // Transcripts of the turn so far. They are never empty.
+  | { type: 'words'; text: string; streamMs: number }
+  | { type: 'turn_may_end'; text: string; streamMs: number }
+  | { type: 'turn_goes_on' }
+  | { type: 'turn_ended'; text: string; streamMs: number }
+  // The recognizer: alive but without words, lost and being opened again, open again.
+  | { type: 'recogniser_alive' }
+  | { type: 'recogniser_lost' }
+  | { type: 'recogniser_reopened' }
+  | { type: 'dtmf_digit'; digit: string }
+  // Replies of the model.
+  | { type: 'reply_heard'; replyId: string; times: ReplyMoments }
+  | { type: 'reply_done'; replyId: string }
+  | { type: 'reply_failed'; replyId: string; part: FaultyPart; message: string }
+  | {
+      type: 'tool_called';
+      replyId: string;
+      toolCallId: string;
+      name: string;
+      arguments: Record<string, unknown> | null;
+    }
+  /** `endsCall`: a tool after which nothing is said any more, such as end_call. */
+  | { type: 'tool_finished'; endsCall: boolean; ok: boolean }
+  // Items on the line. `replyId` is absent for lines the session asked for itself. Audio is told of by its length.
+  | { type: 'item_audio'; itemId: string; replyId?: string; ms: number }
+  | { type: 'item_whole'; itemId: string }
+  | { type: 'item_failed'; itemId: string; part: FaultyPart; message: string }
+  | { type: 'item_played'; itemId: string; playedMs: number; complete: boolean }
+  | { type: 'item_words'; itemId: string; text: string; complete: boolean; startMs: number; endMs: number }
+  | { type: 'tone_heard' }
+  | { type: 'answered_by'; who: 'human' | 'voicemail' | 'unknown' }
+  | { type: 'ending_soon'; secondsLeft: number }
+  | { type: 'provider_gone'; part: FaultyPart; message: string }
+  | { type: 'timer'; timer: SessionTimer }
+  | { type: 'stopped' };
+
+/** When a reply began and came to its first sentence and audio; ms from the start of the stream. */
+export interface ReplyMoments {
+  startedMs: number;
+  firstSentenceMs?: number;
+  firstAudioMs?: number;
+}

@@ -1,0 +1,206 @@
+import { bargeIn, bargeInDueMs } from './barge-in.js';
+import {
+  closeForFault,
+  closingDueMs,
+  finishClosing,
+  onClosingItemFailed,
+  onClosingItemOver,
+  onClosingReplyOver,
+} from './closing.js';
+import type { SessionCommand } from './commands.js';
+import { completeDigits, dtmfDueMs, onDigit } from './dtmf.js';
+import type { SessionEvent } from './events.js';
+import { fillerDueMs, onFillerTimer } from './filler.js';
+import {
+  closeAll,
+  dropExpected,
+  onItemAudio,
+  onItemPlayed,
+  onItemWhole,
+  onPlaybackTimer,
+  playbackDueMs,
+} from './playback.js';
+import {
+  answerNote,
+  cancelReply,
+  dropEarlyReply,
+  onEndingSoon,
+  onReplyDone,
+  onReplyHeard,
+  wrapUpIfQuiet,
+} from './replies.js';
+import { SESSION_TIMERS, type SessionTimer } from './kinds.js';
+import { agentDone, onSilenceTimer, silenceDueMs } from './silence.js';
+import { inOrder, without, type SessionState, type SessionStep } from './state.js';
+import { onToolCalled, onToolFinished } from './tools.js';
+import {
+  endTurn,
+  flushWords,
+  onRecogniserAlive,
+  onRecogniserLost,
+  onTurnGoesOn,
+  onTurnMayEnd,
+  onTurnTimer,
+  onVoiceEnded,
+  onVoicePaused,
+  onVoiceStarted,
+  onWords,
+  turnDueMs,
+  waitAnew,
+} from './turns.js';
+import { onAnsweredBy, onVoicemailTimer, voicemailDueMs } from './voicemail.js';
+
+type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
+type Handlers = { [T in SessionEvent['type']]: (state: SessionState, event: EventOf<T>) => SessionState | SessionStep };
+
+/** When each timer is due in a state; undefined: it does not run. */
+const DUE: Record<SessionTimer, (state: SessionState) => number | undefined> = {
+  turn: turnDueMs,
+  barge_in: bargeInDueMs,
+  silence: silenceDueMs,
+  dtmf: dtmfDueMs,
+  filler: fillerDueMs,
+  voicemail: voicemailDueMs,
+  closing: closingDueMs,
+  playback: playbackDueMs,
+};
+
+const ON_TIMER: Record<SessionTimer, (state: SessionState, atMs: number) => SessionState | SessionStep> = {
+  turn: onTurnTimer,
+  barge_in: bargeIn,
+  silence: onSilenceTimer,
+  dtmf: completeDigits,
+  filler: onFillerTimer,
+  voicemail: onVoicemailTimer,
+  closing: finishClosing,
+  playback: onPlaybackTimer,
+};
+
+const ON_EVENT: Handlers = {
+  line_opened: (state, { atMs }) =>
+    answerNote(
+      { ...state, silence: { quietSinceMs: atMs, prompted: false } },
+      state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.',
+      atMs,
+    ),
+  voice_started: onVoiceStarted,
+  voice_paused: onVoicePaused,
+  voice_ended: onVoiceEnded,
+  words: onWords,
+  turn_may_end: onTurnMayEnd,
+  turn_goes_on: onTurnGoesOn,
+  turn_ended: (state, { text, atMs, streamMs }) => endTurn(state, text, atMs, streamMs),
+  recogniser_alive: onRecogniserAlive,
+  recogniser_lost: (state, { atMs }) => onRecogniserLost(state, atMs),
+  recogniser_reopened: (state, { atMs }) => waitAnew(state, atMs),
+  dtmf_digit: (state, { digit, atMs }) => onDigit(state, digit, atMs),
+  reply_heard: onReplyHeard,
+  reply_done: (state, { replyId, atMs }) =>
+    inOrder(onReplyDone(state, replyId, atMs), (next) => onClosingReplyOver(next, replyId)),
+  reply_failed: onReplyFailed,
+  tool_called: onToolCalled,
+  tool_finished: onToolFinished,
+  item_audio: onItemAudio,
+  item_whole: (state, event) =>
+    inOrder(onItemWhole(state, event), (next) => {
+      const { kind } = next.playback.items.find(({ id }) => id === event.itemId) ?? {};
+      return kind === 'message' ? onClosingItemOver(next, event.itemId) : next;
+    }),
+  item_failed: onItemFailed,
+  item_played: onItemPlayed,
+  item_words: onItemWords,
+  tone_heard: (state) => ({ ...state, voicemail: { ...state.voicemail, toneHeard: true } }),
+  answered_by: onAnsweredBy,
+  ending_soon: (state, { secondsLeft }) => onEndingSoon(state, secondsLeft),
+  provider_gone: (state, event) => closeForFault(state, event, event.atMs),
+  timer: (state, { timer, atMs }) => onTimer(state, timer, atMs),
+  stopped: onStopped,
+};
+
+/** One step of a session: what an event changes, and what is to be done about it. Pure. */
+export function reduceSession(state: SessionState, event: SessionEvent): SessionStep {
+  // The words of the last items are stored even then.
+  if (state.stopped) return event.type === 'item_words' ? onItemWords(state, event) : [state, []];
+  const { atMs } = event;
+  const handle = ON_EVENT[event.type] as (state: SessionState, event: SessionEvent) => SessionState | SessionStep;
+  const step = inOrder(
+    handle(state, event),
+    (next) => ((bargeInDueMs(next) ?? Infinity) <= atMs ? bargeIn(next, atMs) : next),
+    (next) => wrapUpIfQuiet(next, atMs),
+  );
+  return withTimers(afterClosedItems(step, atMs));
+}
+
+/** An item that is over may have been the last line; one that was heard gives the caller all the time from here. */
+function afterClosedItems(step: SessionStep, atMs: number): SessionStep {
+  const closed = step[1].filter((command) => command.type === 'close_item');
+  return inOrder(
+    step,
+    ...closed.map(({ itemId, kind, complete }) => (state: SessionState) => {
+      const isSpeech = kind === 'introduction' || kind === 'reply';
+      return onClosingItemOver(complete && isSpeech ? agentDone(state, atMs) : state, itemId);
+    }),
+  );
+}
+
+/** A timer that was stopped may still fire: it is due by the state, or nothing happens. */
+function onTimer(state: SessionState, timer: SessionTimer, atMs: number): SessionState | SessionStep {
+  const { [timer]: _, ...timers } = state.timers;
+  const fired = { ...state, timers };
+  return (DUE[timer](fired) ?? Infinity) <= atMs ? ON_TIMER[timer](fired, atMs) : fired;
+}
+
+/** Starts and stops timers so that those run that the state asks for. */
+function withTimers([state, commands]: SessionStep): SessionStep {
+  const changes: SessionCommand[] = [];
+  const timers: SessionState['timers'] = {};
+  for (const timer of SESSION_TIMERS) {
+    const dueMs = state.stopped ? undefined : DUE[timer](state);
+    if (dueMs !== undefined) timers[timer] = dueMs;
+    if (dueMs === state.timers[timer]) continue;
+    changes.push(dueMs === undefined ? { type: 'stop_timer', timer } : { type: 'start_timer', timer, dueMs });
+  }
+  return [{ ...state, timers }, [...commands, ...changes]];
+}
+
+function onReplyFailed(state: SessionState, event: EventOf<'reply_failed'>): SessionStep {
+  const { reply } = state;
+  if (reply?.id !== event.replyId) return [state, []];
+  if (!reply.confirmed) return dropEarlyReply(state);
+  return inOrder(
+    { ...state, reply: { ...reply, running: false } },
+    (next) => onClosingReplyOver(next, event.replyId),
+    (next) => closeForFault(next, event, event.atMs),
+  );
+}
+
+function onItemFailed(state: SessionState, event: EventOf<'item_failed'>): SessionStep {
+  const { itemId, atMs } = event;
+  const { expected, items } = state.playback;
+  const { kind } = [...expected, ...items].find(({ id }) => id === itemId) ?? {};
+  if (kind === undefined) return [state, []];
+  return inOrder(
+    expected.some(({ id }) => id === itemId) ? dropExpected(state, itemId, kind, atMs) : state,
+    (next) => onClosingItemFailed(next, itemId),
+    (next) => (kind === 'reprompt' ? closeForFault(next, event, atMs) : next),
+  );
+}
+
+/** What was heard of an item goes to the transcript. */
+function onItemWords(state: SessionState, event: EventOf<'item_words'>): SessionStep {
+  const { text, complete, startMs, endMs } = event;
+  if (text === '') return [state, []];
+  const heard = complete ? text : `${text} (interrupted)`;
+  return [state, [{ type: 'store_turn', speaker: 'agent', text: heard, startMs, endMs }]];
+}
+
+/** The call is over: what was heard until now is kept. */
+function onStopped(state: SessionState, { atMs }: EventOf<'stopped'>): SessionStep {
+  return inOrder(
+    { ...without(state, 'waiting'), stopped: true },
+    (next) => completeDigits(next, atMs),
+    (next) => flushWords(next, atMs),
+    (next) => closeAll(next, atMs),
+    cancelReply,
+  );
+}

@@ -1,0 +1,118 @@
+import type { SessionCommand } from './commands.js';
+import type { SessionEvent } from './events.js';
+import { armFiller, stopFiller } from './filler.js';
+import { clearLine } from './playback.js';
+import type { ItemKind } from './kinds.js';
+import { mustIntroduce } from './resume.js';
+import {
+  inOrder,
+  isAgentSpeaking,
+  isBusy,
+  isOnlyFilling,
+  isClosing,
+  isReplyRunning,
+  without,
+  type SessionState,
+  type SessionStep,
+} from './state.js';
+
+/** Asks for a reply to what the model was told; it takes the place of any other. */
+export function beginReply(state: SessionState, atMs: number, as?: ItemKind): SessionStep {
+  return inOrder(
+    stopReply(state, atMs, true),
+    (next) => without({ ...next, mustWrapUp: false }, 'owed'),
+    (next) => requested(next, { confirmed: true, ...(as === undefined ? {} : { as }) }),
+    (next) => armFiller(next, atMs),
+  );
+}
+
+/** Asks for a reply to words that may not be all; nothing of it is heard until it is confirmed. */
+export function beginEarlyReply(state: SessionState, heard: string): SessionStep {
+  if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state)) return [state, []];
+  return requested(state, { confirmed: false, heard });
+}
+
+function requested(state: SessionState, p: { confirmed: boolean; heard?: string; as?: ItemKind }): SessionStep {
+  const count = state.count + 1;
+  const replyId = `reply-${count}`;
+  const kind = p.as ?? (mustIntroduce(state) ? 'introduction' : 'reply');
+  const heard = p.heard === undefined ? {} : { heard: p.heard };
+  const reply = { id: replyId, kind, confirmed: p.confirmed, running: true, hasAudio: false, ...heard };
+  return [{ ...state, count, reply }, [{ type: 'request_reply', replyId, confirmed: p.confirmed, ...heard }]];
+}
+
+/** The agent speaks of its own accord, or to what the telephone reports. */
+export function answerNote(state: SessionState, noteToModel: string, atMs: number, as?: ItemKind): SessionStep {
+  return inOrder([state, [{ type: 'tell_model', from: 'phone', text: noteToModel }]], (next) =>
+    beginReply(next, atMs, as),
+  );
+}
+
+/** The caller's turn is over with these words: a reply begun for them is confirmed, any other gives way. */
+export function answerTurn(state: SessionState, text: string, atMs: number): SessionStep {
+  const { reply } = state;
+  const told: SessionCommand = { type: 'tell_model', from: 'caller', text };
+  if (reply === undefined || reply.confirmed || reply.heard !== text) {
+    return inOrder([state, [told]], (next) => beginReply(next, atMs));
+  }
+  const { heard: _, ...confirmed } = { ...reply, confirmed: true };
+  return inOrder(
+    [{ ...state, reply: confirmed, mustWrapUp: false }, [told]],
+    (next) => armFiller(next, atMs),
+    (next) => [next, [{ type: 'confirm_reply', replyId: reply.id }]],
+  );
+}
+
+/**
+ * Takes the reply back, and everything on the line with it.
+ * @param anAnswerFollows a filler on the line goes on
+ */
+export function stopReply(state: SessionState, atMs: number, anAnswerFollows = false): SessionStep {
+  const keep = anAnswerFollows && isOnlyFilling(state) ? 'filler' : undefined;
+  return inOrder(stopFiller(state, atMs), (next) => clearLine(next, atMs, keep), cancelReply);
+}
+
+/** The reply is of no use any more. */
+export function cancelReply(state: SessionState): SessionStep {
+  const { reply } = state;
+  return reply === undefined ? [state, []] : [without(state, 'reply'), [{ type: 'cancel_reply', replyId: reply.id }]];
+}
+
+/** The caller goes on: a reply begun early is taken back. */
+export function dropEarlyReply(state: SessionState): SessionStep {
+  return state.reply === undefined || state.reply.confirmed ? [state, []] : cancelReply(state);
+}
+
+/** The first audio of a confirmed reply was made: the caller waits no longer. */
+export function onReplyHeard(state: SessionState, event: Extract<SessionEvent, { type: 'reply_heard' }>): SessionStep {
+  const { reply, waiting } = state;
+  if (reply?.id !== event.replyId) return [state, []];
+  const commands: SessionCommand[] =
+    waiting === undefined ? [] : [{ type: 'store_latency', ...waiting, times: event.times, atMs: event.atMs }];
+  return inOrder(stopFiller({ ...state, reply: { ...reply, hasAudio: true } }, event.atMs), (next) => [
+    without(next, 'waiting'),
+    commands,
+  ]);
+}
+
+export function onReplyDone(state: SessionState, replyId: string, atMs: number): SessionStep {
+  const { reply } = state;
+  if (reply?.id !== replyId) return [state, []];
+  return inOrder(stopFiller({ ...state, reply: { ...reply, running: false } }, atMs), (next) =>
+    without(next, 'waiting'),
+  );
+}
+
+/** The call will be ended: the model is told, and speaks as soon as nobody else does. */
+export function onEndingSoon(state: SessionState, secondsLeft: number): SessionStep {
+  const text = `The call will be ended in about ${secondsLeft} seconds. Say so in a few words and come to an end.`;
+  // A reply begun early does not know of it.
+  return inOrder(dropEarlyReply(state), (next) => [
+    { ...next, mustWrapUp: true },
+    [{ type: 'tell_model', from: 'phone', text }],
+  ]);
+}
+
+export function wrapUpIfQuiet(state: SessionState, atMs: number): SessionStep {
+  return state.mustWrapUp && !isBusy(state) ? beginReply(state, atMs) : [state, []];
+}

@@ -1,0 +1,34 @@
+import type { LineItem, SessionState, SessionStep } from './state.js';
+
+const INTRODUCE_AGAIN =
+  'You were interrupted before your introduction was heard. Introduce yourself again with your next words.';
+
+/** What is known of a turn of an earlier stream. */
+interface EarlierTurn {
+  speaker: 'agent' | 'caller';
+  text: string;
+  startMs: number;
+  endMs: number;
+}
+
+/** Whether the caller heard the introduction before the stream was lost: one whole line of the agent, or enough of one. */
+export function wasIntroduced(turns: readonly EarlierTurn[], heardAfterMs: number): boolean {
+  return turns.some(
+    ({ speaker, text, startMs, endMs }) =>
+      speaker === 'agent' && (!text.endsWith('(interrupted)') || endMs - startMs >= heardAfterMs),
+  );
+}
+
+/** Whether the next reply has to introduce the agent. */
+export function mustIntroduce({ introduction, setup }: SessionState): boolean {
+  return !introduction.heard && introduction.attempts < setup.policy.introduction.attempts;
+}
+
+/** An item is over: an introduction the caller has hardly heard is made again. */
+export function afterIntroduction(state: SessionState, item: LineItem, complete: boolean): SessionStep {
+  const { introduction, setup } = state;
+  if (item.kind !== 'introduction' || introduction.heard) return [state, []];
+  const heard = complete || item.playedMs >= setup.policy.introduction.heardAfterMs;
+  const next = { ...state, introduction: { heard, attempts: introduction.attempts + 1 } };
+  return [next, mustIntroduce(next) ? [{ type: 'tell_model', from: 'phone', text: INTRODUCE_AGAIN }] : []];
+}

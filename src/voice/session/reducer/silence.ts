@@ -1,0 +1,41 @@
+import { expectItem } from './playback.js';
+import { answerNote } from './replies.js';
+import { mustIntroduce } from './resume.js';
+import { beginClosing } from './closing.js';
+import { isBusy, type SessionState, type SessionStep } from './state.js';
+
+const NO_ANSWER = 'The far end has not answered. Introduce yourself again, and ask whether they are there.';
+
+/** The caller was heard, by voice or by a digit: the silence begins anew. */
+export function callerHeard(state: SessionState, atMs: number): SessionState {
+  return { ...state, silence: { quietSinceMs: atMs, prompted: false } };
+}
+
+/** The agent has said its line, or was cut off in it. A reprompt leaves the silence as long as it is. */
+export function agentDone(state: SessionState, atMs: number): SessionState {
+  return { ...state, silence: { ...state.silence, quietSinceMs: atMs } };
+}
+
+/** Nothing is due while somebody speaks or an answer is being made. */
+export function silenceDueMs(state: SessionState): number | undefined {
+  if (isBusy(state)) return undefined;
+  const { repromptAfterMs, endAfterMs } = state.setup.policy.silence;
+  const { quietSinceMs, prompted } = state.silence;
+  return quietSinceMs + (prompted ? endAfterMs : Math.min(repromptAfterMs, endAfterMs));
+}
+
+export function onSilenceTimer(state: SessionState, atMs: number): SessionStep {
+  const { quietSinceMs } = state.silence;
+  if (atMs - quietSinceMs >= state.setup.policy.silence.endAfterMs) {
+    const end = { type: 'end', reason: 'silence' } as const;
+    return beginClosing(state, { end, line: 'silent_goodbye', ways: ['voice', 'prepared'] }, atMs);
+  }
+  const prompted = { ...state, silence: { quietSinceMs, prompted: true } };
+  if (mustIntroduce(prompted)) return answerNote(prompted, NO_ANSWER, atMs);
+  const count = state.count + 1;
+  const itemId = `line-${count}`;
+  return [
+    expectItem({ ...prompted, count }, itemId, 'reprompt'),
+    [{ type: 'say', itemId, line: 'are_you_there', by: 'voice' }],
+  ];
+}

@@ -1,0 +1,183 @@
+import type { SessionCommand } from './commands.js';
+import type { ItemKind, SessionTimer } from './kinds.js';
+import type { SessionPolicy } from './policy.js';
+
+/** What does not change in the course of a session. */
+export interface SessionSetup {
+  policy: SessionPolicy;
+  capabilities: {
+    /** Who says that a turn is over: `session` waits for voice detection to agree, `provider` is believed. */
+    endsTurns: 'session' | 'provider';
+  };
+  voicemail: { action: 'hang_up' | 'leave_message' | 'continue'; hasMessage: boolean };
+  /** The call goes on after its stream was lost. */
+  resumed: boolean;
+  /** The caller has heard the introduction on an earlier stream. */
+  introduced: boolean;
+}
+
+/** The caller's voice that belongs to no turn yet; stream times unless the name says `At`. */
+export interface OpenVoice {
+  startMs: number;
+  endMs: number;
+  /** When it began, by the session's clock. */
+  sinceAtMs: number;
+  /**
+   * When the last of it came, or was handed to another recognizer. Silence counts from here and not from `endMs`: the
+   * recognizer cannot know frames that come late any sooner than we do.
+   */
+  cameAtMs: number;
+  ended: boolean;
+  answered: boolean;
+  hurried: boolean;
+}
+
+export interface LineItem {
+  id: string;
+  kind: ItemKind;
+  queuedMs: number;
+  queuedAtMs: number;
+  startedAtMs?: number;
+  playedMs: number;
+  /** No more audio will come. */
+  isWhole: boolean;
+}
+
+/** How the session ends, once that is decided. Nothing the caller says changes it. */
+export interface ClosingState {
+  /** Emitted when the last line was heard or cannot be; absent once it was emitted. */
+  end?: Extract<SessionCommand, { type: 'end' | 'fail' }>;
+  /** The item of the last line, or the reply that says it. */
+  lastItemId?: string;
+  lastReplyId?: string;
+  line?: 'silent_goodbye' | 'sorry';
+  /** Ways to say the line that were not tried yet. */
+  otherWays: readonly ('voice' | 'prepared')[];
+  untilMs?: number;
+}
+
+export interface SessionState {
+  setup: SessionSetup;
+  /** Numbers items and replies. */
+  count: number;
+  stopped: boolean;
+  turns: {
+    words: string;
+    wordsAtMs: number;
+    mayEnd?: string;
+    voice?: OpenVoice;
+    /** Voice detection has an open turn: the caller speaks, or paused a moment ago. */
+    isOpen: boolean;
+    /** Voice is coming right now. */
+    isVoiced: boolean;
+    lastVoiceAtMs: number;
+    /** Voice before this belongs to turns that are over; stream time. */
+    overUntilMs: number;
+    told: number;
+  };
+  reply?: {
+    id: string;
+    kind: ItemKind;
+    confirmed: boolean;
+    running: boolean;
+    hasAudio: boolean;
+    /** The words an unconfirmed reply answers. */
+    heard?: string;
+  };
+  /** The caller waits for an answer: since when, and when their words were known to be the whole turn. */
+  waiting?: { sinceMs: number; knownMs: number };
+  /** What the model is told if no words come of the caller's voice. */
+  owed?: 'rest' | 'question';
+  /** The caller has not been told yet that the call will be ended. */
+  mustWrapUp: boolean;
+  playback: {
+    /** On the line, in order. */
+    items: readonly LineItem[];
+    /** Lines asked for whose audio has not come. */
+    expected: readonly { id: string; kind: ItemKind }[];
+    /** Items of which nothing is sent any more. */
+    closed: ReadonlySet<string>;
+    lastOverAtMs: number;
+    heardAnything: boolean;
+  };
+  introduction: { heard: boolean; attempts: number };
+  silence: { quietSinceMs: number; prompted: boolean };
+  dtmf: { digits: string; firstAtMs: number; lastAtMs: number };
+  filler: { dueMs?: number };
+  voicemail: {
+    met: boolean;
+    waitingSinceMs?: number;
+    toneHeard: boolean;
+    carrierSays?: 'human' | 'voicemail' | 'unknown';
+  };
+  closing?: ClosingState;
+  /** Timers that run, and when they are due. */
+  timers: Partial<Record<SessionTimer, number>>;
+}
+
+/** A state and what led to it wants done. */
+export type SessionStep = readonly [SessionState, readonly SessionCommand[]];
+
+export function newSession(setup: SessionSetup): SessionState {
+  return {
+    setup,
+    count: 0,
+    stopped: false,
+    turns: {
+      words: '',
+      wordsAtMs: 0,
+      isOpen: false,
+      isVoiced: false,
+      lastVoiceAtMs: 0,
+      overUntilMs: 0,
+      told: 0,
+    },
+    mustWrapUp: false,
+    playback: { items: [], expected: [], closed: new Set(), lastOverAtMs: 0, heardAnything: false },
+    introduction: { heard: setup.introduced, attempts: 0 },
+    silence: { quietSinceMs: 0, prompted: false },
+    dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
+    filler: {},
+    voicemail: { met: false, toneHeard: false },
+    timers: {},
+  };
+}
+
+/** Takes one step after the other and collects their commands. */
+export function inOrder(
+  start: SessionState | SessionStep,
+  ...steps: readonly ((state: SessionState) => SessionState | SessionStep)[]
+): SessionStep {
+  let [state, commands] = stepOf(start);
+  for (const step of steps) {
+    const [next, more] = stepOf(step(state));
+    state = next;
+    if (more.length > 0) commands = [...commands, ...more];
+  }
+  return [state, commands];
+}
+
+function stepOf(step: SessionState | SessionStep): SessionStep {
+  return isStep(step) ? step : [step, []];
+}
+
+function isStep(step: SessionState | SessionStep): step is SessionStep {
+  return Array.isArray(step);
+}
+
+/** The state without one of its optional fields. */
+export function without<K extends 'reply' | 'waiting' | 'owed' | 'closing'>(state: SessionState, key: K): SessionState {
+  const { [key]: _, ...rest } = state;
+  return rest as SessionState;
+}
+
+export const isClosing = (state: SessionState) => state.stopped || state.closing !== undefined;
+export const isAgentSpeaking = ({ playback }: SessionState) => playback.items.length > 0;
+export const isOnlyFilling = ({ playback }: SessionState) =>
+  playback.items.length > 0 && playback.items.every(({ kind }) => kind === 'filler');
+export const isReplyRunning = ({ reply }: SessionState) => reply?.running === true;
+/** Somebody speaks, or an answer is being made. */
+export const isBusy = (state: SessionState) =>
+  isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state) || state.turns.isOpen;
+/** Whether audio of this item may go to the line. */
+export const isOnLine = ({ playback }: SessionState, itemId: string) => playback.items.some(({ id }) => id === itemId);

@@ -1,0 +1,213 @@
+import type { SessionEvent } from './events.js';
+import { bargeIn } from './barge-in.js';
+import { fillNow, yieldFiller } from './filler.js';
+import { answerNote, answerTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
+import { callerHeard } from './silence.js';
+import {
+  inOrder,
+  isAgentSpeaking,
+  isOnlyFilling,
+  isClosing,
+  isReplyRunning,
+  without,
+  type OpenVoice,
+  type SessionState,
+  type SessionStep,
+} from './state.js';
+
+type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
+
+const NOISE = 'The far end made a noise, without words. Go on where you stopped.';
+const NOT_UNDERSTOOD = 'The far end said something that could not be understood. Ask for it again.';
+
+export function onVoiceStarted(
+  state: SessionState,
+  { startMs, streamMs, atMs }: EventOf<'voice_started'>,
+): SessionStep {
+  const { turns } = state;
+  const ownStartMs = Math.max(startMs, turns.overUntilMs);
+  const voice = turns.voice ?? newVoice(ownStartMs, streamMs, atMs - Math.max(0, streamMs - ownStartMs));
+  const heard = withTurns(state, {
+    isOpen: true,
+    isVoiced: true,
+    lastVoiceAtMs: atMs,
+    voice: { ...voice, endMs: streamMs, cameAtMs: atMs, ended: false },
+  });
+  return inOrder(callerHeard(heard, atMs), (next) => yieldFiller(next, atMs));
+}
+
+export function onVoicePaused(state: SessionState, { endMs, lastVoiceAtMs }: EventOf<'voice_paused'>): SessionStep {
+  const { voice } = state.turns;
+  const paused = withTurns(callerHeard(state, Math.max(lastVoiceAtMs, state.silence.quietSinceMs)), {
+    isVoiced: false,
+    lastVoiceAtMs,
+  });
+  if (voice === undefined) return [paused, []];
+  // A turn ended in the midst of this voice, and nothing came after it.
+  if (endMs <= voice.startMs) return [withoutVoice(paused), []];
+  return [withTurns(paused, { voice: { ...voice, endMs, cameAtMs: lastVoiceAtMs } }), []];
+}
+
+/** Voice detection says that the turn is over: so it is, if the recognizer has said so already. */
+export function onVoiceEnded(state: SessionState, { atMs, streamMs }: EventOf<'voice_ended'>): SessionStep {
+  const { voice, mayEnd } = state.turns;
+  const closed = withTurns(state, { isOpen: false, isVoiced: false });
+  if (voice === undefined) return [closed, []];
+  const ended = withTurns(closed, { voice: { ...voice, ended: true } });
+  const endsHere = state.setup.capabilities.endsTurns === 'session' && mayEnd !== undefined;
+  return endsHere ? endTurn(ended, mayEnd, atMs, streamMs) : [ended, []];
+}
+
+export function onWords(state: SessionState, event: EventOf<'words'>): SessionStep {
+  return inOrder(callerHeard(understood(state, event), event.atMs), (next) =>
+    next.turns.isOpen ? bargeIn(next, event.atMs) : next,
+  );
+}
+
+export function onTurnMayEnd(state: SessionState, event: EventOf<'turn_may_end'>): SessionStep {
+  const next = withTurns(understood(state, event), { mayEnd: event.text });
+  const endsHere = state.setup.capabilities.endsTurns === 'session' && !state.turns.isOpen;
+  return endsHere ? endTurn(next, event.text, event.atMs, event.streamMs) : beginEarlyReply(next, event.text);
+}
+
+export function onTurnGoesOn(state: SessionState): SessionStep {
+  return dropEarlyReply(withoutMayEnd(state));
+}
+
+/** Words are voice, too, though voice detection may not have heard it: their turn must come to an end. */
+function understood(state: SessionState, { text, streamMs, atMs }: EventOf<'words' | 'turn_may_end'>): SessionState {
+  const { turns, setup } = state;
+  const startMs = Math.max(turns.overUntilMs, streamMs - setup.policy.turns.unheardWordsMs);
+  const voice = turns.voice ?? { ...newVoice(startMs, streamMs, atMs), ended: !turns.isOpen };
+  return withTurns(state, {
+    words: text,
+    wordsAtMs: text === turns.words ? turns.wordsAtMs : atMs,
+    voice: { ...voice, answered: true },
+  });
+}
+
+/**
+ * The turn is over with these words.
+ * @param streamMs how far the caller's audio has come, where that is known
+ */
+export function endTurn(state: SessionState, text: string, atMs: number, streamMs?: number): SessionStep {
+  const { turns } = state;
+  const { voice, isVoiced } = turns;
+  const at = Math.round(atMs);
+  const voiceEndMs = isVoiced ? streamMs : voice?.endMs;
+  const endMs = Math.min(voiceEndMs ?? at, at);
+  const startMs = Math.min(voice?.startMs ?? endMs - 500, endMs - 1);
+  const overUntilMs = streamMs ?? (isVoiced ? at : (voice?.endMs ?? turns.overUntilMs));
+  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, told: turns.told + 1 });
+  const next = isVoiced ? withTurns(over, { voice: newVoice(overUntilMs, overUntilMs, atMs) }) : over;
+  const turn = { text, startMs: Math.max(0, Math.round(startMs)), endMs: Math.round(endMs) };
+  return inOrder(
+    [
+      without(callerHeard(next, atMs), 'owed'),
+      [{ type: 'forget_turn' }, { type: 'store_turn', speaker: 'caller', ...turn }],
+    ],
+    (heard) =>
+      isClosing(heard) ? heard : answerTurn({ ...heard, waiting: { sinceMs: turn.endMs, knownMs: atMs } }, text, atMs),
+  );
+}
+
+/** There was voice, but no words came of it. */
+function beNoise(state: SessionState, atMs: number): SessionStep {
+  const { owed } = state;
+  const quiet: SessionStep = [withoutVoice(state), [{ type: 'forget_turn' }]];
+  const isAnswered = isClosing(state) || isReplyRunning(state) || (isAgentSpeaking(state) && !isOnlyFilling(state));
+  if (owed === undefined || isAnswered) return quiet;
+  return inOrder(quiet, (next) => answerNote(next, owed === 'rest' ? NOISE : NOT_UNDERSTOOD, atMs));
+}
+
+export function onRecogniserAlive(state: SessionState): SessionState {
+  const { voice } = state.turns;
+  return voice === undefined ? state : withTurns(state, { voice: { ...voice, answered: true } });
+}
+
+/** Another stream will hear the turn again; a caller who waits for an answer is told to wait. */
+export function onRecogniserLost(state: SessionState, atMs: number): SessionStep {
+  const { voice } = state.turns;
+  const isWaiting = voice !== undefined && voice.ended && mayHoldWords(state, voice);
+  return inOrder(dropEarlyReply(waitAnew(withoutMayEnd(withTurns(state, { words: '' })), atMs)), (next) =>
+    isWaiting ? fillNow({ ...next, owed: next.owed ?? 'question' }, atMs) : next,
+  );
+}
+
+/** Another stream has to understand the voice there is. */
+export function waitAnew(state: SessionState, atMs: number): SessionState {
+  const { voice } = state.turns;
+  if (voice === undefined) return state;
+  return withTurns(state, { voice: { ...voice, cameAtMs: atMs, answered: false, hurried: false } });
+}
+
+/** Every voice becomes a turn or a noise in the end: what is decided about it next, and when. */
+function nextVerdict(state: SessionState): { dueMs: number; take(atMs: number): SessionStep } | undefined {
+  const { turns, setup } = state;
+  const { voice, words } = turns;
+  const { policy } = setup;
+  if (voice === undefined) return undefined;
+  const turn = (atMs: number) => endTurn(state, words, atMs);
+  const decided = { dueMs: turns.wordsAtMs + policy.turns.decidedWithinMs, take: turn };
+  const hasWords = words !== '';
+  if (!voice.ended || (hasWords && setup.capabilities.endsTurns === 'provider')) return hasWords ? decided : undefined;
+  const hurry = { dueMs: voice.cameAtMs + policy.turns.hurryAfterMs, take: () => hurried(state, voice) };
+  const giveUpMs = voice.cameAtMs + policy.turns.giveUpAfterMs;
+  const verdict = hasWords
+    ? { dueMs: Math.max(giveUpMs, turns.wordsAtMs + policy.turns.settledAfterMs), take: turn }
+    : voice.answered
+      ? { dueMs: giveUpMs, take: (atMs: number) => beNoise(state, atMs) }
+      : { dueMs: voice.cameAtMs + policy.turns.stalledAfterMs, take: (atMs: number) => stalled(state, voice, atMs) };
+  const first = voice.hurried || verdict.dueMs <= hurry.dueMs ? verdict : hurry;
+  return hasWords && decided.dueMs < first.dueMs ? decided : first;
+}
+
+function hurried(state: SessionState, voice: OpenVoice): SessionStep {
+  return [withTurns(state, { voice: { ...voice, hurried: true } }), [{ type: 'hurry_recogniser' }]];
+}
+
+/** The recognizer sends nothing at all: it is lost, unless there was nothing to understand. */
+function stalled(state: SessionState, voice: OpenVoice, atMs: number): SessionStep {
+  if (!mayHoldWords(state, voice)) return beNoise(state, atMs);
+  return [waitAnew(state, atMs), [{ type: 'reopen_recogniser' }]];
+}
+
+export const turnDueMs = (state: SessionState) => nextVerdict(state)?.dueMs;
+
+export function onTurnTimer(state: SessionState, atMs: number): SessionStep {
+  return nextVerdict(state)?.take(atMs) ?? [state, []];
+}
+
+/** What was said and not ended; for the end of the call. */
+export function flushWords(state: SessionState, atMs: number): SessionStep {
+  const { words, voice } = state.turns;
+  if (words === '') return [state, []];
+  const endMs = Math.round(voice?.endMs ?? atMs);
+  const startMs = Math.round(Math.min(voice?.startMs ?? endMs - 500, endMs - 1));
+  return [
+    withTurns(state, { words: '', told: state.turns.told + 1 }),
+    [{ type: 'store_turn', speaker: 'caller', text: words, startMs, endMs }],
+  ];
+}
+
+function mayHoldWords({ setup }: SessionState, { startMs, endMs }: OpenVoice): boolean {
+  return endMs - startMs >= setup.policy.turns.voiceWithWordsMs;
+}
+
+function newVoice(startMs: number, endMs: number, sinceAtMs: number): OpenVoice {
+  return { startMs, endMs, sinceAtMs, cameAtMs: sinceAtMs, ended: false, answered: false, hurried: false };
+}
+
+function withTurns(state: SessionState, turns: Partial<SessionState['turns']>): SessionState {
+  return { ...state, turns: { ...state.turns, ...turns } };
+}
+
+function withoutVoice(state: SessionState): SessionState {
+  const { voice: _, ...turns } = state.turns;
+  return { ...state, turns };
+}
+
+function withoutMayEnd(state: SessionState): SessionState {
+  const { mayEnd: _, ...turns } = state.turns;
+  return { ...state, turns };
+}

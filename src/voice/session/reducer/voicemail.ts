@@ -1,0 +1,64 @@
+import type { SessionEvent } from './events.js';
+import { closeWith } from './closing.js';
+import { expectItem } from './playback.js';
+import { answerNote, stopReply } from './replies.js';
+import { inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
+
+/** The carrier's own detection says who answered. */
+export function onAnsweredBy(state: SessionState, event: Extract<SessionEvent, { type: 'answered_by' }>): SessionStep {
+  const told: SessionState = { ...state, voicemail: { ...state.voicemail, carrierSays: event.who } };
+  return event.who === 'voicemail' && !isClosing(told) ? meetMachine(told, event.atMs) : [told, []];
+}
+
+/** An answering machine has answered, which is met once in a call: hang up, or wait to leave a message. */
+export function meetMachine(state: SessionState, atMs: number): SessionStep {
+  const { voicemail, setup } = state;
+  if (voicemail.met || isClosing(state)) return [state, []];
+  const met: SessionState = { ...state, voicemail: { ...voicemail, met: true } };
+  if (setup.voicemail.action === 'continue') return [met, []];
+  const end = { type: 'end', reason: 'voicemail' } as const;
+  if (setup.voicemail.action === 'hang_up') return closeWith(met, end, atMs);
+  return inOrder(stopReply(met, atMs), (next) => ({
+    ...next,
+    voicemail: { ...next.voicemail, waitingSinceMs: atMs },
+    closing: { end, otherWays: [] },
+  }));
+}
+
+/** The message is left when it has been quiet, or the greeting does not end. */
+export function voicemailDueMs({ voicemail, turns, setup }: SessionState): number | undefined {
+  const { waitingSinceMs, toneHeard, carrierSays } = voicemail;
+  if (waitingSinceMs === undefined) return undefined;
+  const { greetingWithinMs, quietAfterToneMs, quietWithoutToneMs } = setup.policy.voicemail;
+  const latestMs = waitingSinceMs + greetingWithinMs;
+  if (turns.isOpen) return latestMs;
+  const quietMs = toneHeard || carrierSays === 'voicemail' ? quietAfterToneMs : quietWithoutToneMs;
+  return Math.min(latestMs, Math.max(turns.lastVoiceAtMs, waitingSinceMs) + quietMs);
+}
+
+export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep {
+  const { voicemail, setup, closing } = state;
+  if (closing === undefined) return [state, []];
+  const { waitingSinceMs: _, ...rest } = voicemail;
+  const untilMs = atMs + setup.policy.voicemail.messageWithinMs;
+  const speaking: SessionState = { ...state, voicemail: rest, closing: { ...closing, untilMs } };
+  if (!setup.voicemail.hasMessage) {
+    const note = 'The answering machine is recording now. Say in two sentences who calls and why.';
+    return inOrder(answerNote(speaking, note, atMs, 'message'), (next) => ({
+      ...next,
+      closing: { ...closing, untilMs, lastReplyId: next.reply?.id ?? '' },
+    }));
+  }
+  const count = state.count + 1;
+  const itemId = `line-${count}`;
+  return [
+    expectItem({ ...speaking, count, closing: { ...closing, untilMs, lastItemId: itemId } }, itemId, 'message'),
+    [{ type: 'say', itemId, line: 'voicemail_message', by: 'voice' }],
+  ];
+}
+
+/** Who answered, as far as the session knows. */
+export function whoAnswered({ voicemail, turns }: SessionState): 'human' | 'voicemail' | 'unknown' {
+  if (voicemail.met || voicemail.carrierSays === 'voicemail') return 'voicemail';
+  return voicemail.carrierSays === 'human' || turns.told > 0 ? 'human' : 'unknown';
+}

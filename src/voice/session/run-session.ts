@@ -1,0 +1,69 @@
+import type { SessionCommand } from './reducer/commands.js';
+import type { SessionEvent, SessionHappening } from './reducer/events.js';
+import { reduceSession } from './reducer/reduce.js';
+import type { SessionTimer } from './reducer/kinds.js';
+import { newSession, type SessionSetup } from './reducer/state.js';
+
+export type RunningSession = ReturnType<typeof runSession>;
+
+/**
+ * Runs one session: hands events to the reducer in the order they happen, has its commands performed, and keeps its timers.
+ * What performing a command makes happen follows after the commands of the same step.
+ */
+export function runSession(p: {
+  setup: SessionSetup;
+  /** Ms from the start of the stream, on a clock that never steps. */
+  now: () => number;
+  perform(command: Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>): void;
+  /** Told of every event, before it is reduced. */
+  record?(event: SessionEvent): void;
+}) {
+  const timers = new Map<SessionTimer, NodeJS.Timeout>();
+  const events: SessionEvent[] = [];
+  let state = newSession(p.setup);
+  let isWorking = false;
+
+  function happened(what: SessionHappening, atMs = p.now()): void {
+    events.push({ ...what, atMs });
+    if (isWorking) return;
+    isWorking = true;
+    try {
+      for (let event = events.shift(); event !== undefined; event = events.shift()) reduce(event);
+    } finally {
+      isWorking = false;
+    }
+  }
+
+  function reduce(event: SessionEvent): void {
+    p.record?.(event);
+    const [next, commands] = reduceSession(state, event);
+    state = next;
+    for (const command of commands) perform(command);
+  }
+
+  function perform(command: SessionCommand): void {
+    if (command.type === 'stop_timer') stopTimer(command.timer);
+    else if (command.type === 'start_timer') startTimer(command.timer, command.dueMs);
+    else p.perform(command);
+  }
+
+  function startTimer(timer: SessionTimer, dueMs: number): void {
+    stopTimer(timer);
+    const fire = () => {
+      timers.delete(timer);
+      // The timer may fire a little before its time.
+      happened({ type: 'timer', timer }, Math.max(dueMs, p.now()));
+    };
+    timers.set(timer, setTimeout(fire, Math.max(0, dueMs - p.now())));
+  }
+
+  function stopTimer(timer: SessionTimer): void {
+    clearTimeout(timers.get(timer));
+    timers.delete(timer);
+  }
+
+  return {
+    happened: (what: SessionHappening) => happened(what),
+    state: () => state,
+  };
+}

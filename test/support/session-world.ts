@@ -1,0 +1,207 @@
+import type { SessionCommand } from '../../src/voice/session/reducer/commands.js';
+import type { SessionEvent, SessionHappening } from '../../src/voice/session/reducer/events.js';
+import type { SessionTimer } from '../../src/voice/session/reducer/kinds.js';
+import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
+import { reduceSession } from '../../src/voice/session/reducer/reduce.js';
+import { newSession, type SessionSetup, type SessionState } from '../../src/voice/session/reducer/state.js';
+
+export const SETUP: SessionSetup = {
+  policy: SESSION_POLICY,
+  capabilities: { endsTurns: 'session' },
+  voicemail: { action: 'hang_up', hasMessage: false },
+  resumed: false,
+  introduced: false,
+};
+
+/** What the providers of a world do when they are asked. */
+export interface WorldHabits {
+  /** Length of what a reply or a line says, ms; 0: nothing, and the reply or line fails. */
+  speechMs: number;
+  /** From a request to its audio, ms. */
+  afterMs: number;
+  /** Whether the carrier sends marks back. */
+  marks: boolean;
+}
+
+const HABITS: WorldHabits = { speechMs: 3_000, afterMs: 300, marks: true };
+const MARK_EVERY_MS = 200;
+
+type Play = { itemId: string; leftMs: number; playedMs: number; ended: boolean };
+
+/**
+ * A session with everything around it in pure time: the model and the voice answer after a while, the line plays what it is
+ * sent and echoes marks, timers fire when they are due. Nothing runs by itself: `pass` lets time go on.
+ */
+export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<WorldHabits> = {}) {
+  const how = { ...HABITS, ...habits };
+  let state: SessionState = newSession({ ...SETUP, ...setup });
+  let atMs = 0;
+  let later: { atMs: number; what: SessionHappening }[] = [];
+  const timers = new Map<SessionTimer, number>();
+  const waiting = new Map<string, number[]>();
+  const cancelled = new Set<string>();
+  let line: Play[] = [];
+
+  const world = {
+    events: [] as SessionEvent[],
+    /** Commands, what audio was for, and the state before the step that gave them. */
+    commands: [] as { command: SessionCommand; atMs: number; kind: string | undefined; before: SessionState }[],
+    now: () => atMs,
+    state: () => state,
+    of: <T extends SessionCommand['type']>(type: T) =>
+      world.commands.flatMap(({ command }) =>
+        command.type === type ? [command as Extract<SessionCommand, { type: T }>] : [],
+      ),
+    stored: () => world.of('store_turn').map(({ speaker, text }) => `${speaker}: ${text}`),
+    isPlaying: () => line.length > 0,
+    happens(what: SessionHappening): void {
+      const event = { ...what, atMs } as SessionEvent;
+      if (event.type === 'item_audio') waiting.set(event.itemId, [...(waiting.get(event.itemId) ?? []), event.ms]);
+      world.events.push(event);
+      const before = state;
+      const [next, commands] = reduceSession(state, event);
+      const kindOf = (itemId: string) =>
+        next.playback.items.find(({ id }) => id === itemId)?.kind ??
+        commands.flatMap((each) => (each.type === 'close_item' && each.itemId === itemId ? [each.kind] : []))[0];
+      state = next;
+      for (const command of commands) {
+        const kind = command.type === 'send_audio' ? kindOf(command.itemId) : undefined;
+        world.commands.push({ command, atMs, kind, before });
+      }
+      for (const command of commands) perform(command);
+    },
+    /** Time goes on in steps of 20 ms. */
+    pass(ms: number): void {
+      for (const until = atMs + ms; atMs < until;) {
+        atMs += 20;
+        const due = later.filter((each) => each.atMs <= atMs);
+        later = later.filter((each) => each.atMs > atMs);
+        for (const { what } of due) if (!isCancelled(what)) world.happens(what);
+        for (const [timer, dueMs] of timers) {
+          if (dueMs > atMs || timers.get(timer) !== dueMs) continue;
+          timers.delete(timer);
+          world.happens({ type: 'timer', timer });
+        }
+        play();
+      }
+    },
+    /** The caller speaks for so long, and voice detection hears the end of it 600 ms later. */
+    speaks(ms: number): void {
+      const startMs = atMs;
+      world.pass(160);
+      world.happens({ type: 'voice_started', startMs, streamMs: atMs });
+      world.pass(ms - 160);
+      world.happens({ type: 'voice_paused', endMs: atMs, lastVoiceAtMs: atMs });
+    },
+    hushes(): void {
+      world.pass(600);
+      world.happens({ type: 'voice_ended', streamMs: atMs });
+    },
+    says(text: string, ms = 800): void {
+      world.speaks(ms);
+      world.happens({ type: 'words', text, streamMs: atMs });
+      world.happens({ type: 'turn_may_end', text, streamMs: atMs });
+      world.hushes();
+    },
+    presses: (digits: string) => digits.split('').forEach((digit) => world.happens({ type: 'dtmf_digit', digit })),
+  };
+
+  function isCancelled(what: SessionHappening): boolean {
+    if ('replyId' in what && what.replyId !== undefined && cancelled.has(what.replyId)) return true;
+    return 'itemId' in what && cancelled.has(what.itemId);
+  }
+
+  function comes(afterMs: number, what: SessionHappening): void {
+    later.push({ atMs: atMs + afterMs, what });
+  }
+
+  function speaks(itemId: string, replyId?: string): void {
+    const { afterMs, speechMs: ms } = how;
+    const ofReply = replyId === undefined ? {} : { replyId };
+    comes(afterMs, { type: 'item_audio', itemId, ms, ...ofReply });
+    comes(afterMs, { type: 'item_whole', itemId });
+  }
+
+  function reply(replyId: string): void {
+    if (how.speechMs === 0) {
+      return comes(how.afterMs, { type: 'reply_failed', replyId, part: 'model', message: 'model: answered nothing' });
+    }
+    comes(how.afterMs, { type: 'reply_heard', replyId, times: { startedMs: atMs } });
+    speaks(`${replyId}.0`, replyId);
+    return comes(how.afterMs, { type: 'reply_done', replyId });
+  }
+
+  function perform(command: SessionCommand): void {
+    switch (command.type) {
+      case 'start_timer':
+        return void timers.set(command.timer, command.dueMs);
+      case 'stop_timer':
+        return void timers.delete(command.timer);
+      case 'request_reply':
+        return command.confirmed ? reply(command.replyId) : undefined;
+      case 'confirm_reply':
+        return reply(command.replyId);
+      case 'cancel_reply':
+        return void cancelled.add(command.replyId);
+      case 'say':
+        if (how.speechMs > 0) return speaks(command.itemId);
+        return comes(how.afterMs, {
+          type: 'item_failed',
+          itemId: command.itemId,
+          part: 'voice',
+          message: 'voice: mute',
+        });
+      case 'send_audio': {
+        const ms = waiting.get(command.itemId)?.shift() ?? 0;
+        const known = line.find(({ itemId }) => itemId === command.itemId);
+        if (known !== undefined) known.leftMs += ms;
+        else line.push({ itemId: command.itemId, leftMs: ms, playedMs: 0, ended: false });
+        return undefined;
+      }
+      case 'end_item': {
+        const item = line.find(({ itemId }) => itemId === command.itemId);
+        if (item !== undefined) item.ended = true;
+        return undefined;
+      }
+      case 'clear':
+        line = [];
+        return undefined;
+      case 'close_item': {
+        const { itemId, kind, playedMs, complete, startMs } = command;
+        cancelled.add(itemId);
+        const text = playedMs > 0 ? `${kind} ${itemId}` : '';
+        return comes(0, { type: 'item_words', itemId, text, complete, startMs, endMs: startMs + Math.round(playedMs) });
+      }
+      case 'run_tool':
+        return comes(how.afterMs, { type: 'tool_finished', endsCall: command.name === 'end_call', ok: true });
+      default:
+        return undefined;
+    }
+  }
+
+  function play(): void {
+    const [head] = line;
+    if (head === undefined) return;
+    const ms = Math.min(20, head.leftMs);
+    head.leftMs -= ms;
+    head.playedMs += ms;
+    const complete = head.ended && head.leftMs === 0;
+    if (complete) line = line.filter((item) => item !== head);
+    const isMarked = complete || (ms > 0 && head.playedMs % MARK_EVERY_MS === 0);
+    if (how.marks && isMarked) {
+      world.happens({ type: 'item_played', itemId: head.itemId, playedMs: head.playedMs, complete });
+    }
+  }
+
+  return world;
+}
+
+export type World = ReturnType<typeof openWorld>;
+
+/** A session whose introduction was heard. */
+export function introducedWorld(setup: Partial<SessionSetup> = {}, habits: Partial<WorldHabits> = {}): World {
+  const world = openWorld(setup, habits);
+  world.happens({ type: 'line_opened' });
+  world.pass(4_000);
+  return world;
+}

@@ -1,0 +1,289 @@
+import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
+import { reduceSession } from '../../src/voice/session/reducer/reduce.js';
+import { wasIntroduced } from '../../src/voice/session/reducer/resume.js';
+import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
+import { introducedWorld, openWorld, type World } from '../support/session-world';
+
+const INTRODUCE_AGAIN =
+  'You were interrupted before your introduction was heard. Introduce yourself again with your next words.';
+
+const told = (world: World) => world.of('tell_model').map(({ text }) => text);
+const lines = (world: World) => world.of('say').map(({ line }) => line);
+const ends = (world: World) => [...world.of('end').map(({ reason }) => reason), ...world.of('fail').map(() => 'fail')];
+
+/** The stream time and the reason at which a session ended. */
+function endedAtMs(world: World): number | undefined {
+  return world.commands.find(({ command }) => command.type === 'end' || command.type === 'fail')?.atMs;
+}
+
+describe('turns of a session', () => {
+  it('a pause ends a turn when voice detection agrees', () => {
+    const world = introducedWorld();
+    world.speaks(800);
+    world.happens({ type: 'words', text: 'Yes.', streamMs: world.now() });
+    world.happens({ type: 'turn_may_end', text: 'Yes.', streamMs: world.now() });
+    expect(world.stored()).not.toContain('caller: Yes.');
+    world.hushes();
+    expect(world.stored()).toContain('caller: Yes.');
+  });
+
+  it('a provider that ends turns by meaning is believed at once', () => {
+    const world = introducedWorld({ capabilities: { endsTurns: 'provider' } });
+    world.speaks(800);
+    world.happens({ type: 'turn_ended', text: 'Yes.', streamMs: world.now() });
+    expect(world.stored()).toContain('caller: Yes.');
+    expect(world.of('request_reply').at(-1)?.confirmed).toBe(true);
+  });
+
+  it('a reply begun early is confirmed for the same words, and taken back for others', () => {
+    const same = introducedWorld();
+    same.says('Yes.');
+    expect(same.of('confirm_reply')).toHaveLength(1);
+    const other = introducedWorld();
+    other.speaks(800);
+    other.happens({ type: 'turn_may_end', text: 'Yes', streamMs: other.now() });
+    const early = other.of('request_reply').at(-1)?.replyId;
+    other.happens({ type: 'turn_ended', text: 'Yes, tomorrow.', streamMs: other.now() });
+    expect(other.of('confirm_reply')).toEqual([]);
+    expect(other.of('cancel_reply').at(-1)?.replyId).toBe(early);
+    expect(other.of('request_reply').at(-1)).toMatchObject({ confirmed: true });
+  });
+});
+
+describe('barge-in', () => {
+  it('voice of 160 ms over the agent clears the line and takes the reply back', () => {
+    const world = introducedWorld();
+    world.says('Yes.');
+    world.pass(1_000);
+    expect(world.isPlaying()).toBe(true);
+    world.speaks(180);
+    expect(world.of('clear')).toHaveLength(1);
+    expect(world.isPlaying()).toBe(false);
+  });
+
+  it('voice that was there before the agent spoke stops it, too', () => {
+    const world = introducedWorld({ capabilities: { endsTurns: 'provider' } });
+    world.speaks(800);
+    world.happens({ type: 'voice_started', startMs: world.now() - 20, streamMs: world.now() });
+    world.happens({ type: 'turn_ended', text: 'Yes.', streamMs: world.now() });
+    world.pass(1_000);
+    expect(world.of('clear')).toHaveLength(1);
+  });
+});
+
+describe('playback of a session', () => {
+  it('an item without marks is over some time after its length', () => {
+    const world = openWorld({}, { marks: false, speechMs: 2_000, afterMs: 20 });
+    world.happens({ type: 'line_opened' });
+    world.pass(2_000 + SESSION_POLICY.playback.markGraceMs - 100);
+    expect(world.of('close_item')).toEqual([]);
+    world.pass(300);
+    expect(world.of('close_item')).toMatchObject([{ complete: false, playedMs: 0 }]);
+  });
+
+  it('audio of a reply that was taken back is not sent', () => {
+    const world = introducedWorld();
+    world.says('Yes.');
+    const replyId = world.of('confirm_reply')[0]?.replyId ?? '';
+    world.pass(1_000);
+    world.speaks(400);
+    const sent = world.of('send_audio').length;
+    world.happens({ type: 'item_audio', itemId: `${replyId}.0`, replyId, ms: 500 });
+    world.happens({ type: 'item_audio', itemId: `${replyId}.1`, replyId, ms: 500 });
+    expect(world.of('send_audio')).toHaveLength(sent);
+  });
+});
+
+describe('silence of a session', () => {
+  it('is asked into after 10 s and ends the call after 30 s', () => {
+    const world = introducedWorld();
+    const quietSinceMs = world.state().silence.quietSinceMs;
+    world.pass(quietSinceMs + 9_900 - world.now());
+    expect(lines(world)).toEqual([]);
+    world.pass(200);
+    expect(lines(world)).toEqual(['are_you_there']);
+    world.pass(quietSinceMs + 29_900 - world.now());
+    expect(lines(world)).toEqual(['are_you_there']);
+    world.pass(6_000);
+    expect(lines(world)).toEqual(['are_you_there', 'silent_goodbye']);
+    expect(ends(world)).toEqual(['silence']);
+  });
+
+  it('begins anew when the caller is heard', () => {
+    const world = introducedWorld();
+    world.pass(9_000);
+    world.speaks(400);
+    world.hushes();
+    world.pass(9_000);
+    expect(lines(world)).toEqual([]);
+  });
+});
+
+describe('DTMF of a session', () => {
+  it('digits are one entry up to #, or to a pause of 3 s', () => {
+    const world = introducedWorld();
+    world.presses('41');
+    world.pass(2_900);
+    world.presses('5#');
+    expect(world.stored()).toContain('caller: (keys: 4 1 5 #)');
+    world.presses('7');
+    world.pass(2_900);
+    expect(world.stored()).not.toContain('caller: (keys: 7)');
+    world.pass(200);
+    expect(world.stored()).toContain('caller: (keys: 7)');
+    expect(told(world).at(-1)).toBe('The far end pressed these keys: 7');
+  });
+
+  it('digits of a caller who hangs up are in the transcript', () => {
+    const world = introducedWorld();
+    world.presses('19');
+    world.happens({ type: 'stopped' });
+    expect(world.stored()).toContain('caller: (keys: 1 9)');
+  });
+});
+
+describe('voicemail of a session', () => {
+  const leaves = { voicemail: { action: 'leave_message' as const, hasMessage: true } };
+
+  /** A machine that never stops talking. */
+  function endless(world: World, ms: number): void {
+    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+    world.pass(ms);
+  }
+
+  it('a greeting that does not end is talked over after 40 s', () => {
+    const world = introducedWorld(leaves);
+    world.happens({ type: 'answered_by', who: 'voicemail' });
+    endless(world, 39_900);
+    expect(lines(world)).toEqual([]);
+    world.pass(200);
+    expect(lines(world)).toEqual(['voicemail_message']);
+  });
+
+  it.each([
+    ['the carrier detected it', 1_000, 'carrier'],
+    ['its tone was heard', 1_000, 'tone'],
+    ['only the model has heard it', 4_000, 'model'],
+  ])('the message is left after quiet: %s', (_, quietMs, by) => {
+    const world = introducedWorld(leaves);
+    if (by === 'carrier') world.happens({ type: 'answered_by', who: 'voicemail' });
+    else {
+      const call = { replyId: 'reply-1', toolCallId: 'tool-1', name: 'answering_machine', arguments: {} };
+      world.happens({ type: 'tool_called', ...call });
+    }
+    if (by === 'tone') world.happens({ type: 'tone_heard' });
+    world.pass(quietMs - 60);
+    expect(lines(world)).toEqual([]);
+    world.pass(200);
+    expect(lines(world)).toEqual(['voicemail_message']);
+    world.pass(5_000);
+    expect(ends(world)).toEqual(['voicemail']);
+  });
+
+  it('the carrier’s word counts as the answer even when the call was ending', () => {
+    const world = introducedWorld();
+    world.happens({ type: 'tool_finished', endsCall: true, ok: true });
+    world.happens({ type: 'answered_by', who: 'voicemail' });
+    expect(whoAnswered(world.state())).toBe('voicemail');
+    expect(ends(world)).toEqual([]);
+  });
+});
+
+describe('closing of a session', () => {
+  it('a provider that is gone is apologized for once it was heard, else the call fails without a sound', () => {
+    const heard = introducedWorld();
+    heard.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    heard.pass(5_000);
+    expect(lines(heard)).toEqual(['sorry']);
+    expect(ends(heard)).toEqual(['fail']);
+    const unheard = openWorld();
+    unheard.happens({ type: 'line_opened' });
+    unheard.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    expect(lines(unheard)).toEqual([]);
+    expect(ends(unheard)).toEqual(['fail']);
+  });
+
+  it('nothing the caller does interrupts the last line', () => {
+    const world = introducedWorld();
+    world.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    world.pass(500);
+    world.speaks(600);
+    world.presses('1');
+    expect(world.of('clear')).toEqual([]);
+    world.pass(5_000);
+    expect(ends(world)).toEqual(['fail']);
+  });
+
+  it('a last line that does not come is given up after 20 s', () => {
+    const world = introducedWorld();
+    const world2 = introducedWorld({}, { afterMs: 60_000 });
+    world2.happens({ type: 'reply_done', replyId: 'reply-1' });
+    world2.happens({ type: 'item_played', itemId: 'none', playedMs: 20, complete: false });
+    for (const each of [world, world2]) each.happens({ type: 'provider_gone', part: 'voice', message: 'voice: gone' });
+    const sinceMs = world2.now();
+    world2.pass(30_000);
+    expect((endedAtMs(world2) ?? 0) - sinceMs).toBe(SESSION_POLICY.closing.lastLineWithinMs);
+    expect(world.of('say').at(-1)).toMatchObject({ line: 'sorry', by: 'prepared' });
+  });
+});
+
+describe('the filler of a session', () => {
+  it('is said when an answer takes 1.5 s, and not into the caller’s words', () => {
+    const world = introducedWorld({}, { afterMs: 2_500 });
+    world.pass(4_000);
+    world.says('When is it?');
+    world.pass(1_400);
+    expect(lines(world)).toEqual([]);
+    world.pass(200);
+    expect(lines(world)).toEqual(['one_moment']);
+    const talked = introducedWorld({}, { afterMs: 2_500 });
+    talked.pass(4_000);
+    talked.says('When is it?');
+    talked.happens({ type: 'voice_started', startMs: talked.now(), streamMs: talked.now() });
+    talked.pass(2_000);
+    expect(lines(talked)).toEqual([]);
+  });
+});
+
+describe('the introduction', () => {
+  it('is made again when less than 2 s of it were heard, and before the caller is asked into silence', () => {
+    const world = openWorld();
+    world.happens({ type: 'line_opened' });
+    world.pass(1_000);
+    world.speaks(400);
+    expect(told(world)).toEqual(['The line is open. Begin to speak.', INTRODUCE_AGAIN]);
+    world.hushes();
+    world.pass(11_000);
+    expect(lines(world)).toEqual([]);
+    expect(world.of('request_reply').length).toBeGreaterThan(1);
+  });
+
+  it('was heard on an earlier stream when a whole line of the agent was, or 2 s of one', () => {
+    const turn = (text: string, endMs: number) => ({ speaker: 'agent' as const, text, startMs: 0, endMs });
+    const heard = (text: string, endMs: number) => wasIntroduced([turn(text, endMs)], 2_000);
+    expect(heard('Hello, this is the assistant.', 1_500)).toBe(true);
+    expect(heard('Hello, this (interrupted)', 2_000)).toBe(true);
+    expect(heard('Hello, (interrupted)', 1_900)).toBe(false);
+    expect(wasIntroduced([], 2_000)).toBe(false);
+  });
+
+  it('is not made again in a call that goes on', () => {
+    const world = openWorld({ resumed: true, introduced: true });
+    world.happens({ type: 'line_opened' });
+    expect(told(world)).toEqual(['The line is back. Go on.']);
+    world.pass(1_000);
+    world.speaks(400);
+    expect(told(world)).not.toContain(INTRODUCE_AGAIN);
+  });
+});
+
+describe('the reducer of a session', () => {
+  it('changes neither the state nor the event it is given', () => {
+    const world = introducedWorld();
+    const before = world.state();
+    const copy = structuredClone(before);
+    reduceSession(before, { type: 'dtmf_digit', digit: '1', atMs: world.now() });
+    reduceSession(before, { type: 'turn_ended', text: 'Yes.', streamMs: world.now(), atMs: world.now() });
+    expect(before).toEqual(copy);
+  });
+});
