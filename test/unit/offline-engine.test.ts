@@ -94,8 +94,8 @@ describe('the offline engine', () => {
     const result = await line.stop();
     expect(result.outputParameters).toEqual({ agreed: true, code: '415' });
     expect(line.transcript.filter(({ speaker }) => speaker === 'caller').map(({ text }) => text)).toEqual([
-      '(keyed) 1',
-      '(keyed) 415#',
+      '(keys: 1)',
+      '(keys: 4 1 5 #)',
     ]);
   });
 
@@ -132,7 +132,7 @@ describe('the offline engine', () => {
     await line.agentTurn();
     for (const key of '415') engine.onDtmf(key);
     await line.stop();
-    expect(line.transcript.at(-1)).toMatchObject({ speaker: 'caller', text: '(keyed) 415' });
+    expect(line.transcript.at(-1)).toMatchObject({ speaker: 'caller', text: '(keys: 4 1 5)' });
   });
 
   it.concurrent('asks and understands a caller who talks over its greeting twice', async () => {

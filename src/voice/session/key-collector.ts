@@ -1,6 +1,4 @@
-/** A pause after which a number that is keyed in counts as complete. */
-const PAUSE_MS = 1_500;
-const MAX_KEYS = 64;
+import { SESSION_POLICY } from './reducer/policy.js';
 
 export interface KeyCollector {
   press(key: string): void;
@@ -13,6 +11,7 @@ export interface KeyCollector {
  * @param onKeys all of them, and how long ago the first was pressed, ms
  */
 export function collectKeys(onKeys: (keys: string, sinceMs: number) => void): KeyCollector {
+  const { pauseMs, endDigit, maxDigits } = SESSION_POLICY.dtmf;
   let keys = '';
   let firstAt = 0;
   let pause: NodeJS.Timeout | undefined;
@@ -29,8 +28,8 @@ export function collectKeys(onKeys: (keys: string, sinceMs: number) => void): Ke
       if (keys === '') firstAt = performance.now();
       keys += key;
       clearTimeout(pause);
-      if (key === '#' || keys.length >= MAX_KEYS) complete();
-      else pause = setTimeout(complete, PAUSE_MS);
+      if (key === endDigit || keys.length >= maxDigits) complete();
+      else pause = setTimeout(complete, pauseMs);
     },
     stop: complete,
   };

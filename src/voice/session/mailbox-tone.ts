@@ -1,13 +1,10 @@
 import { createBeepDetector } from '../audio/beep-detector.js';
 import { decodeMulaw } from '../audio/mulaw.js';
+import { SESSION_POLICY } from './reducer/policy.js';
 import type { VoicemailAction } from '../../kernel/voicemail.js';
 
 /** A greeting and its tone are over by then. */
 const LISTEN_MS = 45_000;
-/** Behind the tone, or where somebody else has heard that the machine is done, ms. */
-const QUIET_ONCE_OVER_MS = 1_000;
-/** Machines pause before their tone; what is said into the pause is not recorded. */
-const QUIET_WITHOUT_TONE_MS = 4_000;
 
 /**
  * Listens for the tone of a mailbox, also before anybody knows that there is one.
@@ -29,6 +26,6 @@ export function listenForTone(action: VoicemailAction) {
      * @param saysCarrier the carrier's detection has told of the mailbox: it waits for the end of the greeting and the tone
      */
     quietBeforeMessageMs: (saysCarrier: boolean): number =>
-      heard || saysCarrier ? QUIET_ONCE_OVER_MS : QUIET_WITHOUT_TONE_MS,
+      heard || saysCarrier ? SESSION_POLICY.voicemail.quietAfterToneMs : SESSION_POLICY.voicemail.quietWithoutToneMs,
   };
 }

@@ -1,3 +1,5 @@
+import { SESSION_POLICY } from './reducer/policy.js';
+
 export interface SilencePatience {
   /** Mutual silence until the caller is asked whether they are there, ms. */
   promptAfterMs: number;
@@ -5,7 +7,10 @@ export interface SilencePatience {
   endAfterMs: number;
 }
 
-export const SILENCE_PATIENCE: SilencePatience = { promptAfterMs: 10_000, endAfterMs: 30_000 };
+const SILENCE_PATIENCE: SilencePatience = {
+  promptAfterMs: SESSION_POLICY.silence.repromptAfterMs,
+  endAfterMs: SESSION_POLICY.silence.endAfterMs,
+};
 
 const TICK_MS = 200;
 

@@ -5,6 +5,10 @@ import type { AnsweredBy, Engine, EngineCall, EngineEnd, EngineResult, EngineSin
 import { valueIn } from '../../session/parameter-values.js';
 import { filled } from '../../session/prompt.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
+import { SILENT_GOODBYE } from '../local-lines.js';
+import { dtmfInTranscript } from '../../session/reducer/dtmf.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
+import { watchSilence } from '../../session/silence-watch.js';
 import { voiceNamed } from '../voices.js';
 import { settledWithin } from '../../session/within.js';
 import { createEar } from './ear.js';
@@ -21,7 +25,7 @@ import type { Heard, ScriptedReply, Script } from './script.js';
 import { createSmallTalk } from './small-talk.js';
 import { summaryOf } from './summary.js';
 import { ARE_YOU_THERE, GREETING_WITHOUT_DISCLOSURE, INTRODUCTION, openingOf } from './lines.js';
-import { FEW_SECONDS_LEFT, SILENT_GOODBYE, TWENTY_SECONDS_LEFT } from './lines.js';
+import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './lines.js';
 
 export interface DialogueTiming {
   /** Pause before the greeting: people put the phone to their ear first. */
@@ -42,20 +46,17 @@ export interface DialogueTiming {
 
 export const DIALOGUE_TIMING: DialogueTiming = {
   greetAfterMs: 250,
-  promptAfterMs: 10_000,
-  endAfterMs: 30_000,
-  keysPauseMs: 3_000,
+  promptAfterMs: SESSION_POLICY.silence.repromptAfterMs,
+  endAfterMs: SESSION_POLICY.silence.endAfterMs,
+  keysPauseMs: SESSION_POLICY.dtmf.pauseMs,
   lingerMs: 1_500,
   hangUpWithinMs: 4_000,
-  beepWithinMs: 4_000,
+  beepWithinMs: SESSION_POLICY.voicemail.quietWithoutToneMs,
 };
 
 /** Silence that ends a turn: digits are said in groups. */
 const PAUSE_MS = 600;
 const PAUSE_IN_DIGITS_MS = 900;
-/** A greeting of which less than this was heard is said again. */
-const GREETING_HEARD_MS = 2_000;
-const MAX_GREETINGS = 2;
 /** Of a line that is cut off before this nobody knows what it asks. */
 const QUESTION_HEARD_MS = 1_000;
 /** With less than this left, nobody says twenty. */
@@ -107,19 +108,30 @@ export function createDialogue(deps: {
   let bridges = false;
   let spoken = 0;
   let heard = 0;
-  let prompted = false;
   let answeredBy: AnsweredBy = 'unknown';
   /** Nothing is said but the message, and that after a beep or at this time. */
   let messageAtMs: number | undefined;
+  let machineSinceMs = 0;
   /** Goodbye is said: the far end may hang up first, until then. */
   let farewell: { waitMs: number; untilMs?: number } | undefined;
   let keyed: { keys: string; startMs: number; endMs: number } | undefined;
   /** What is left to be said of the end that is forced. */
   let notice: { endsAtMs: number; sinceMs: number } | undefined;
-  /** Since when nobody has said anything that counts: the caller's last word, or our last line but the prompt. */
-  let quietSinceMs = 0;
+  const silence = watchSilence({
+    patience: timing,
+    isBusy,
+    onPrompt: () => void say([ARE_YOU_THERE, ...script.again()], 'prompt'),
+    onEnd: () => void leave('silence', [SILENT_GOODBYE]),
+    now,
+  });
   /** Turns are understood one after the other. */
   let listening: Promise<void> = Promise.resolve();
+
+  /** Somebody speaks or is about to, or the call is ending. */
+  function isBusy(): boolean {
+    const isEnding = isSilentNow() || notice !== undefined || farewell !== undefined;
+    return isEnding || mouth?.saying() !== undefined || turnTaking.openTurn() !== undefined;
+  }
 
   const isSilentNow = () => stopped || leaving || messageAtMs !== undefined;
 
@@ -149,9 +161,9 @@ export function createDialogue(deps: {
   }
 
   function onSaid({ kind, playedMs }: SpokenLine, complete: boolean): void {
-    if (kind === 'greeting' && (complete || playedMs >= GREETING_HEARD_MS)) greeted = true;
+    if (kind === 'greeting' && (complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs)) greeted = true;
     if (kind === 'line') unheard = false;
-    if (kind !== 'prompt') quietSinceMs = now();
+    if (kind !== 'prompt') silence.agentDone();
     if (playedMs > 0) spoken += 1;
     if (farewell !== undefined) farewell.untilMs = now() + farewell.waitMs;
   }
@@ -186,8 +198,7 @@ export function createDialogue(deps: {
 
   function onCallerTurn(turn: EndedTurn): void {
     heard += 1;
-    prompted = false;
-    quietSinceMs = now();
+    silence.callerHeard();
     const endedAtMs = now();
     listening = listening.then(async () => {
       const outcome = await hearing.understand(turn, grammarNow());
@@ -215,7 +226,7 @@ export function createDialogue(deps: {
     if (isSilentNow() || farewell !== undefined || mouth?.saying() !== undefined) return;
     // A noise, the tones of the keys among them, must not take away what is being keyed in.
     if (keyed !== undefined && outcome.outcome !== 'understood') return;
-    if (!greeted && greetings < MAX_GREETINGS) return void greet(occasion);
+    if (!greeted && greetings < SESSION_POLICY.introduction.attempts) return void greet(occasion);
     noteKeys();
     const isAnswer = greeted && !unheard;
     greeted = true;
@@ -228,8 +239,11 @@ export function createDialogue(deps: {
     if (call.voicemail.action === 'continue') return;
     mouth?.hush();
     if (call.voicemail.action === 'hang_up') return void leave('voicemail', []);
-    if (sign !== 'beep') messageAtMs ??= now() + timing.beepWithinMs;
-    else leaveMessage();
+    if (sign === 'beep') return leaveMessage();
+    if (messageAtMs === undefined) machineSinceMs = now();
+    // The carrier waits for the end of the greeting and the tone.
+    const quietMs = sign === 'carrier' ? SESSION_POLICY.voicemail.quietAfterToneMs : timing.beepWithinMs;
+    messageAtMs ??= now() + quietMs;
   }
 
   function leaveMessage(): void {
@@ -253,7 +267,7 @@ export function createDialogue(deps: {
     if (keyed === undefined) return;
     const { keys, startMs, endMs } = keyed;
     keyed = undefined;
-    sink?.transcript({ speaker: 'caller', text: `(keyed) ${keys}`, startMs, endMs });
+    sink?.transcript({ speaker: 'caller', text: dtmfInTranscript(keys), startMs, endMs });
   }
 
   function tellOfEnd(): void {
@@ -267,7 +281,8 @@ export function createDialogue(deps: {
     if (leaving || mouth?.saying() !== undefined) return;
     const callerSpeaks = turnTaking.openTurn() !== undefined;
     if (messageAtMs !== undefined) {
-      if (!callerSpeaks && now() >= messageAtMs) leaveMessage();
+      const isPatient = now() - machineSinceMs < SESSION_POLICY.voicemail.greetingWithinMs;
+      if ((!callerSpeaks || !isPatient) && now() >= messageAtMs) leaveMessage();
       return;
     }
     if (farewell !== undefined) {
@@ -277,13 +292,6 @@ export function createDialogue(deps: {
     }
     if (keyed !== undefined && now() - keyed.endMs >= timing.keysPauseMs) return endKeys(script.onKeysPaused());
     if (notice !== undefined && (!callerSpeaks || now() - notice.sinceMs >= NOTICE_PATIENCE_MS)) return tellOfEnd();
-    if (callerSpeaks) return;
-    const quietMs = now() - quietSinceMs;
-    if (quietMs >= timing.endAfterMs) void leave('silence', [SILENT_GOODBYE]);
-    else if (quietMs >= timing.promptAfterMs && !prompted) {
-      prompted = true;
-      void say([ARE_YOU_THERE, ...script.again()], 'prompt');
-    }
   }
 
   return {
@@ -299,6 +307,7 @@ export function createDialogue(deps: {
       const { resume } = call;
       script = questions.length > 0 ? createInterview(questions, resume?.values) : createSmallTalk(resume?.turns);
       ticking = setInterval(tick, TICK_MS);
+      silence.start();
       pauseForAnswer();
       if (resume !== undefined) takeUp(resume.turns, call.disclosesAi);
       else if (call.direction === 'outbound') machineEar = createMachineEar();
@@ -311,7 +320,7 @@ export function createDialogue(deps: {
       if (stopped) return;
       const { voiceMs, ended, pausing } = ear.push(frame, timestampMs);
       if (pausing !== undefined && !isSilentNow()) hearing.understandAhead(pausing, grammarNow());
-      if (voiceMs > 0) quietSinceMs = now();
+      if (voiceMs > 0) silence.callerHeard();
       const saying = mouth?.saying();
       if (voiceMs > 0 && saying !== undefined && saying.lengthMs > 0 && !leaving && !farewell) {
         mouth?.hush();
@@ -323,8 +332,7 @@ export function createDialogue(deps: {
     },
 
     onDtmf(digit) {
-      quietSinceMs = now();
-      prompted = false;
+      silence.callerHeard();
       if (isSilentNow() || farewell !== undefined || questions.length === 0) return;
       person();
       mouth?.hush();
@@ -347,6 +355,7 @@ export function createDialogue(deps: {
     async stop(): Promise<EngineResult> {
       stopped = true;
       clearInterval(ticking);
+      silence.stop();
       mouth?.close();
       const openTurn = ear.openTurn();
       if (openTurn !== undefined) onCallerTurn(openTurn);

@@ -1,3 +1,5 @@
+import { SILENT_GOODBYE } from '../local-lines.js';
+
 /** What the offline engine can say beside its instruction, its questions and what it reads back. */
 export const INTRODUCTION = 'Hello. This is an automated assistant.';
 export const GREETING_WITHOUT_DISCLOSURE = 'Hello.';
@@ -11,7 +13,6 @@ export const GOODBYE = 'Thank you for your time. Goodbye.';
 export const ARE_YOU_THERE = 'Are you still there?';
 export const TWENTY_SECONDS_LEFT = 'We have about twenty seconds left.';
 export const FEW_SECONDS_LEFT = 'We have only a few seconds left.';
-export const SILENT_GOODBYE = 'I cannot hear you, so I will hang up now. Goodbye.';
 export const LINE_BROKE = 'Sorry, the line broke for a moment.';
 /** The same to someone who was not asked anything. */
 export const BRIDGE = `${LINE_BROKE} Please go on.`;

@@ -1,7 +1,7 @@
+import { wordsHeard } from '../../results/words-heard.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import type { EngineSink, TurnLatency } from '../port.js';
 
-/** An item counts as played this much after its length when no mark tells. */
-const MARK_GRACE_MS = 3_000;
 const BYTES_PER_MS = 8;
 
 /** A line from the decision to say it until it was heard or cut off. */
@@ -105,7 +105,8 @@ export function createMouth(deps: {
     },
 
     tick() {
-      if (saying?.endsAtMs !== undefined && now() > saying.endsAtMs + MARK_GRACE_MS) finish(false);
+      if (saying?.endsAtMs !== undefined && now() > saying.endsAtMs + SESSION_POLICY.playback.markGraceMs)
+        finish(false);
     },
 
     close() {
@@ -118,14 +119,8 @@ export function createMouth(deps: {
 function turnOf({ text, startMs, playedMs, lengthMs }: SpokenLine, complete: boolean) {
   return {
     speaker: 'agent' as const,
-    text: complete ? text : `${wordsHeard(text, playedMs / lengthMs)} (interrupted)`,
+    text: complete ? text : wordsHeard(text, Math.min(0.999, playedMs / lengthMs)),
     startMs: Math.round(startMs),
     endMs: Math.round(startMs + playedMs),
   };
-}
-
-/** About the words that were heard of a line that was cut off: whole words, by the share of its time. */
-function wordsHeard(text: string, share: number): string {
-  const words = text.split(' ');
-  return words.slice(0, Math.max(1, Math.floor(words.length * Math.min(1, share)))).join(' ');
 }

@@ -1,5 +1,6 @@
 import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
 import type { EngineEnd, EngineSink } from '../port.js';
 import type { AgentVoice } from './agent-voice.js';
@@ -10,8 +11,6 @@ import { answering } from './session-settings.js';
 
 /** A model that keeps its last words back for so long, ms, is not waited for. */
 const LAST_WORDS_MS = 8_000;
-/** For the apology to be heard, ms. */
-const APOLOGY_MS = 15_000;
 
 const SAY_GOODBYE_TO_SILENCE =
   'The far end has been silent for long. Say in one sentence that you cannot hear them and will hang up, and goodbye.';
@@ -114,7 +113,7 @@ export function createFarewell(deps: {
       leaving = true;
       if (!agentWasHeard) return fail(error);
       apology = { itemId: undefined, error };
-      const untilMs = now() + APOLOGY_MS;
+      const untilMs = now() + SESSION_POLICY.closing.lastLineWithinMs;
       otherwise = { isDue: () => now() > untilMs, act: () => fail(error) };
       voice.sayLocally(SORRY).then(
         (itemId) => {

@@ -2,10 +2,8 @@ import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js'
 import type { EngineCall, TranscriptTurn } from '../port.js';
 import { nothingSaid } from '../../results/extraction.js';
 import { promptFor } from '../../session/prompt.js';
+import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
 import { voiceNamed } from '../voices.js';
-
-/** The tool by which the model tells that it hears a machine; the engine's own, never handed on. */
-export const ANSWERING_MACHINE = 'answering_machine';
 
 /** What the provider keeps of a caller's audio before their speech, ms. */
 export const PREFIX_MS = 300;
@@ -62,7 +60,7 @@ function turnDetection({ turnDetection: chosen }: OpenAiRealtimeSettings, answer
 }
 
 const MACHINE_TOOL = {
-  name: ANSWERING_MACHINE,
+  name: ANSWERING_MACHINE_TOOL,
   description:
     'Call this at once, and say nothing, when you hear that an answering machine or a mailbox has answered instead of a person.',
   parameters: { type: 'object', properties: {}, additionalProperties: false },

@@ -1,9 +1,8 @@
 import type { TranscriptTurn } from '../port.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import { wordsHeard } from '../../results/words-heard.js';
 
 const BYTES_PER_MS = 8;
-/** An item counts as played this much after its length when no mark tells. */
-const MARK_GRACE_MS = 3_000;
 
 /** What of the agent's speech a line is for. */
 export type SpokenKind = 'greeting' | 'reply' | 'prompt' | 'local';
@@ -163,7 +162,7 @@ export function createSpokenItems(deps: {
     /** Without marks the talk must not stand still. */
     expire(): void {
       for (const item of items.values()) {
-        if (item.complete && now() > item.expectedEndMs + MARK_GRACE_MS) finish(item, item.heard);
+        if (item.complete && now() > item.expectedEndMs + SESSION_POLICY.playback.markGraceMs) finish(item, item.heard);
       }
     },
 

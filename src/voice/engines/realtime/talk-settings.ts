@@ -3,6 +3,7 @@ import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
 import type { LocalLines } from '../local-lines.js';
 import type { SilencePatience } from '../../session/silence-watch.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import { CONNECTION_TIMINGS } from './connection.js';
 import type { LinkTimings } from './provider-link.js';
 
@@ -33,10 +34,13 @@ export interface TalkDeps {
 export const TALK_TIMINGS: TalkTimings = {
   ...CONNECTION_TIMINGS,
   retryAfterMs: 300,
-  greetingHeardMs: 2_000,
-  fillerAfterMs: 2_000,
+  greetingHeardMs: SESSION_POLICY.introduction.heardAfterMs,
+  fillerAfterMs: SESSION_POLICY.filler.afterMs,
   lostAfterMs: 8_000,
   renewAfterMs: 50 * 60_000,
   lastWordsMs: 800,
   stopWithinMs: 3_500,
 };
+
+export const ASK_INTO_SILENCE =
+  'The far end has been silent for a while. Ask in one short sentence whether they are still there.';

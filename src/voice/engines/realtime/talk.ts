@@ -4,6 +4,9 @@ import { ONE_MOMENT } from '../local-lines.js';
 import { concludeCall } from '../../models/conclusion.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { goesOn } from '../../session/prompt.js';
+import { dtmfInTranscript, spacedDigits } from '../../session/reducer/dtmf.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
+import { INTRODUCE_AGAIN } from '../../session/reducer/resume.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
 import { watchSilence } from '../../session/silence-watch.js';
 import { createAgentVoice } from './agent-voice.js';
@@ -16,7 +19,7 @@ import { createResponses } from './responses.js';
 import type { Purpose } from './responses.js';
 import { PREFIX_MS } from './session-settings.js';
 import type { SpokenItem } from './spoken-items.js';
-import type { TalkDeps } from './talk-settings.js';
+import { ASK_INTO_SILENCE, type TalkDeps } from './talk-settings.js';
 import { createToolCalls } from './tool-calls.js';
 import { addResponse, addTranscription } from './usage.js';
 import { createVoicemail } from './voicemail.js';
@@ -27,14 +30,8 @@ const TICK_MS = 200;
 const BYTES_PER_FRAME_MS = 20;
 /** Of a caller who speaks while there is no session, ms. */
 const KEPT_FRAMES = 5_000 / BYTES_PER_FRAME_MS;
-const MAX_GREETINGS = 2;
 /** A response that the provider gave up is asked for again after this time, ms. */
 const FAILED_RETRY_MS = 500;
-
-const ASK_INTO_SILENCE =
-  'The far end has been silent for a while. Ask in one short sentence whether they are still there.';
-const INTRODUCE_AGAIN =
-  'You were interrupted before your introduction was heard. Introduce yourself again with your next words.';
 
 /** Conducts one call by the provider's realtime session, from the open line to its end. */
 export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
@@ -269,7 +266,13 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     if (item.kind !== 'prompt') silence.agentDone();
     if (item.kind !== 'greeting') return;
     greetings += 1;
-    if (complete || item.playedMs >= timings.greetingHeardMs || greetings >= MAX_GREETINGS || goesOn(call)) return;
+    if (
+      complete ||
+      item.playedMs >= timings.greetingHeardMs ||
+      greetings >= SESSION_POLICY.introduction.attempts ||
+      goesOn(call)
+    )
+      return;
     link.send(textItem('system', INTRODUCE_AGAIN));
   }
 
@@ -277,12 +280,12 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     const endMs = Math.round(now());
     tell({
       speaker: 'caller',
-      text: `(keys: ${pressed.split('').join(' ')})`,
+      text: dtmfInTranscript(pressed),
       startMs: Math.round(endMs - sinceMs),
       endMs,
     });
     if (stopped || farewell.isLeaving() || voicemail.isMachine()) return;
-    link.send(textItem('user', `[The far end pressed these keys of the telephone: ${pressed.split('').join(' ')}]`));
+    link.send(textItem('user', `[The far end pressed these keys of the telephone: ${spacedDigits(pressed)}]`));
     // Who speaks is answered by itself after it.
     if (speaking === undefined) responses.want();
   }

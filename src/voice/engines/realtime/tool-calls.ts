@@ -5,7 +5,7 @@ import { textItem, toolOutputItem } from './protocol.js';
 import type { RealtimeResponse } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
 import type { Purpose, Responses } from './responses.js';
-import { ANSWERING_MACHINE } from './session-settings.js';
+import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
 
 interface RequestedTool {
   callId: string;
@@ -91,7 +91,7 @@ export function createToolCalls(deps: {
     /** Does what a finished response asks for. */
     call(response: RealtimeResponse, { purpose, hasAudio }: { purpose: Purpose; hasAudio: boolean }): void {
       const requested = toolsIn(response);
-      if (requested.some(({ name }) => name === ANSWERING_MACHINE)) return deps.onMachine();
+      if (requested.some(({ name }) => name === ANSWERING_MACHINE_TOOL)) return deps.onMachine();
       // A model that was told to call no tool, and does so, is not asked again: that could go on for ever.
       if (purpose.withoutTools === true) return refuse(requested);
       const hasRoom = rounds.hasRoom();

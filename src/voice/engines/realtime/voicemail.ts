@@ -1,10 +1,8 @@
 import { listenForTone } from '../../session/mailbox-tone.js';
 import type { AnsweredBy, EngineCall } from '../port.js';
+import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import { filled } from '../../session/prompt.js';
 import { watchesForMachines } from './session-settings.js';
-
-/** A machine that goes on talking is spoken to all the same, ms. */
-const PATIENCE_MS = 20_000;
 
 /** Who answered, and what that leads to: hanging up or leaving a message, once in a call. */
 export function createVoicemail(deps: {
@@ -48,7 +46,7 @@ export function createVoicemail(deps: {
       if (waitingSinceMs === undefined) return;
       if (farEndSpeaks) quietSinceMs = now();
       const isQuiet = now() - quietSinceMs >= tone.quietBeforeMessageMs(carrierSays === 'voicemail');
-      if (!isQuiet && now() - waitingSinceMs < PATIENCE_MS) return;
+      if (!isQuiet && now() - waitingSinceMs < SESSION_POLICY.voicemail.greetingWithinMs) return;
       waitingSinceMs = undefined;
       const { message } = call.voicemail;
       deps.onSpeak(

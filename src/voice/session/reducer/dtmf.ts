@@ -16,11 +16,20 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
   );
 }
 
+/** Digits one by one, as a model reads and a person says them. */
+export function spacedDigits(digits: string): string {
+  return digits.split('').join(' ');
+}
+
+/** One entry of DTMF digits, as the transcript has it. */
+export function dtmfInTranscript(digits: string): string {
+  return `(keys: ${spacedDigits(digits)})`;
+}
+
 /** What was pressed is one entry: in the transcript in any case, and for the model unless the call is ending. */
 export function completeDigits(state: SessionState, atMs: number): SessionStep {
   const { digits, firstAtMs } = state.dtmf;
   if (digits === '') return [state, []];
-  const spaced = digits.split('').join(' ');
   const endMs = Math.round(atMs);
   const startMs = Math.max(0, Math.min(endMs - 1, Math.round(firstAtMs)));
   const done: SessionState = {
@@ -29,13 +38,13 @@ export function completeDigits(state: SessionState, atMs: number): SessionStep {
     dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
   };
   return inOrder(
-    [done, [{ type: 'store_turn', speaker: 'caller', text: `(keys: ${spaced})`, startMs, endMs }]],
+    [done, [{ type: 'store_turn', speaker: 'caller', text: dtmfInTranscript(digits), startMs, endMs }]],
     (next) =>
       isClosing(next)
         ? next
         : answerNote(
             { ...next, waiting: { sinceMs: atMs, knownMs: atMs } },
-            `The far end pressed these keys: ${spaced}`,
+            `The far end pressed these keys: ${spacedDigits(digits)}`,
             atMs,
           ),
   );

@@ -1,6 +1,7 @@
 import type { LineItem, SessionState, SessionStep } from './state.js';
 
-const INTRODUCE_AGAIN =
+/** The model is told this when its introduction was interrupted. */
+export const INTRODUCE_AGAIN =
   'You were interrupted before your introduction was heard. Introduce yourself again with your next words.';
 
 /** What is known of a turn of an earlier stream. */
