@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 import { startDialogue } from '../../src/voice/engines/pipeline/dialogue.js';
 import type {
@@ -7,7 +9,14 @@ import type {
   SpeechEvents,
   ToolRequest,
 } from '../../src/voice/engines/pipeline/ports.js';
-import type { EngineCall, ToolAnswer, ToolCall, TranscriptTurn, TurnLatency } from '../../src/voice/engines/port.js';
+import type {
+  EngineCall,
+  EngineResult,
+  ToolAnswer,
+  ToolCall,
+  TranscriptTurn,
+  TurnLatency,
+} from '../../src/voice/engines/port.js';
 import { createTurnTaking } from '../../src/voice/session/turn-taking.js';
 
 const FRAME_MS = 20;
@@ -50,6 +59,8 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
     latencies: [] as TurnLatency[],
     ended: undefined as string | undefined,
     failed: undefined as Error | undefined,
+    /** Once it is closed. */
+    result: undefined as EngineResult | undefined,
     clears: 0,
     /** What the next streams of the voice do: end before anything is said, or end without audio. */
     voiceFaults: [] as ('ends' | 'mute')[],
@@ -107,7 +118,8 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
       await stage.pass(700);
     },
     async close(): Promise<void> {
-      await dialogue.stop();
+      stage.result = await dialogue.stop();
+      keepIncident(stage);
     },
   };
 
@@ -198,6 +210,7 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
       },
       conclude: () => Promise.resolve({ summary: '', outputParameters: {} }),
       prices: {},
+      recordsEvents: true,
       ...(options.recogniserSilentMs === undefined ? {} : { recogniserSilentMs: options.recogniserSilentMs }),
       log: () => undefined,
     },
@@ -241,3 +254,19 @@ const CALL: EngineCall = {
   voicemail: { action: 'continue' },
   tools: [{ name: 'look_up', description: 'Looks up the appointment.', parameters: { type: 'object' } }],
 };
+
+/** With RECORD_SESSIONS set, keeps the session of the present test as a fixture (`test/histories/sessions`). */
+function keepIncident({ said, result, failed, ended }: Pick<Stage, 'said' | 'result' | 'failed' | 'ended'>): void {
+  const about = expect.getState().currentTestName ?? '';
+  if (process.env['RECORD_SESSIONS'] === undefined || result?.sessionLog === undefined) return;
+  const log: unknown = JSON.parse(result.sessionLog);
+  const name = about
+    .replace('the turns of a call of the pipeline engine ', '')
+    .replace(/[^a-zA-Z]+/g, '-')
+    .toLowerCase();
+  const incident = { about, said: said(), ended: ended ?? failed?.message ?? null, log };
+  writeFileSync(
+    join(__dirname, '../histories/sessions', `${name.slice(0, 100)}.json`),
+    `${JSON.stringify(incident)}\n`,
+  );
+}

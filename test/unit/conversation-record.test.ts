@@ -54,6 +54,17 @@ describe('the record of a conversation', () => {
     expect(progress).not.toHaveProperty('summary');
   });
 
+  it('keeps the recorded sessions of all streams', () => {
+    const record = createConversationRecord({
+      template,
+      offsetMs: 10_000,
+      earlier: { ...earlier, sessionLogs: ['{}'] },
+    });
+    expect(record.progress()).not.toHaveProperty('sessionLogs');
+    record.setResult({ summary: 'Done.', outputParameters: {}, sessionLog: '{"events":[]}' });
+    expect(record.progress().sessionLogs).toEqual(['{}', '{"events":[]}']);
+  });
+
   it('takes the last word of the stream before, when that came after it was read', () => {
     const record = createConversationRecord({ template, offsetMs: 10_000, earlier });
     record.addTurn(turn('Sorry.', 300));

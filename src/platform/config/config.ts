@@ -83,6 +83,8 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
     recordings: { enabled: values.RECORDINGS === 'on', retentionDays: values.RECORDING_RETENTION_DAYS },
+    /** Whether the events of conversations are stored with their calls. */
+    sessionLogs: values.SESSION_LOG === 'on',
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
     /** Newest first. */
     encryptionKeys: encryptionKeys(values.ENCRYPTION_KEYS),

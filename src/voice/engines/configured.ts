@@ -13,7 +13,8 @@ export function createConfiguredEngines({ config, logger }: { config: Config; lo
   const offline = createOfflineEngine({ report });
   const more: EngineFactory[] = [];
   if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, prices, logger }));
-  if (pipeline !== undefined) more.push(createPipelineEngine({ settings: pipeline, prices, logger }));
+  if (pipeline !== undefined)
+    more.push(createPipelineEngine({ settings: pipeline, prices, logger, recordsEvents: config.sessionLogs }));
   const chosen = [offline, ...more].find(({ name }) => name === byDefault);
   if (chosen === undefined) throw new Error(`The engine ${byDefault} is not configured.`);
   return createEngines({ byDefault: chosen, forTests: offline, more });

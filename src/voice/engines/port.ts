@@ -84,6 +84,8 @@ export interface EngineResult {
   outputParameters: ParameterValues;
   answeredBy?: AnsweredBy;
   usage?: EngineUsage;
+  /** The session's events where they are recorded, as JSON; personal data, stored with the call and nowhere else. */
+  sessionLog?: string;
 }
 
 /**

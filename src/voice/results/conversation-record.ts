@@ -117,6 +117,9 @@ export function createConversationRecord(p: {
         ...(usage === undefined ? {} : { usage }),
         ...(answeredBy === undefined ? {} : { answeredBy }),
         ...(result === undefined ? {} : { summary: result.summary }),
+        ...(result?.sessionLog === undefined
+          ? {}
+          : { sessionLogs: [...(earlier?.sessionLogs ?? []), result.sessionLog] }),
       };
     },
   };

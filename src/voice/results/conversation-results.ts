@@ -24,7 +24,7 @@ export type ConversationProgress = {
   turns: readonly StoredTurn[];
 } & Pick<
   ConversationResultDocument,
-  'values' | 'outputParameters' | 'latencies' | 'usage' | 'summary' | 'answeredBy' | 'hasRecording'
+  'values' | 'outputParameters' | 'latencies' | 'usage' | 'summary' | 'answeredBy' | 'hasRecording' | 'sessionLogs'
 >;
 
 export type ConversationEnding = ConversationBeginning &

@@ -52,6 +52,8 @@ export interface ConversationResultDocument {
   outputParameters?: string;
   /** Absent while it is not known yet. */
   hasRecording?: boolean;
+  /** One for each stream whose session was recorded: JSON, with what was said. Operators alone read them. */
+  sessionLogs?: string[];
 }
 
 const turnSchema = new Schema<StoredTurn>(
@@ -79,6 +81,7 @@ export const conversationResultSchema = new Schema<ConversationResultDocument>(
     summary: String,
     outputParameters: String,
     hasRecording: Boolean,
+    sessionLogs: { type: [String], default: undefined },
   },
   { collection: 'conversation_results', versionKey: false },
 );

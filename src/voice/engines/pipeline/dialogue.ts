@@ -3,6 +3,7 @@ import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { whoAnswered } from '../../session/reducer/voicemail.js';
 import { listenForTone } from '../../session/mailbox-tone.js';
+import { createSessionRecorder } from '../../session/session-recorder.js';
 import { runSession } from '../../session/run-session.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
 import { promptFor } from '../../session/prompt.js';
@@ -31,6 +32,8 @@ export interface DialogueDeps {
   prices: EnginePrices;
   patience?: Partial<SilencePatience>;
   recogniserSilentMs?: number;
+  /** Whether the events of the session are part of its result. */
+  recordsEvents?: boolean;
   log(callId: string, message: string, error?: Error): void;
 }
 
@@ -46,7 +49,13 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   let stopped = false;
   let frames = 0;
 
-  const session = runSession({ setup, now, perform: (command) => perform(command) });
+  const recorder = deps.recordsEvents === true ? createSessionRecorder(setup) : undefined;
+  const session = runSession({
+    setup,
+    now,
+    perform: (command) => perform(command),
+    record: (event) => recorder?.record(event),
+  });
   const { happened } = session;
   const speech = createSpeech({
     voice: meteredVoice(deps.voice, usage),
@@ -125,7 +134,12 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       usage.add('recogniser_seconds', Math.round(frames * FRAME_SECONDS));
       const all = [...(call.resume?.turns ?? []), ...turns];
       const conclusion = await deps.conclude(call, all, usage);
-      return { ...conclusion, usage: usage.total(), answeredBy: whoAnswered(session.state()) };
+      return {
+        ...conclusion,
+        usage: usage.total(),
+        answeredBy: whoAnswered(session.state()),
+        ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
+      };
     },
   };
 }

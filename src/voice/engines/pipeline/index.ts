@@ -33,6 +33,8 @@ export function createPipelineEngine(p: {
   logger: Logger;
   silence?: Partial<SilencePatience>;
   patience?: PipelinePatience;
+  /** Whether the events of each session are part of its result. */
+  recordsEvents?: boolean;
 }): EngineFactory {
   const { settings, logger, patience = {} } = p;
   const dispatcher = new Agent({ connect: { timeout: CONNECT_WITHIN_MS }, bodyTimeout: 0, headersTimeout: 0 });
@@ -60,6 +62,7 @@ export function createPipelineEngine(p: {
         turnTaking: createTurnTaking(newDetector()),
         prepared,
         prices: p.prices,
+        recordsEvents: p.recordsEvents ?? false,
         ...(p.silence === undefined ? {} : { patience: p.silence }),
         ...(patience.recogniserMs === undefined ? {} : { recogniserSilentMs: patience.recogniserMs }),
         conclude: (call, turns, usage) =>

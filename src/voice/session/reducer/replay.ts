@@ -1,0 +1,24 @@
+import type { SessionCommand } from './commands.js';
+import type { SessionEvent } from './events.js';
+import { reduceSession } from './reduce.js';
+import { newSession, type SessionSetup, type SessionState } from './state.js';
+
+/** A session as it was recorded: replayed, it takes the same decisions. It holds what was said. */
+export interface SessionLog {
+  setup: SessionSetup;
+  events: SessionEvent[];
+  /** How many events of a very long session were not kept. */
+  left: number;
+}
+
+/** Replays a session. @returns its last state, and the commands of all steps in order */
+export function replaySession({ setup, events }: SessionLog): { state: SessionState; commands: SessionCommand[] } {
+  let state = newSession(setup);
+  const commands: SessionCommand[] = [];
+  for (const event of events) {
+    const [next, more] = reduceSession(state, event);
+    state = next;
+    commands.push(...more);
+  }
+  return { state, commands };
+}

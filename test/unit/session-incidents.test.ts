@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { replaySession, type SessionLog } from '../../src/voice/session/reducer/replay.js';
+import { openStage } from '../support/pipeline-stage';
+
+/** A session that once went wrong, as it was recorded: `RECORD_SESSIONS=1 npx jest --testPathPatterns pipeline-turns`. */
+interface Incident {
+  about: string;
+  /** The transcript, in order. */
+  said: string[];
+  /** The reason the session ended for by itself, or what failed. */
+  ended: string | null;
+  log: SessionLog;
+}
+
+const FOLDER = join(__dirname, '../histories/sessions');
+const incidents = readdirSync(FOLDER).map((name) => JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Incident);
+
+/** What came of a session, told by its commands. */
+function outcomeOf(log: SessionLog) {
+  const { commands } = replaySession(log);
+  const said = commands.flatMap((each) => (each.type === 'store_turn' ? [`${each.speaker}: ${each.text}`] : []));
+  const [ended = null] = commands.flatMap((each) =>
+    each.type === 'end' ? [each.reason] : each.type === 'fail' ? [each.message] : [],
+  );
+  return { said, ended };
+}
+
+describe('sessions that were recorded', () => {
+  it('are recorded only where an operator asks for it', () => {
+    expect(parseConfig({}).sessionLogs).toBe(false);
+    expect(parseConfig({ SESSION_LOG: 'on' }).sessionLogs).toBe(true);
+  });
+
+  it('are ten at least', () => expect(incidents.length).toBeGreaterThanOrEqual(10));
+
+  it.each(incidents.map((incident) => [incident.about, incident] as const))('%s', (_, { said, ended, log }) => {
+    expect(outcomeOf(log)).toEqual({ said, ended });
+  });
+
+  it('take the same decisions when they are replayed', async () => {
+    jest.useFakeTimers();
+    const stage = await openStage();
+    await stage.says('When is it?');
+    stage.lastAsked(2).answers('At ten.');
+    await stage.pass(2_000);
+    await stage.close();
+    jest.useRealTimers();
+    const log = JSON.parse(stage.result?.sessionLog ?? '') as SessionLog;
+    expect(outcomeOf(log).said).toEqual(stage.said());
+    expect(log.left).toBe(0);
+    expect(replaySession(log)).toEqual(replaySession(log));
+  });
+});
