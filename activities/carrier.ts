@@ -40,9 +40,9 @@ export function createCarrierActivities(deps: Deps) {
 
   /** Waits for the slot that the call was given; false when it is missed and the next is too far away. */
   async function isItsTurn(mode: Mode, slotAt: number | undefined): Promise<boolean> {
-    const { accountSid, callsPerSecond } = config.carriers[mode];
+    const { carrierAccountId, callsPerSecond } = config.carriers[mode];
     if (slotAt === undefined || callsPerSecond === undefined) return true;
-    return pacing.awaitSlot({ accountSid, callsPerSecond }, slotAt, SLOT_WAIT_MS);
+    return pacing.awaitSlot({ carrierAccountId, callsPerSecond }, slotAt, SLOT_WAIT_MS);
   }
 
   return {

@@ -26,10 +26,10 @@ export function createPacingActivities({ config, pacing, projection }: Deps) {
       input: CallOfAccount & { waitedMs: number; shown?: { waiting: ProjectedChange; dialing: ProjectedChange } },
     ): Promise<{ slotAt: number | null }> {
       const { callId, accountId, mode, waitedMs, shown } = input;
-      const { accountSid, callsPerSecond } = config.carriers[mode];
+      const { carrierAccountId, callsPerSecond } = config.carriers[mode];
       if (callsPerSecond === undefined) return { slotAt: null };
       const { attempt, scheduledTimestampMs, currentAttemptScheduledTimestampMs } = Context.current().info;
-      const answer = await pacing.ask({ accountSid, callsPerSecond }, { callId, accountId });
+      const answer = await pacing.ask({ carrierAccountId, callsPerSecond }, { callId, accountId });
       if (answer.granted) {
         if (shown && attempt > 1) await projection.apply({ ...shown.dialing, status: 'RINGING' });
         return { slotAt: answer.slotAt };

@@ -25,9 +25,9 @@ export function describeRuntime(p: {
     live_api_key: demo.live_api_key,
     test_api_key: demo.test_api_key,
     agent_id: demo.agentId,
-    carrier_account_sid: live.accountSid,
+    carrier_account_sid: live.carrierAccountId,
     carrier_auth_token: live.authToken,
-    test_carrier_account_sid: test.accountSid,
+    test_carrier_account_sid: test.carrierAccountId,
     test_carrier_auth_token: test.authToken,
     webhook_inbox_url: p.inbox.url,
     pids: p.pids,
@@ -35,8 +35,8 @@ export function describeRuntime(p: {
 }
 
 /** A real carrier's token belongs in no file. */
-function simulatedAccount(account: CarrierAccount): { accountSid: string; authToken: string } {
-  return account.kind === 'simulator' ? account : { accountSid: account.accountSid, authToken: '' };
+function simulatedAccount(account: CarrierAccount): { carrierAccountId: string; authToken: string } {
+  return account.kind === 'simulator' ? account : { carrierAccountId: account.carrierAccountId, authToken: '' };
 }
 
 /** Keeps runtime.json true while processes come and go. */

@@ -61,7 +61,7 @@ describe('a call that is answered', () => {
     expect(bench.customer.to(`/carrier/calls/${callId}/`).every(({ signed }) => signed)).toBe(true);
     expect(seen[2]?.params).toMatchObject({
       CallSid: sid,
-      AccountSid: bench.config.carriers.test.accountSid,
+      AccountSid: bench.config.carriers.test.carrierAccountId,
       Direction: 'outbound-api',
       CallbackSource: 'call-progress-events',
       ApiVersion: '2010-04-01',
@@ -293,7 +293,7 @@ describe('a stream', () => {
       sequenceNumber: '1',
       start: {
         callSid: sid,
-        accountSid: bench.config.carriers.test.accountSid,
+        accountSid: bench.config.carriers.test.carrierAccountId,
         tracks: ['inbound'],
         mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8_000, channels: 1 },
         customParameters: { a: 'b & c' },

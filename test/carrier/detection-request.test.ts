@@ -13,7 +13,7 @@ async function dialed(machineDetection?: MachineDetection): Promise<URLSearchPar
     const carrier = createTwilioCarrier({
       account: {
         kind: 'simulator',
-        accountSid: `AC${'0'.repeat(32)}`,
+        carrierAccountId: `AC${'0'.repeat(32)}`,
         authToken: '1'.repeat(32),
         baseUrl: new URL(rest.url).origin,
         fromNumber: '+12025550199',

@@ -31,7 +31,7 @@ describe('a call that arrives', () => {
       signed: true,
       params: {
         CallSid: sid,
-        AccountSid: bench.config.carriers.live.accountSid,
+        AccountSid: bench.config.carriers.live.carrierAccountId,
         From: caller.from,
         To: caller.to,
         CallStatus: 'ringing',
@@ -51,7 +51,9 @@ describe('a call that arrives', () => {
   it('belongs to the account of its mode', async () => {
     const { sid } = await arrive({ mode: 'test' });
     await bench.ended(sid);
-    expect(bench.customer.to('/inbound_call')[0]?.params['AccountSid']).toBe(bench.config.carriers.test.accountSid);
+    expect(bench.customer.to('/inbound_call')[0]?.params['AccountSid']).toBe(
+      bench.config.carriers.test.carrierAccountId,
+    );
   });
 
   it('sends the credentials of the URL only after a challenge, and signs the URL with them', async () => {

@@ -10,16 +10,16 @@ let created = 0;
 
 /** Creates a call over the carrier's REST interface, with whatever it is asked for. */
 async function create(digits: string, params: Record<string, string>) {
-  const { accountSid, authToken } = bench.config.carriers.test;
+  const { carrierAccountId, authToken } = bench.config.carriers.test;
   const path = `/call-${++created}`;
   bench.customer.answer = (request) =>
     request.path.endsWith('/twiml')
       ? { contentType: 'text/xml', body: '<Response><Pause length="60"/></Response>' }
       : undefined;
-  const response = await fetch(`${bench.url}/2010-04-01/Accounts/${accountSid}/Calls.json`, {
+  const response = await fetch(`${bench.url}/2010-04-01/Accounts/${carrierAccountId}/Calls.json`, {
     method: 'POST',
     headers: {
-      authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
+      authorization: `Basic ${Buffer.from(`${carrierAccountId}:${authToken}`).toString('base64')}`,
       'content-type': 'application/x-www-form-urlencoded',
     },
     body: new URLSearchParams({
@@ -55,7 +55,7 @@ describe('the detection of answering machines beside the call', () => {
     expect(told?.signed).toBe(true);
     expect(told?.params).toEqual({
       CallSid: sid,
-      AccountSid: bench.config.carriers.test.accountSid,
+      AccountSid: bench.config.carriers.test.carrierAccountId,
       AnsweredBy: answeredBy,
       MachineDetectionDuration: expect.stringMatching(/^\d+$/),
     });

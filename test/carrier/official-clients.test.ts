@@ -64,13 +64,13 @@ async function goClient(): Promise<string> {
 }
 
 async function report(command: string, args: string[], to: string) {
-  const { accountSid, authToken } = bench.config.carriers.test;
+  const { carrierAccountId, authToken } = bench.config.carriers.test;
   const { stdout } = await run(command, args, {
     timeout: 60_000,
     env: {
       PATH: process.env['PATH'],
       CARRIER_BASE_URL: bench.url,
-      CARRIER_ACCOUNT_SID: accountSid,
+      CARRIER_ACCOUNT_SID: carrierAccountId,
       CARRIER_AUTH_TOKEN: authToken,
       CALL_TO: to,
     },

@@ -7,14 +7,14 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const base = () => `/2010-04-01/Accounts/${bench.config.carriers.test.accountSid}/Calls`;
+const base = () => `/2010-04-01/Accounts/${bench.config.carriers.test.carrierAccountId}/Calls`;
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 async function ask(method: string, path: string, form?: Record<string, string>, authorization?: string) {
-  const { accountSid, authToken } = bench.config.carriers.test;
+  const { carrierAccountId, authToken } = bench.config.carriers.test;
   const response = await fetch(`${bench.url}${path}`, {
     method,
-    headers: { authorization: authorization ?? basic(accountSid, authToken) },
+    headers: { authorization: authorization ?? basic(carrierAccountId, authToken) },
     ...(form === undefined ? {} : { body: new URLSearchParams(form) }),
   });
   const text = await response.text();
@@ -39,7 +39,7 @@ describe('create', () => {
     const { body } = await ask('POST', `${base()}.json`, call());
     expect(Object.keys(body)).toHaveLength(26);
     expect(body).toMatchObject({
-      account_sid: bench.config.carriers.test.accountSid,
+      account_sid: bench.config.carriers.test.carrierAccountId,
       to: number,
       to_formatted: '(202) 555-0107',
       status: 'queued',
@@ -80,22 +80,22 @@ describe('create', () => {
 
 describe('access', () => {
   it('needs the credentials of the account', async () => {
-    const { accountSid, authToken } = bench.config.carriers.test;
+    const { carrierAccountId, authToken } = bench.config.carriers.test;
     const path = `${base()}.json`;
     expect(await ask('GET', path, undefined, 'Bearer x')).toMatchObject({ status: 401, body: { code: 20003 } });
-    expect(await ask('GET', path, undefined, basic(accountSid, 'x'))).toMatchObject({ status: 401 });
-    expect(await ask('GET', path, undefined, basic(accountSid, authToken))).toMatchObject({ status: 200 });
+    expect(await ask('GET', path, undefined, basic(carrierAccountId, 'x'))).toMatchObject({ status: 401 });
+    expect(await ask('GET', path, undefined, basic(carrierAccountId, authToken))).toMatchObject({ status: 200 });
   });
 
   it("hides another account's calls", async () => {
     const sid = await placed();
-    const { accountSid, authToken } = bench.config.carriers.live;
-    const live = basic(accountSid, authToken);
+    const { carrierAccountId, authToken } = bench.config.carriers.live;
+    const live = basic(carrierAccountId, authToken);
     expect(await ask('GET', `${base()}/${sid}.json`, undefined, live)).toMatchObject({
       status: 404,
       body: { code: 20404 },
     });
-    const path = `${base()}/${sid}.json`.replace(bench.config.carriers.test.accountSid, accountSid);
+    const path = `${base()}/${sid}.json`.replace(bench.config.carriers.test.carrierAccountId, carrierAccountId);
     expect(await ask('GET', path, undefined, live)).toMatchObject({ status: 404 });
     expect(await ask('GET', `${base()}/${sid}.json`)).toMatchObject({ status: 200 });
   });

@@ -64,8 +64,9 @@ describe('the signature', () => {
   );
 
   it.each([...paths, '/carrier/status'])('is required on %s: missing or wrong is 403 FORBIDDEN', async (path) => {
-    const { accountSid } = service.config.carriers.live;
-    const body = () => new URLSearchParams({ AccountSid: accountSid, CallSid: newSid('CA'), CallStatus: 'completed' });
+    const { carrierAccountId } = service.config.carriers.live;
+    const body = () =>
+      new URLSearchParams({ AccountSid: carrierAccountId, CallSid: newSid('CA'), CallStatus: 'completed' });
     expectError(await service.request(path, { method: 'POST', body: body() }), 403, 'FORBIDDEN');
     const headers = { 'X-Twilio-Signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' };
     expectError(await service.request(path, { method: 'POST', body: body(), headers }), 403, 'FORBIDDEN');

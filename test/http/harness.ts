@@ -175,13 +175,13 @@ export async function startService(
 
     /** POST of a form as the carrier account of a mode would send and sign it. */
     carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<Answer> {
-      const { accountSid, authToken } = config.carriers[mode];
-      const params: SignedParams = { AccountSid: accountSid, ...form };
+      const { carrierAccountId, authToken } = config.carriers[mode];
+      const params: SignedParams = { AccountSid: carrierAccountId, ...form };
       const signature = sign({ authToken, url: `${config.publicBaseUrl}${path}`, params });
       return request(path, {
         method: 'POST',
         headers: { 'X-Twilio-Signature': signature },
-        body: new URLSearchParams({ AccountSid: accountSid, ...form }),
+        body: new URLSearchParams({ AccountSid: carrierAccountId, ...form }),
       });
     },
 

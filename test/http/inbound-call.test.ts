@@ -245,13 +245,13 @@ describe('who may bring a call', () => {
 
   it('not a signature over other fields, of another account, or over another address', async () => {
     const form = formOf({ agent_id: customer.agent._id });
-    const { accountSid } = service.config.carriers.live;
+    const { carrierAccountId } = service.config.carriers.live;
     const wrong = { method: 'POST', headers: { 'X-Twilio-Signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' } };
-    const body = () => new URLSearchParams({ ...form, AccountSid: accountSid });
+    const body = () => new URLSearchParams({ ...form, AccountSid: carrierAccountId });
     expectError(await service.request('/inbound_call', { ...wrong, body: body() }), 401, 'UNAUTHORIZED');
     const mixed = await service.carrierPost('/inbound_call', { ...form, AccountSid: `AC${'9'.repeat(32)}` });
     expectError(mixed, 401, 'UNAUTHORIZED');
-    const swapped = { ...form, AccountSid: service.config.carriers.test.accountSid };
+    const swapped = { ...form, AccountSid: service.config.carriers.test.carrierAccountId };
     expectError(await service.carrierPost('/inbound_call', swapped, 'live'), 401, 'UNAUTHORIZED');
   });
 });

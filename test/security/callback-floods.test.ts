@@ -62,8 +62,8 @@ async function statusesOf(count: number, send: (index: number) => Promise<number
 }
 
 function signed(path: string, from: string, fields: Record<string, string>): Promise<number> {
-  const { accountSid, authToken } = service.config.carriers.live;
-  const params = { AccountSid: accountSid, ...fields };
+  const { carrierAccountId, authToken } = service.config.carriers.live;
+  const params = { AccountSid: carrierAccountId, ...fields };
   const signature = sign({ authToken, url: `${service.config.publicBaseUrl}${path}`, params });
   const headers = { 'X-Twilio-Signature': signature, 'X-Forwarded-For': from };
   return post(path, headers, new URLSearchParams(params).toString());

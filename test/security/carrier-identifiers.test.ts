@@ -122,9 +122,9 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   });
 
   it('a callback with two CallSids is refused', async () => {
-    const { accountSid, authToken } = service.config.carriers.live;
-    const params = { AccountSid: accountSid, CallSid: [newSid('CA'), newSid('CA')] };
-    const body = new URLSearchParams({ AccountSid: accountSid });
+    const { carrierAccountId, authToken } = service.config.carriers.live;
+    const params = { AccountSid: carrierAccountId, CallSid: [newSid('CA'), newSid('CA')] };
+    const body = new URLSearchParams({ AccountSid: carrierAccountId });
     for (const sid of params.CallSid) body.append('CallSid', sid);
     const url = `${service.config.publicBaseUrl}/carrier/status`;
     const headers = { 'X-Twilio-Signature': sign({ authToken, url, params }) };
@@ -168,7 +168,7 @@ describe("a forged CallSid never reaches another path of the carrier's API", () 
   ] as const)('the carrier client itself refuses %s', async (_what, uriOf) => {
     const account = service.config.carriers.live;
     const client = await createTwilioClient(account);
-    await expect(client.request({ method: 'post', uri: uriOf(account.accountSid) })).rejects.toThrow(
+    await expect(client.request({ method: 'post', uri: uriOf(account.carrierAccountId) })).rejects.toThrow(
       CarrierRequestRefused,
     );
     expect(CarrierRequestRefused.prototype).toBeInstanceOf(PermanentError);

@@ -40,8 +40,8 @@ describe.each(ENCODED)('a body compressed with %s is never decompressed for a st
   });
 
   it('in a form of the carrier, also when it is signed', async () => {
-    const { accountSid, authToken } = service.config.carriers.live;
-    const params = { AccountSid: accountSid, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'ringing' };
+    const { carrierAccountId, authToken } = service.config.carriers.live;
+    const params = { AccountSid: carrierAccountId, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'ringing' };
     for (const path of ['/carrier/status', '/inbound_call']) {
       const signature = sign({ authToken, url: `${service.config.publicBaseUrl}${path}`, params });
       const headers = { ...FORM_TYPE, 'X-Twilio-Signature': signature };

@@ -74,9 +74,9 @@ describe('a web page in a developer’s browser', () => {
     const config = parseConfig({ NODE_ENV: 'test', SIMULATOR_PORT: '0' });
     const simulator = createSimulator({ config, logger: createLogger({ role: 'test', level: 'silent' }) });
     const { port } = await simulator.listen();
-    const { accountSid, authToken } = config.carriers.test;
-    const Authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
-    const path = `/2010-04-01/Accounts/${accountSid}/Calls.json`;
+    const { carrierAccountId, authToken } = config.carriers.test;
+    const Authorization = `Basic ${Buffer.from(`${carrierAccountId}:${authToken}`).toString('base64')}`;
+    const path = `/2010-04-01/Accounts/${carrierAccountId}/Calls.json`;
     const ask = (headers: Record<string, string>) =>
       sendBytes(
         port,

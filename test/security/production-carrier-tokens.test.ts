@@ -10,8 +10,8 @@ import { newSid } from '../support/sids.js';
 
 /** As development has them, and the documentation names them. */
 const PUBLISHED = {
-  live: { accountSid: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
-  test: { accountSid: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
+  live: { carrierAccountId: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
+  test: { carrierAccountId: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
 };
 
 describe('published tokens of the simulated carrier sign nothing in production', () => {
@@ -24,8 +24,8 @@ describe('published tokens of the simulated carrier sign nothing in production',
   it.each(['live', 'test'] as const)(
     'a forged inbound call of %s mode is refused and leaves no trace',
     async (mode) => {
-      const { accountSid } = service.config.carriers[mode];
-      for (const AccountSid of [accountSid, PUBLISHED[mode].accountSid]) {
+      const { carrierAccountId } = service.config.carriers[mode];
+      for (const AccountSid of [carrierAccountId, PUBLISHED[mode].carrierAccountId]) {
         const params = { AccountSid, CallSid: newSid('CA'), From: '+12025550143', To: '+12025550199' };
         const url = `${service.config.publicBaseUrl}/inbound_call`;
         const { authToken } = PUBLISHED[mode];
@@ -58,8 +58,8 @@ describe('published tokens of the simulated carrier sign nothing in production',
   });
 
   it.each(['SIMULATOR_ACCOUNT_SID', 'SIMULATOR_TEST_ACCOUNT_SID'])('%s is refused when it is published', (name) => {
-    for (const { accountSid } of Object.values(PUBLISHED)) {
-      expect(() => parseConfig({ ...PRODUCTION, [name]: accountSid })).toThrow(new RegExp(`${name} .*published`));
+    for (const { carrierAccountId } of Object.values(PUBLISHED)) {
+      expect(() => parseConfig({ ...PRODUCTION, [name]: carrierAccountId })).toThrow(new RegExp(`${name} .*published`));
     }
   });
 
@@ -91,9 +91,9 @@ describe("a deployment's own tokens", () => {
     for (const carriers of accounts) expect(carriers).toEqual(accounts[0]);
     const { live, test } = accounts[0] ?? parseConfig({}).carriers;
     expect(new Set([live.authToken, test.authToken, ...tokensOf(PUBLISHED)]).size).toBe(4);
-    expect(live.accountSid).toMatch(ACCOUNT);
-    expect(test.accountSid).toMatch(ACCOUNT);
-    expect(live.accountSid).not.toBe(test.accountSid);
+    expect(live.carrierAccountId).toMatch(ACCOUNT);
+    expect(test.carrierAccountId).toMatch(ACCOUNT);
+    expect(live.carrierAccountId).not.toBe(test.carrierAccountId);
     const stored = JSON.stringify(await database.deploymentSecrets.find().lean());
     for (const token of [live.authToken, test.authToken]) expect(stored).not.toContain(token);
   });
@@ -109,7 +109,7 @@ describe("a deployment's own tokens", () => {
     const config = parseConfig({ ...PRODUCTION, SIMULATOR_AUTH_TOKEN: live, SIMULATOR_TEST_AUTH_TOKEN: test });
     expect(needsDeploymentTokens(config)).toBe(false);
     expect(tokensOf(config.carriers)).toEqual([live, test]);
-    expect(config.carriers.live.accountSid).toMatch(ACCOUNT);
+    expect(config.carriers.live.carrierAccountId).toMatch(ACCOUNT);
   });
 });
 

@@ -193,8 +193,8 @@ async function ask(id: string, route: Route, actor: Actor, targetId = ''): Promi
     ? JSON.stringify(fields)
     : new URLSearchParams(fields as Record<string, string>).toString();
   if (actor.kind === 'carrier' && actor.mode !== undefined) {
-    const { accountSid, authToken } = service.config.carriers[actor.mode];
-    const params = type.endsWith('json') ? {} : { ...(fields as Record<string, string>), AccountSid: accountSid };
+    const { carrierAccountId, authToken } = service.config.carriers[actor.mode];
+    const params = type.endsWith('json') ? {} : { ...(fields as Record<string, string>), AccountSid: carrierAccountId };
     if (!type.endsWith('json')) body = new URLSearchParams(params).toString();
     headers.set('X-Twilio-Signature', sign({ authToken, url: `${service.config.publicBaseUrl}${asked}`, params }));
   }

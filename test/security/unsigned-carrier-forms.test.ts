@@ -28,9 +28,9 @@ function requestOf(p: { path: string; signature: string; from: string; body: str
 const status = () => service.carrierPost('/carrier/status', { CallSid: newSid('CA'), CallStatus: 'ringing' });
 
 function signedStatus(from: string): Buffer {
-  const { accountSid, authToken } = service.config.carriers.live;
+  const { carrierAccountId, authToken } = service.config.carriers.live;
   const path = '/carrier/status';
-  const params = { AccountSid: accountSid, CallSid: newSid('CA'), CallStatus: 'ringing' };
+  const params = { AccountSid: carrierAccountId, CallSid: newSid('CA'), CallStatus: 'ringing' };
   const signature = sign({ authToken, url: `${service.config.publicBaseUrl}${path}`, params });
   return requestOf({ path, signature, from, body: new URLSearchParams(params).toString() });
 }

@@ -35,8 +35,8 @@ describe('dial slots on the database', () => {
   });
 
   /** Asks with whichever worker is at hand until it is granted, then waits for the slot; resolves at the dial. */
-  async function dial(accountSid: string, accountId: string): Promise<Dial> {
-    const carrier = { accountSid, callsPerSecond: RATE };
+  async function dial(carrierAccountId: string, accountId: string): Promise<Dial> {
+    const carrier = { carrierAccountId, callsPerSecond: RATE };
     const call = { callId: newCallId(), accountId };
     for (;;) {
       const pacing = workers[Math.floor(Math.random() * workers.length)] as DialPacing;
@@ -55,9 +55,9 @@ describe('dial slots on the database', () => {
   }
 
   it('let no more calls through than the carrier takes, however many workers ask for many accounts at once', async () => {
-    const accountSid = `AC${randomUUID()}`;
+    const carrierAccountId = `AC${randomUUID()}`;
     const dials = await Promise.all(
-      ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(accountSid, accountId))),
+      ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(carrierAccountId, accountId))),
     );
     expect(dials).toHaveLength(45);
     const slots = dials.map(({ slotAt }) => slotAt);
@@ -71,17 +71,17 @@ describe('dial slots on the database', () => {
   });
 
   it('let a lone call of one account pass a crowd of another', async () => {
-    const accountSid = `AC${randomUUID()}`;
-    const crowd = Array.from({ length: 40 }, () => dial(accountSid, 'crowd'));
+    const carrierAccountId = `AC${randomUUID()}`;
+    const crowd = Array.from({ length: 40 }, () => dial(carrierAccountId, 'crowd'));
     await sleep(700);
-    const one = await dial(accountSid, 'one');
+    const one = await dial(carrierAccountId, 'one');
     const others = await Promise.all(crowd);
     // Of 40 calls at 10 per second, those of the first 1.2 s and of the lead go before; without fairness all would.
     expect(others.filter(({ at }) => at > one.at).length).toBeGreaterThanOrEqual(15);
   });
 
   it('pass unused when a worker dies with them: the next call waits for no one', async () => {
-    const carrier = { accountSid: `AC${randomUUID()}`, callsPerSecond: 1 };
+    const carrier = { carrierAccountId: `AC${randomUUID()}`, callsPerSecond: 1 };
     const [first, second] = workers as [DialPacing, DialPacing];
     expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: true });
     expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: false });
@@ -90,7 +90,7 @@ describe('dial slots on the database', () => {
   });
 
   it('take the next free moment when they are missed, and none that is too far away', async () => {
-    const carrier = { accountSid: `AC${randomUUID()}`, callsPerSecond: 1 };
+    const carrier = { carrierAccountId: `AC${randomUUID()}`, callsPerSecond: 1 };
     const [pacing] = workers as [DialPacing];
     const granted = await pacing.ask(carrier, { callId: newCallId(), accountId: 'A' });
     const slotAt = granted.granted ? granted.slotAt : 0;
@@ -101,7 +101,8 @@ describe('dial slots on the database', () => {
 
   it('refuse what is no call id, because ids become field names', async () => {
     const [pacing] = workers as [DialPacing];
-    const ask = async () => pacing.ask({ accountSid: 'AC1', callsPerSecond: 1 }, { callId: '$where', accountId: 'A' });
+    const ask = async () =>
+      pacing.ask({ carrierAccountId: 'AC1', callsPerSecond: 1 }, { callId: '$where', accountId: 'A' });
     await expect(ask()).rejects.toThrow(RangeError);
   });
 });

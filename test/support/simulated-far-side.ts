@@ -11,13 +11,13 @@ import { newSid } from './sids';
 
 /** Twilio as the contract suite drives it: the simulated carrier, which the service takes for it. */
 export async function startSimulatedTwilio({ api, media, carrier: port }: Ports): Promise<FarSide> {
-  const [accountSid, authToken] = [newSid('AC'), randomBytes(16).toString('hex')];
+  const [carrierAccountId, authToken] = [newSid('AC'), randomBytes(16).toString('hex')];
   const baseUrl = `http://127.0.0.1:${api}`;
   const carrierUrl = `http://127.0.0.1:${port}`;
   const settings = {
     SIMULATOR_PORT: String(port),
     SIMULATOR_URL: carrierUrl,
-    SIMULATOR_ACCOUNT_SID: accountSid,
+    SIMULATOR_ACCOUNT_SID: carrierAccountId,
     SIMULATOR_AUTH_TOKEN: authToken,
     PUBLIC_BASE_URL: baseUrl,
     STREAM_URL: `ws://127.0.0.1:${media}/stream`,
@@ -36,7 +36,7 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
       CARRIER_BASE_URL: carrierUrl,
       CARRIER_FROM_NUMBER: '+12025550199',
       CARRIER_CALLS_PER_SECOND: 'unlimited',
-      TWILIO_ACCOUNT_SID: accountSid,
+      TWILIO_ACCOUNT_SID: carrierAccountId,
       TWILIO_AUTH_TOKEN: authToken,
       ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: 'true',
       ...settings,
@@ -52,7 +52,7 @@ export async function startSimulatedTwilio({ api, media, carrier: port }: Ports)
     },
     request(callId, told) {
       const path = `/carrier/calls/${callId}/${told.kind === 'listened' ? 'amd' : 'status'}`;
-      const params: SignedParams = { AccountSid: accountSid, ...fieldsOf(told) };
+      const params: SignedParams = { AccountSid: carrierAccountId, ...fieldsOf(told) };
       return {
         path,
         headers: {

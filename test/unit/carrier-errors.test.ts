@@ -27,7 +27,13 @@ async function against<T>(listener: RequestListener, ask: (carrier: ReturnType<t
 
 function carrierAt(baseUrl: string, timeoutMs = 500) {
   return createTwilioCarrier({
-    account: { kind: 'simulator', accountSid: `AC${'0'.repeat(32)}`, authToken, baseUrl, fromNumber: request.from },
+    account: {
+      kind: 'simulator',
+      carrierAccountId: `AC${'0'.repeat(32)}`,
+      authToken,
+      baseUrl,
+      fromNumber: request.from,
+    },
     publicBaseUrl: 'http://127.0.0.1:1',
     streamUrl: 'wss://stream.test/audio',
     timeoutMs,

@@ -47,6 +47,11 @@ describe('the measurement', () => {
     expect(faultsOf([source('src/calls/a.ts', text)])).toEqual([
       'src/calls/a.ts says CallSid. Only src/telephony/<carrier>/ knows a carrier’s fields: say it in the words of the port.',
     ]);
+    for (const word of ['accountSid', 'streamSid']) {
+      const own = `const { ${word} } = account;\n`;
+      expect(faultsOf([source('src/telephony/simulator/a.ts', own)])).toEqual([]);
+      expect(faultsOf([source('src/calls/a.ts', own)])).toEqual([expect.stringContaining(`says ${word}.`)]);
+    }
   });
 
   it('finds a cycle', () => {

@@ -35,7 +35,7 @@ afterEach(async () => {
 /** Takes the carrier account's slots of the next seconds. */
 async function occupy(seconds: number): Promise<void> {
   const nextSlotAt = (await harness.environment.currentTimeMs()) + seconds * 1_000;
-  const { accountSid: _id } = harness.config.carriers.live;
+  const { carrierAccountId: _id } = harness.config.carriers.live;
   await harness.database.dialPacing.create([{ _id, version: 0, turn: 0, waiting: {}, nextSlotAt }]);
 }
 

@@ -3,7 +3,9 @@ import { z } from 'zod';
 const url = z.url();
 /** Calls a carrier account takes per second. */
 const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
-const accountSid = z.string().regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 digits 0 to 9 or a to f, in lower case');
+const carrierAccountId = z
+  .string()
+  .regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 digits 0 to 9 or a to f, in lower case');
 
 /** The settings of the carriers, the simulated one included, from the environment. */
 export const carrierVariables = {
@@ -24,12 +26,12 @@ export const carrierVariables = {
     shown: 'Twilio: `1`, simulator: `unlimited`',
     production: '1',
   }),
-  TWILIO_ACCOUNT_SID: accountSid.optional().meta({ description: 'needed by `CARRIER=twilio`', production: '' }),
+  TWILIO_ACCOUNT_SID: carrierAccountId.optional().meta({ description: 'needed by `CARRIER=twilio`', production: '' }),
   TWILIO_AUTH_TOKEN: z.string().min(1).optional().meta({ description: 'needed by `CARRIER=twilio`', production: '' }),
   SIMULATOR_URL: url
     .default('http://127.0.0.1:8082')
     .meta({ description: 'where the simulated carrier is reached', compose: 'http://simulator:8082' }),
-  SIMULATOR_ACCOUNT_SID: accountSid.optional().meta({
+  SIMULATOR_ACCOUNT_SID: carrierAccountId.optional().meta({
     description: 'account of live keys on the simulated carrier',
     shown: 'well-known; in production one made per deployment',
   }),
@@ -38,7 +40,7 @@ export const carrierVariables = {
     shown: 'well-known; in production one made per deployment',
     production: '',
   }),
-  SIMULATOR_TEST_ACCOUNT_SID: accountSid.optional().meta({
+  SIMULATOR_TEST_ACCOUNT_SID: carrierAccountId.optional().meta({
     description: 'account of test keys on the simulated carrier',
     shown: 'well-known; in production one made per deployment',
   }),

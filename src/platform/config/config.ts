@@ -185,14 +185,18 @@ function liveCarrier(values: Environment): CarrierAccount {
       ...pace(values.CARRIER_CALLS_PER_SECOND),
     };
   }
-  const { TWILIO_ACCOUNT_SID: accountSid, TWILIO_AUTH_TOKEN: authToken, CARRIER_FROM_NUMBER: fromNumber } = values;
-  if (accountSid === undefined || authToken === undefined) {
+  const {
+    TWILIO_ACCOUNT_SID: carrierAccountId,
+    TWILIO_AUTH_TOKEN: authToken,
+    CARRIER_FROM_NUMBER: fromNumber,
+  } = values;
+  if (carrierAccountId === undefined || authToken === undefined) {
     throw new Error('CARRIER=twilio needs TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN.');
   }
   if (fromNumber === undefined) throw new Error('CARRIER=twilio needs CARRIER_FROM_NUMBER, a number of that account.');
   return {
     kind: 'twilio',
-    accountSid,
+    carrierAccountId,
     authToken,
     baseUrl: values.CARRIER_BASE_URL ?? 'https://api.twilio.com',
     fromNumber,

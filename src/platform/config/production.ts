@@ -5,7 +5,7 @@ import { DEVELOPMENT_PEPPER, itemsOf, type Environment } from './environment.js'
 import { isPrivateRange } from './private-ranges.js';
 import { weaknessOf } from './secret-strength.js';
 import { secretFaults } from './secret-variables.js';
-import { accountSidFault, isPublished, tokenFault } from './simulated-accounts.js';
+import { accountIdFault, isPublished, tokenFault } from './simulated-accounts.js';
 
 interface Check {
   /** The variable at fault. */
@@ -121,8 +121,8 @@ const CHECKS: readonly Check[] = [
   encrypted('TEMPORAL_UI_URL', ['https'], 'machine'),
   { variable: 'SIMULATOR_AUTH_TOKEN', fault: (values) => tokenFault('live', values) },
   { variable: 'SIMULATOR_TEST_AUTH_TOKEN', fault: (values) => tokenFault('test', values) },
-  { variable: 'SIMULATOR_ACCOUNT_SID', fault: (values) => accountSidFault('live', values) },
-  { variable: 'SIMULATOR_TEST_ACCOUNT_SID', fault: (values) => accountSidFault('test', values) },
+  { variable: 'SIMULATOR_ACCOUNT_SID', fault: (values) => accountIdFault('live', values) },
+  { variable: 'SIMULATOR_TEST_ACCOUNT_SID', fault: (values) => accountIdFault('test', values) },
   {
     variable: 'ALLOWED_COUNTRY_PREFIXES',
     fault: ({ ALLOWED_COUNTRY_PREFIXES }) =>

@@ -4,21 +4,21 @@ import type { Environment } from './environment.js';
 
 /** Credentials of one mode's account at the simulated carrier. */
 export interface SimulatedAccount {
-  accountSid: string;
+  carrierAccountId: string;
   authToken: string;
   /** Nobody configured a token: the deployment's own is kept in the database, and this one fits nothing until then. */
   unsettled?: true;
   /** The account's identifier, where one is configured without a token. */
-  configuredSid?: string | undefined;
+  configuredId?: string | undefined;
 }
 
 /** What development uses. Everybody can read these, so production refuses them. */
 const PUBLISHED: Readonly<Record<Mode, SimulatedAccount>> = {
-  live: { accountSid: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
-  test: { accountSid: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
+  live: { carrierAccountId: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
+  test: { carrierAccountId: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
 };
 const PUBLISHED_VALUES = new Set(
-  Object.values(PUBLISHED).flatMap(({ accountSid, authToken }) => [accountSid, authToken]),
+  Object.values(PUBLISHED).flatMap(({ carrierAccountId, authToken }) => [carrierAccountId, authToken]),
 );
 
 /** Whether everybody can read this token or identifier. */
@@ -28,18 +28,21 @@ export function isPublished(value: string | undefined): boolean {
 
 /** The simulated carrier's account of a mode. In production an absent token is replaced by one that nobody knows. */
 export function simulatedAccount(mode: Mode, values: Environment): SimulatedAccount {
-  const { accountSid, authToken } = givenAccount(mode, values);
+  const { carrierAccountId, authToken } = givenAccount(mode, values);
   if (values.NODE_ENV !== 'production') {
-    return { accountSid: accountSid ?? PUBLISHED[mode].accountSid, authToken: authToken ?? PUBLISHED[mode].authToken };
+    return {
+      carrierAccountId: carrierAccountId ?? PUBLISHED[mode].carrierAccountId,
+      authToken: authToken ?? PUBLISHED[mode].authToken,
+    };
   }
-  if (authToken !== undefined) return accountWith(mode, authToken, accountSid);
-  return { ...accountWith(mode, newToken(), accountSid), unsettled: true, configuredSid: accountSid };
+  if (authToken !== undefined) return accountWith(mode, authToken, carrierAccountId);
+  return { ...accountWith(mode, newToken(), carrierAccountId), unsettled: true, configuredId: carrierAccountId };
 }
 
 /** The account of a token. Its identifier follows from the token unless one is given, so that only that is kept. */
-export function accountWith(mode: Mode, authToken: string, accountSid?: string): SimulatedAccount {
+export function accountWith(mode: Mode, authToken: string, carrierAccountId?: string): SimulatedAccount {
   const digest = createHash('sha256').update(`account\n${mode}\n${authToken}`).digest('hex');
-  return { accountSid: accountSid ?? `AC${digest.slice(0, 32)}`, authToken };
+  return { carrierAccountId: carrierAccountId ?? `AC${digest.slice(0, 32)}`, authToken };
 }
 
 /** 32 hexadecimal digits, as a carrier's tokens are. */
@@ -60,23 +63,24 @@ export function tokenFault(mode: Mode, values: Environment): string | undefined 
 }
 
 /** What is wrong in production with the configured account of a mode. */
-export function accountSidFault(mode: Mode, values: Environment): string | undefined {
-  const { accountSid } = givenAccount(mode, values);
+export function accountIdFault(mode: Mode, values: Environment): string | undefined {
+  const { carrierAccountId } = givenAccount(mode, values);
   const name = mode === 'live' ? 'SIMULATOR_ACCOUNT_SID' : 'SIMULATOR_TEST_ACCOUNT_SID';
-  if (accountSid === undefined) return undefined;
-  if (PUBLISHED_VALUES.has(accountSid)) {
+  if (carrierAccountId === undefined) return undefined;
+  if (PUBLISHED_VALUES.has(carrierAccountId)) {
     return `${name} must not be a published one in production: leave it empty to have one made.`;
   }
   const others = mode === 'test' ? [values.SIMULATOR_ACCOUNT_SID, values.TWILIO_ACCOUNT_SID] : [];
-  if (others.includes(accountSid)) return `${name} must differ from the live account: leave it empty to have one made.`;
+  if (others.includes(carrierAccountId))
+    return `${name} must differ from the live account: leave it empty to have one made.`;
   return undefined;
 }
 
 function givenAccount(
   mode: Mode,
   values: Environment,
-): { accountSid?: string | undefined; authToken?: string | undefined } {
+): { carrierAccountId?: string | undefined; authToken?: string | undefined } {
   return mode === 'live'
-    ? { accountSid: values.SIMULATOR_ACCOUNT_SID, authToken: values.SIMULATOR_AUTH_TOKEN }
-    : { accountSid: values.SIMULATOR_TEST_ACCOUNT_SID, authToken: values.SIMULATOR_TEST_AUTH_TOKEN };
+    ? { carrierAccountId: values.SIMULATOR_ACCOUNT_SID, authToken: values.SIMULATOR_AUTH_TOKEN }
+    : { carrierAccountId: values.SIMULATOR_TEST_ACCOUNT_SID, authToken: values.SIMULATOR_TEST_AUTH_TOKEN };
 }

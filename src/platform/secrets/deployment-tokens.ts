@@ -21,12 +21,12 @@ export async function withDeploymentTokens(config: Config, database: PlatformDat
   const box = createSecretBox(config.encryptionKeys);
 
   async function settled(mode: Mode, account: CarrierAccount): Promise<CarrierAccount> {
-    const { unsettled, configuredSid, ...rest } = account;
+    const { unsettled, configuredId, ...rest } = account;
     if (unsettled !== true) return account;
     const _id = `simulator-token:${mode}`;
     const context = deploymentContext(_id);
     const { sealed } = await firstOf(database, { _id, sealed: box.seal(context, newToken()), createdAt: new Date() });
-    return { ...rest, ...accountWith(mode, box.open(context, sealed), configuredSid) };
+    return { ...rest, ...accountWith(mode, box.open(context, sealed), configuredId) };
   }
 
   const { live, test } = config.carriers;

@@ -11,7 +11,7 @@ export type DialPacing = ReturnType<typeof createDialPacing>;
 
 /** A carrier account and what it takes; the same figure in every process. */
 export interface PacedAccount {
-  accountSid: string;
+  carrierAccountId: string;
   callsPerSecond: number;
 }
 
@@ -30,18 +30,18 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
 
   /** Repeats a change until nobody else's came between its reading and its writing. */
   async function change<T>(
-    accountSid: string,
+    carrierAccountId: string,
     plan: (queue: DialQueue, now: number) => { queue: DialQueue; answer: T },
   ): Promise<T> {
     const retries = { name: 'dial_pacing', mostTries: MOST_TRIES, pause: pauseInCrowd };
     const decide = async (found: DialPacingDocument | null) => {
-      const { _id, version, ...before } = found ?? { _id: accountSid, version: 0, ...newDialQueue() };
+      const { _id, version, ...before } = found ?? { _id: carrierAccountId, version: 0, ...newDialQueue() };
       const { queue, answer } = plan(before, await clock());
       if (queue === before) return { answer };
       if (found === null) return { answer, insert: { _id, version: 1, ...queue } };
       return { answer, when: { version }, update: { $set: { ...queue, version: version + 1 } } };
     };
-    return optimisticUpdate(documents, accountSid, decide, retries);
+    return optimisticUpdate(documents, carrierAccountId, decide, retries);
   }
 
   return {
@@ -49,8 +49,8 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
     ask(carrier: PacedAccount, call: { callId: string; accountId: string }): Promise<DialAnswer & { now: number }> {
       // The call id becomes a field name, so it must be one.
       if (!CALL_ID_PATTERN.test(call.callId)) throw new RangeError('not a call id');
-      const { accountSid, callsPerSecond } = carrier;
-      return change(accountSid, (before, now) => {
+      const { carrierAccountId, callsPerSecond } = carrier;
+      return change(carrierAccountId, (before, now) => {
         const { queue, answer } = askForSlot(before, { ...call, now, callsPerSecond });
         return { queue, answer: { ...answer, now } };
       });
@@ -61,12 +61,12 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
      * @returns false when there is none within `withinMs`: nothing may be dialed now
      */
     async awaitSlot(carrier: PacedAccount, slotAt: number, withinMs: number): Promise<boolean> {
-      const { accountSid, callsPerSecond } = carrier;
+      const { carrierAccountId, callsPerSecond } = carrier;
       let now = await clock();
       let dialAt = slotAt;
       for (const giveUpAt = now + withinMs; ; now = await clock()) {
         if (isMissed(dialAt, now)) {
-          [dialAt, now] = await change(accountSid, (before, at) => {
+          [dialAt, now] = await change(carrierAccountId, (before, at) => {
             const taken = takeNextSlot(before, { now: at, callsPerSecond });
             return { queue: taken.queue, answer: [taken.slotAt, at] as const };
           });

@@ -125,11 +125,11 @@ const SUBRESOURCES = {
 
 /** The 26 keys of the REST resource; every value but the sub-resources is a string or null. */
 export function toResource(call: CallRecord): Record<string, unknown> {
-  const base = `/2010-04-01/Accounts/${call.account.accountSid}/Calls/${call.sid}`;
+  const base = `/2010-04-01/Accounts/${call.account.carrierAccountId}/Calls/${call.sid}`;
   const time = (ms: number | undefined) => (ms === undefined ? null : rfc2822(ms));
   return {
     sid: call.sid,
-    account_sid: call.account.accountSid,
+    account_sid: call.account.carrierAccountId,
     to: call.to,
     to_formatted: formatted(call.to),
     from: call.from,

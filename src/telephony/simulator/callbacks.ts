@@ -90,7 +90,7 @@ export function createCallbackSender(deps: {
       if (faults.drop === 'all') return;
       const params = {
         CallSid: call.sid,
-        AccountSid: call.account.accountSid,
+        AccountSid: call.account.carrierAccountId,
         AnsweredBy: answeredBy,
         MachineDetectionDuration: String(ms),
         ...faults.extraFields,
@@ -127,7 +127,7 @@ export function callFormFields(call: CallRecord): Record<string, string> {
   ]);
   return {
     CallSid: call.sid,
-    AccountSid: call.account.accountSid,
+    AccountSid: call.account.carrierAccountId,
     From: call.from,
     To: call.to,
     Caller: call.from,

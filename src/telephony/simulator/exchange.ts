@@ -13,7 +13,7 @@ export interface Exchange {
   arrive(facts: InboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
   find(sid: string): LiveCall | undefined;
   /** Calls of one account, newest first. */
-  ofAccount(accountSid: string): CallRecord[];
+  ofAccount(carrierAccountId: string): CallRecord[];
   all(): CallRecord[];
   remove(sid: string): void;
   close(): void;
@@ -64,10 +64,10 @@ export function createExchange(plant: Plant): Exchange {
       return call;
     },
     find: (sid) => calls.get(sid),
-    ofAccount: (accountSid) =>
+    ofAccount: (carrierAccountId) =>
       [...calls.values()]
         .map(({ call }) => call)
-        .filter((call) => call.account.accountSid === accountSid)
+        .filter((call) => call.account.carrierAccountId === carrierAccountId)
         .toReversed(),
     all: () => [...calls.values()].map(({ call }) => call),
     remove: (sid) => void calls.delete(sid),

@@ -33,7 +33,7 @@ export async function createTwilioClient(account: CarrierAccount, timeoutMs = RE
     }
   }
 
-  return twilio(account.accountSid, account.authToken, {
+  return twilio(account.carrierAccountId, account.authToken, {
     httpClient: new RedirectingClient({ timeout: timeoutMs }),
   });
 }
@@ -44,13 +44,13 @@ export async function createTwilioClient(account: CarrierAccount, timeoutMs = RE
  * @throws CarrierRequestRefused when it is neither the list of the account's calls nor one of them
  */
 function callsUrl(account: CarrierAccount, asked: string): string {
-  const prefix = `/${API_VERSION}/Accounts/${account.accountSid}/Calls`;
+  const prefix = `/${API_VERSION}/Accounts/${account.carrierAccountId}/Calls`;
   const [, path = ''] = /^https:\/\/[a-z0-9.-]+(\/.*)$/.exec(asked) ?? [];
   const [, callSid] = /^\/(.+)\.json$/.exec(path.slice(prefix.length)) ?? [];
   const isList = path === `${prefix}.json`;
   const isCall = path.startsWith(prefix) && callSid !== undefined && CALL_SID.test(callSid);
-  if (!ACCOUNT_SID.test(account.accountSid) || !(isList || isCall)) throw new CarrierRequestRefused();
-  const segments = [API_VERSION, 'Accounts', account.accountSid, 'Calls', ...(isCall ? [callSid] : [])];
+  if (!ACCOUNT_SID.test(account.carrierAccountId) || !(isList || isCall)) throw new CarrierRequestRefused();
+  const segments = [API_VERSION, 'Accounts', account.carrierAccountId, 'Calls', ...(isCall ? [callSid] : [])];
   return `${withoutTrailing(account.baseUrl, '/')}/${segments.map(encodeURIComponent).join('/')}.json`;
 }
 

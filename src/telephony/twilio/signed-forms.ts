@@ -32,9 +32,9 @@ export function mayBeSigned(headers: IncomingHttpHeaders): boolean {
 }
 
 /** Whether the account signed the request over our configured address. @throws as `formOf` does */
-export function isSignedForm({ accountSid, authToken }: CarrierAccount, request: CarrierRequest): boolean {
+export function isSignedForm({ carrierAccountId, authToken }: CarrierAccount, request: CarrierRequest): boolean {
   const form = formOf(request);
-  if (!isEqual(form['AccountSid'], accountSid)) return false;
+  if (!isEqual(form['AccountSid'], carrierAccountId)) return false;
   return isValidSignature({ authToken, signature: signatureOf(request.headers), url: request.url, params: form });
 }
 

@@ -44,7 +44,7 @@ export function createTestCarrierFactory(publicKey: string): CarrierFactory {
       mayBeSigned: (headers) => typeof headers['x-test-signature'] === 'string',
       isSigned({ url, headers, body }) {
         const signature = headers['x-test-signature'];
-        if (typeof signature !== 'string' || headers['x-test-account'] !== account.accountSid) return false;
+        if (typeof signature !== 'string' || headers['x-test-account'] !== account.carrierAccountId) return false;
         return verify(null, Buffer.concat([Buffer.from(`${url}\n`), body]), key, Buffer.from(signature, 'base64'));
       },
       admitsStream({ url, rest }) {

@@ -11,8 +11,8 @@ import { startTestCarrierServer } from './server';
  * would; unlike one it puts the account into the parsed configuration, because `CARRIER` has no value for it.
  */
 export async function startTestCarrier({ api, carrier: port }: Ports): Promise<FarSide> {
-  const account = { accountSid: randomUUID(), authToken: randomBytes(16).toString('base64url') };
-  const server = await startTestCarrierServer({ accountId: account.accountSid, secret: account.authToken, port });
+  const account = { carrierAccountId: randomUUID(), authToken: randomBytes(16).toString('base64url') };
+  const server = await startTestCarrierServer({ accountId: account.carrierAccountId, secret: account.authToken, port });
   const baseUrl = `http://127.0.0.1:${api}`;
   const firstOf = ({ body }: { body: string }) => (JSON.parse(body) as { actions: Action[] }).actions[0]!;
   return {

@@ -38,7 +38,7 @@ export function createStreamWire(deps: {
         event: 'start',
         sequenceNumber: next(),
         start: {
-          accountSid: call.account.accountSid,
+          accountSid: call.account.carrierAccountId,
           streamSid,
           callSid: call.sid,
           tracks: ['inbound'],
@@ -84,7 +84,7 @@ export function createStreamWire(deps: {
       send({
         event: 'stop',
         sequenceNumber: next(),
-        stop: { accountSid: call.account.accountSid, callSid: call.sid },
+        stop: { accountSid: call.account.carrierAccountId, callSid: call.sid },
         streamSid,
       });
       late.flush();

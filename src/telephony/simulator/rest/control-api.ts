@@ -123,7 +123,7 @@ function iso(ms: number | undefined): string | null {
 function summary(call: CallRecord) {
   return {
     sid: call.sid,
-    account_sid: call.account.accountSid,
+    account_sid: call.account.carrierAccountId,
     direction: call.direction,
     to: call.to,
     from: call.from,

@@ -72,15 +72,16 @@ export function createRestApi(deps: {
   async function route(request: RestRequest): Promise<RestAnswer> {
     const account = authenticate(deps.accounts, request.authorization);
     const { pathname, searchParams } = request.url;
-    const [, accountSid, sid] = CALLS_PATH.exec(pathname) ?? [];
-    if (accountSid !== account.accountSid) throw REST_ERRORS.notFound(pathname);
+    const [, carrierAccountId, sid] = CALLS_PATH.exec(pathname) ?? [];
+    if (carrierAccountId !== account.carrierAccountId) throw REST_ERRORS.notFound(pathname);
     if (sid === undefined) {
       if (request.method === 'POST') return create(account, new URLSearchParams(request.body));
       if (request.method !== 'GET') throw REST_ERRORS.methodNotAllowed();
-      return json(200, listCarrierCalls(deps.exchange.ofAccount(account.accountSid), pathname, searchParams));
+      return json(200, listCarrierCalls(deps.exchange.ofAccount(account.carrierAccountId), pathname, searchParams));
     }
     const live = deps.exchange.find(sid);
-    if (live === undefined || live.call.account.accountSid !== account.accountSid) throw REST_ERRORS.notFound(pathname);
+    if (live === undefined || live.call.account.carrierAccountId !== account.carrierAccountId)
+      throw REST_ERRORS.notFound(pathname);
     switch (request.method) {
       case 'GET':
         return json(200, toResource(live.call));
@@ -111,7 +112,9 @@ function authenticate(accounts: CarrierAccount[], authorization: string | undefi
   const [scheme, encoded] = (authorization ?? '').split(' ');
   if (scheme?.toLowerCase() !== 'basic') throw REST_ERRORS.authenticate();
   const credentials = Buffer.from(encoded ?? '', 'base64').toString('utf8');
-  const account = accounts.find(({ accountSid, authToken }) => isSame(credentials, `${accountSid}:${authToken}`));
+  const account = accounts.find(({ carrierAccountId, authToken }) =>
+    isSame(credentials, `${carrierAccountId}:${authToken}`),
+  );
   if (account === undefined) throw REST_ERRORS.authenticate();
   return account;
 }
