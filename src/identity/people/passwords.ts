@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { hash, verify, type Algorithm } from '@node-rs/argon2';
-import { createTurns } from '../access/turns.js';
+import { createFairTurns, type TurnClaim } from './fair-turns.js';
 
 const SALT_BYTES = 16;
 
@@ -11,47 +11,55 @@ const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCo
 const AT_ONCE = 3;
 const MOST_WAITING = 60;
 
-/** Thrown when too many passwords wait to be checked. */
+/** Thrown when a password could not be checked in time, or too many of the same network wait; nothing was hashed. */
 export class PasswordsBusyError extends Error {
   override readonly name = 'PasswordsBusyError';
+
+  constructor() {
+    super('Too many passwords wait to be checked.');
+  }
 }
+
+/** Commands and the first start, which nobody floods. */
+const OURSELVES: TurnClaim = { groups: ['ourselves'] };
 
 export type Passwords = ReturnType<typeof createPasswords>;
 
-/** Hashes of passwords, slow on purpose. */
+/** Hashes of passwords, slow on purpose. Each waits for its turn, which networks get in rounds. */
 export function createPasswords() {
-  const turns = createTurns({ atOnce: AT_ONCE, mostWaiting: MOST_WAITING });
-  /** Checked where nobody has the e-mail address, so that the time tells nothing. */
+  const turns = createFairTurns({
+    atOnce: AT_ONCE,
+    mostWaiting: MOST_WAITING,
+    turnedAway: () => new PasswordsBusyError(),
+  });
+  /** Checked where nobody has the e-mail address, so that the time tells nothing. Made once, and waited for by nobody else. */
   let nobody: Promise<string> | undefined;
 
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-    turns(work, () => Promise.reject(new PasswordsBusyError('Too many passwords wait to be checked.')));
-
-  /** Made once; tried again after a failure, such as too many that wait. */
-  async function hashOfNobody(): Promise<string> {
-    nobody ??= inTurn(() => hash('nobody has this password', OPTIONS));
-    try {
-      return await nobody;
-    } catch (error) {
-      nobody = undefined;
-      throw error;
-    }
-  }
-
   return {
-    hash: (password: string): Promise<string> => inTurn(() => hash(password, OPTIONS)),
+    /** @throws PasswordsBusyError, or the reason why the claim ended */
+    hash: (password: string, claim: TurnClaim = OURSELVES): Promise<string> =>
+      turns.run(claim, () => hash(password, OPTIONS)),
 
     /**
      * The same hash for the same password, by a salt that belongs to the e-mail address: of any number of sign-ups with the
      * address, the one with this password is found by a single hash.
+     * @throws PasswordsBusyError, or the reason why the claim ended
      */
-    hashFor: (address: { email: string; pepper: string }, password: string): Promise<string> =>
-      inTurn(() => hash(password, { ...OPTIONS, salt: saltOf(address) })),
+    hashFor: (
+      address: { email: string; pepper: string },
+      password: string,
+      claim: TurnClaim = OURSELVES,
+    ): Promise<string> => turns.run(claim, () => hash(password, { ...OPTIONS, salt: saltOf(address) })),
 
-    /** Whether it is the password; takes its time also where there is none to compare with. */
-    async verify(password: string, passwordHash: string | undefined): Promise<boolean> {
-      const compared = passwordHash ?? (await hashOfNobody());
-      const fits = await inTurn(() => verify(compared, password));
+    /**
+     * Whether it is the password; takes its time also where there is none to compare with.
+     * @throws PasswordsBusyError, or the reason why the claim ended
+     */
+    async verify(password: string, passwordHash: string | undefined, claim: TurnClaim = OURSELVES): Promise<boolean> {
+      const fits = await turns.run(claim, async () => {
+        nobody ??= hash('nobody has this password', OPTIONS);
+        return verify(passwordHash ?? (await nobody), password);
+      });
       return fits && passwordHash !== undefined;
     },
   };

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { networksOf } from '../../platform/egress/client-address.js';
 
 export const LONGEST_DELAY_MS = 5_000;
 const FIRST_DELAY_MS = 250;
@@ -65,7 +66,7 @@ export function createDelays() {
       if (ofAddress.length >= MOST.ofAddress) return false;
       return new Promise((resolve) => {
         const timer = setTimeout(() => end(true), ms);
-        const one = { address, network: networkOf(address), turnAway: () => end(false) };
+        const one = { address, network: networksOf(address)[0] ?? address, turnAway: () => end(false) };
         function end(hasWaited: boolean): void {
           clearTimeout(timer);
           leave(email, one);
@@ -86,11 +87,6 @@ function byNetwork(tries: Waiting[]): Waiting[][] {
     else networks.set(one.network, [one]);
   }
   return [...networks.values()];
-}
-
-/** What a provider has: a /16 of IPv4, a /32 of IPv6. Whoever can use many /64s mostly has them in one of these. */
-function networkOf(address: string): string {
-  return address.split(/[.:]/, 2).join('.');
 }
 
 /** Of several equally large ones, any. */

@@ -29,7 +29,7 @@ const INVITATIONS = {
 type Way = 'logIn' | 'changePassword' | 'verifyEmail';
 
 /** Passes the outcome of a hash on. */
-type Hashing = <R>(hash: Promise<R>) => Promise<R>;
+type Counted = <R>(hash: Promise<R>) => Promise<R>;
 
 export type PortalLimits = ReturnType<typeof createPortalLimits>;
 
@@ -60,14 +60,14 @@ export function createPortalLimits({ config, database }: { config: Config; datab
      * password of the e-mail address's holder forgets the tries before it, 20 times in 15 minutes; that of an unverified
      * sign-up does not, since strangers can sign up with any address.
      * @param way what the password is for; the successes of each way are counted by themselves
-     * @param check undefined when the password is wrong; it passes each hash that it makes through `hashing`
+     * @param check undefined when the password is wrong; it passes each hash that it makes through `counted`
      * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many right passwords, or what `check` throws
      */
     async tryPassword<T extends { _id: string; unverified?: true }>(
       ctx: ApiContext,
       way: Way,
       email: string,
-      check: (hashing: Hashing) => Promise<T | undefined>,
+      check: (counted: Counted) => Promise<T | undefined>,
     ): Promise<T | undefined> {
       const address = clientAddress(ctx, config);
       const keys = {
@@ -128,7 +128,7 @@ function successesKey(way: Way, userId: string): string {
 /** Counts the hashes that began: those that ended, or still go on, but not those for which there was no room. */
 function countHashes() {
   let begun = 0;
-  const counted: Hashing = async (hash) => {
+  const counted: Counted = async (hash) => {
     begun++;
     try {
       return await hash;

@@ -6,7 +6,6 @@ import type { EmailLinks } from '../people/email-links.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
-import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { RouteHandlers } from '../access/principal.js';
@@ -14,6 +13,7 @@ import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import type { Hashing } from './hashing.js';
 import { auditPerson, inTime } from './person-requests.js';
 
 export interface RecoveryDeps {
@@ -21,7 +21,7 @@ export interface RecoveryDeps {
   accounts: Accounts;
   members: Members;
   sessions: Sessions;
-  passwords: Passwords;
+  hashing: Hashing;
   passwordRules: PasswordRules;
   emailLinks: EmailLinks;
   accountMail: AccountMail;
@@ -31,7 +31,7 @@ export interface RecoveryDeps {
 
 /** Links by e-mail: verification of addresses, and new passwords for forgotten ones. */
 export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof recoveryRoutes> {
-  const { config, accounts, members, sessions, passwords, passwordRules, emailLinks, accountMail, limits, auditor } =
+  const { config, accounts, members, sessions, hashing, passwordRules, emailLinks, accountMail, limits, auditor } =
     deps;
 
   /** @throws ServiceError NOT_FOUND */
@@ -49,8 +49,8 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
    */
   async function signedUp(ctx: ApiContext, email: string, password: string | undefined): Promise<UserDocument> {
     if (password !== undefined) {
-      const found = await limits.tryPassword(ctx, 'verifyEmail', email, async (hashing) => {
-        const hash = await inTime(ctx, hashing(passwords.hashFor({ email, pepper: config.apiKeyPepper }, password)));
+      const found = await limits.tryPassword(ctx, 'verifyEmail', email, async (counted) => {
+        const hash = await counted(hashing.hash(ctx, { email, unverified: true }, password));
         return (await inTime(ctx, members.findUnverified(email, hash))) ?? undefined;
       });
       if (found === undefined) throw wrongPassword('password is not that of a sign-up with this e-mail address.');
@@ -77,7 +77,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       const accountName = (await inTime(ctx, accounts.find(user.accountId)))?.name ?? '';
       const own = [user.email, user.name, accountName];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password, own }));
-      const passwordHash = await inTime(ctx, passwords.hash(password));
+      const passwordHash = await hashing.hash(ctx, { email: user.email }, password);
       if (!(await inTime(ctx, emailLinks.use(token, 'reset')))) throw invalidLink();
       await inTime(ctx, members.setPassword(user, passwordHash));
       // Sessions are bound to the password; those of an earlier version of the service are not.

@@ -10,6 +10,7 @@ import { createSessions } from '../people/sessions.js';
 import type { RouteHandlers } from '../access/principal.js';
 import type { Auditor } from '../access/audit.js';
 import { createAccountMail } from './account-mail.js';
+import { createHashing } from './hashing.js';
 import { createPortalLimits } from './limits.js';
 import type { Mailer } from '../../platform/mail/mailer.js';
 import { createMemberHandlers } from './members.js';
@@ -34,7 +35,7 @@ export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<ty
     emailLinks,
     accountMail: createAccountMail({ ...deps, members, emailLinks }),
     sessions: createSessions(deps.database),
-    passwords: createPasswords(),
+    hashing: createHashing({ config: deps.config, passwords: createPasswords() }),
     passwordRules: createPasswordRules(),
     limits: createPortalLimits(deps),
   };

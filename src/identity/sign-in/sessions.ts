@@ -6,7 +6,6 @@ import type { Accounts } from '../accounts/accounts.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
-import type { Passwords } from '../people/passwords.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { RouteHandlers } from '../access/principal.js';
@@ -14,6 +13,7 @@ import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import type { Hashing } from './hashing.js';
 import { auditPerson, inTime } from './person-requests.js';
 import { sessionView } from './views.js';
 
@@ -22,7 +22,7 @@ export interface SessionHandlersDeps {
   accounts: Accounts;
   members: Members;
   sessions: Sessions;
-  passwords: Passwords;
+  hashing: Hashing;
   passwordRules: PasswordRules;
   limits: PortalLimits;
   accountMail: AccountMail;
@@ -33,16 +33,7 @@ export interface SessionHandlersDeps {
 export function createSessionHandlers(
   deps: SessionHandlersDeps,
 ): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
-  const { config, accounts, members, sessions, passwords, passwordRules, limits, accountMail, auditor } = deps;
-
-  /** Sign-ups are found by the address and the hash, so theirs is made for the address. */
-  function hashOf(ctx: ApiContext, user: Pick<UserDocument, 'email' | 'unverified'>, password: string) {
-    const { email, unverified } = user;
-    const hashed = unverified
-      ? passwords.hashFor({ email, pepper: config.apiKeyPepper }, password)
-      : passwords.hash(password);
-    return inTime(ctx, hashed);
-  }
+  const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor } = deps;
 
   /** A session that begins is always a new one, so that nobody can have planted its token; the old one ends. */
   async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<PortalSession> {
@@ -69,7 +60,7 @@ export function createSessionHandlers(
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       await inTime(ctx, limits.countOpening(ctx));
       const unverified = config.signUp.verifiesEmail ? { unverified: true as const } : {};
-      const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
+      const passwordHash = await hashing.hash(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
       const session = await begin(ctx, user, 'signUp');
       if (user.unverified) accountMail.verification(user);
@@ -84,7 +75,7 @@ export function createSessionHandlers(
       const accountName = (await inTime(ctx, accounts.find(accountId)))?.name ?? '';
       await inTime(ctx, passwordRules.check({ field: 'password', password, own: [email, name, accountName] }));
       const unverified = config.signUp.verifiesEmail && !provesAddress ? { unverified: true as const } : {};
-      const passwordHash = await hashOf(ctx, { email, ...unverified }, password);
+      const passwordHash = await hashing.hash(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.accept(token, { name, passwordHash, ...unverified }));
       const session = await begin(ctx, user, 'acceptInvitation');
       if (user.unverified) accountMail.verification(user);
@@ -92,12 +83,12 @@ export function createSessionHandlers(
     },
 
     async logIn({ ctx, body: { email, password } }) {
-      const user = await limits.tryPassword(ctx, 'logIn', email, async (hashing) => {
+      const user = await limits.tryPassword(ctx, 'logIn', email, async (counted) => {
         const owner = await inTime(ctx, members.findByEmail(email));
         // All of it is done, whether or not there is somebody, so that the time tells nothing.
-        const isOwner = await inTime(ctx, hashing(passwords.verify(password, owner?.passwordHash)));
+        const isOwner = await counted(hashing.verify(ctx, password, owner?.passwordHash));
         if (!config.signUp.verifiesEmail) return (isOwner && owner) || undefined;
-        const signUpHash = await hashing(hashOf(ctx, { email, unverified: true }, password));
+        const signUpHash = await counted(hashing.hash(ctx, { email, unverified: true }, password));
         const signedUp = await inTime(ctx, members.findUnverified(email, signUpHash));
         return (isOwner ? owner : signedUp) ?? undefined;
       });
@@ -126,14 +117,14 @@ export function createSessionHandlers(
       const { current_password: current, new_password: next } = body;
       const own = [user.email, user.name, account.name];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
-      const known = await limits.tryPassword(ctx, 'changePassword', user.email, async (hashing) => {
-        return (await inTime(ctx, hashing(passwords.verify(current, user.passwordHash)))) ? user : undefined;
+      const known = await limits.tryPassword(ctx, 'changePassword', user.email, async (counted) => {
+        return (await counted(hashing.verify(ctx, current, user.passwordHash))) ? user : undefined;
       });
       if (known === undefined) {
         const fault = 'current_password is not right.';
         throw new ServiceError('MISSING_PARAMS', fault, { fields: { current_password: fault } });
       }
-      const passwordHash = await hashOf(ctx, user, next);
+      const passwordHash = await hashing.hash(ctx, user, next);
       if (!(await inTime(ctx, members.replacePassword(user, passwordHash)))) {
         throw new ServiceError('UNAUTHORIZED', 'The password was changed meanwhile. Please log in.');
       }

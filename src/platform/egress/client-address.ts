@@ -17,6 +17,27 @@ export function clientOf(p: { forwardedFor: string; remoteAddress: string | unde
   return (p.trustProxy ? networkOf(last) : undefined) ?? networkOf(p.remoteAddress ?? '') ?? 'unknown';
 }
 
+/**
+ * The networks of a client as `clientOf` names it, the widest first and itself last: of IPv4 the /16 and /24, of IPv6 the
+ * /32, which a provider has at least, and the /48, which one customer may have. Whoever can use many addresses mostly has
+ * them in one of these.
+ */
+export function networksOf(client: string): string[] {
+  if (ipaddr.IPv4.isValidFourPartDecimal(client)) {
+    const parts = client.split('.');
+    return [parts.slice(0, 2).join('.'), parts.slice(0, 3).join('.'), client];
+  }
+  const [address = ''] = client.split('/', 1);
+  if (!ipaddr.IPv6.isValid(address)) return [client];
+  const { parts } = ipaddr.IPv6.parse(address);
+  const hex = (count: number) =>
+    parts
+      .slice(0, count)
+      .map((part) => part.toString(16))
+      .join(':');
+  return [hex(2), hex(3), client];
+}
+
 function networkOf(text: string): string | undefined {
   const address = bareAddress(text);
   // ipaddr.js also reads octal, hexadecimal and short IPv4 forms, which no proxy writes.

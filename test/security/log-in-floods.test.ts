@@ -1,0 +1,105 @@
+import { setMaxListeners } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { createPasswords } from '../../src/identity/people/passwords.js';
+import { networksOf } from '../../src/platform/egress/client-address.js';
+import { startService, type Service } from '../http/harness.js';
+import { createBrowser, PASSWORD } from '../http/portal-support.js';
+
+const HASH_MS = 1_200;
+let isSlow = false;
+
+/** Slow hashes, as they are where many wait, without the work: this machine is shared. */
+jest.mock('@node-rs/argon2', () => {
+  const real =
+    jest.requireActual<Record<'hash' | 'verify', (...given: never[]) => Promise<unknown>>>('@node-rs/argon2');
+  const slow =
+    (of: (...given: never[]) => Promise<unknown>) =>
+    async (...given: never[]) => {
+      if (isSlow) await new Promise((resolve) => setTimeout(resolve, HASH_MS));
+      return of(...given);
+    };
+  return { ...real, hash: slow(real.hash), verify: slow(real.verify) };
+});
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false, env: { TRUST_PROXY: 'true' } });
+});
+afterAll(() => service.close());
+afterEach(() => (isSlow = false));
+
+const logIn = (email: string, address: string) =>
+  createBrowser(service).send('POST', '/portal/log-in', { email, password: PASSWORD }, { 'X-Forwarded-For': address });
+
+/** A log-in whose client does not wait for the answer. */
+function abandoned(email: string, address: string): Promise<void> {
+  return new Promise((resolve) => {
+    const body = JSON.stringify({ email, password: PASSWORD });
+    const request = httpRequest(`${service.baseUrl}/portal/log-in`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        'Content-Type': 'application/json',
+        'Content-Length': body.length,
+        'X-Forwarded-For': address,
+        'Sec-Fetch-Site': 'same-origin',
+      },
+    });
+    request
+
+      .on('error', () => undefined)
+      .on('close', resolve);
+    request.end(body);
+    setTimeout(() => request.destroy(), 3_000);
+  });
+}
+
+describe('a flood of log-ins keeps nobody out', () => {
+  it('who is in another network, however many /64s of a /48 it comes from', async () => {
+    const email = await createBrowser(service).signUp();
+    isSlow = true;
+    const flood = Array.from({ length: 50 }, (_, which) =>
+      logIn(`nobody${which}@example.com`, `2001:db8:7:${which.toString(16)}::1`),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect((await logIn(email, '203.0.113.7')).status).toBe(200);
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401, 503]));
+  }, 60_000);
+
+  it('when its clients do not wait for their answers, which are then not worked for', async () => {
+    const email = await createBrowser(service).signUp();
+    isSlow = true;
+    await Promise.all(
+      Array.from({ length: 50 }, (_, which) => abandoned(`gone${which}@example.com`, `198.51.100.${which}`)),
+    );
+    expect((await logIn(email, '198.51.100.200')).status).toBe(200);
+  }, 60_000);
+
+  it('in the line for a hash: networks take turns, and the largest one loses what does not fit', async () => {
+    const passwords = createPasswords();
+    const done: string[] = [];
+    const ask = (name: string, address: string, until?: AbortSignal) =>
+      passwords.hash(name, { groups: networksOf(address), ...(until ? { until } : {}) }).then(
+        () => done.push(name),
+        ({ name: fault }: Error) => done.push(`${name}: ${fault}`),
+      );
+    const over = new AbortController();
+    setMaxListeners(100, over.signal);
+    const flood = Array.from({ length: 63 }, (_, which) =>
+      ask('flood', `2001:db8:7:${which.toString(16)}::/64`, over.signal),
+    );
+    await Promise.all([
+      ask('neighbour of the provider', '2001:db8:8:1::/64'),
+      ask('other', '203.0.113.7'),
+      ask('another', '2001:db9:1:1::/64'),
+    ]);
+    expect(done.filter((name) => name === 'flood: PasswordsBusyError')).toHaveLength(3);
+    expect(done.filter((name) => name === 'flood').length).toBeLessThan(20);
+
+    // What still waits is dropped when its time is over: nothing is hashed for it.
+    over.abort(Object.assign(new Error('late'), { name: 'Late' }));
+    await Promise.all(flood);
+    expect(done.filter((name) => name === 'flood: Late').length).toBeGreaterThan(30);
+  }, 60_000);
+});
