@@ -1,5 +1,5 @@
 import type { MediaEnd } from '../src/kernel/call-state.js';
-import type { ConversationResults } from '../src/voice/results/conversation-results.js';
+import type { ConversationResults, ResultHead } from '../src/voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../src/voice/results/model.js';
 import type { CallDocument } from '../src/calls/call-model.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
@@ -16,7 +16,7 @@ export function createConversationActivities({ results, projection, recordings }
   return {
     /** What the media server saw, for a workflow that its signals did not reach. Times in ms. */
     async readMediaFacts(input: { callId: string }): Promise<{ startedAt?: number; end?: MediaEnd }> {
-      const result = await results.find(input.callId);
+      const result = await results.findHead(input.callId);
       if (!result) return {};
       const end = mediaEndOf(result);
       return { startedAt: result.startedAt.getTime(), ...(end === undefined ? {} : { end }) };
@@ -34,7 +34,7 @@ export function createConversationActivities({ results, projection, recordings }
  * How the audio of a call ended that the carrier says is over. A stream that was lost before the agent was heard is our own
  * fault; of one that was lost later nothing is known, and the carrier's word stands.
  */
-export function mediaEndOf(result: ConversationResultDocument): MediaEnd | undefined {
+export function mediaEndOf(result: ResultHead): MediaEnd | undefined {
   const { startedAt, endedAt, endReason, agentAudioPlayed } = result;
   if (endedAt !== undefined && endReason !== undefined) {
     return { reason: endReason, at: endedAt.getTime(), agentAudioPlayed };

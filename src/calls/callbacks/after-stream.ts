@@ -43,7 +43,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     const binding = request && (await bindings.find(callId));
     if (request === undefined || binding?.carrierSid !== carrierSid) return HANG_UP;
     // A media server that says goodbye has stored the end, or told the workflow of it, before it closes the socket.
-    const result = await results.find(callId);
+    const result = await results.findHead(callId);
     if (result?.endedAt !== undefined) {
       const refusal = await refusalOfTransfer(deps, result.transferTo, mode, ended);
       if (refusal !== undefined) {

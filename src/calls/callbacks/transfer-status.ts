@@ -21,7 +21,7 @@ export function createNoteTransferAnswer(deps: TransferStatusDeps): CallEvents['
   return async (callId, { mode, carrierSid }) => {
     if ((await calledRequest(requests, callId, mode)) === undefined) return;
     if ((await bindings.find(callId))?.carrierSid !== carrierSid) return;
-    const transferTo = (await results.find(callId))?.transferTo;
+    const transferTo = (await results.findHead(callId))?.transferTo;
     if (transferTo !== undefined) await dialGate.transferAnswered(callId, transferTo);
   };
 }

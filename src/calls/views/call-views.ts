@@ -5,6 +5,7 @@ import type { CallMoney, HeldWindow } from '../../billing/call-money.js';
 import type { CallDocument, StoredChange } from '../call-model.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { CarrierEventDocument } from '../../telephony/carrier-event-model.js';
+import type { ResultHead } from '../../voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { present } from '../../platform/http/lists.js';
@@ -13,7 +14,8 @@ import { present } from '../../platform/http/lists.js';
 export interface CallRecords {
   call: CallDocument;
   request: CallRequestDocument | null;
-  result: ConversationResultDocument | null;
+  /** Turns are told as the transcript. */
+  result: ResultHead | null;
   carrierEvents: readonly CarrierEventDocument[];
   money: CallMoney;
   attempts: readonly WebhookAttemptDocument[];

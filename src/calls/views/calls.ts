@@ -35,7 +35,7 @@ export function createCallReader(deps: CallHandlersDeps) {
     const callId = call._id;
     const [request, result, carrierEvents, money, attempts] = await Promise.all([
       deps.requests.find(callId),
-      deps.results.find(callId),
+      deps.results.findHead(callId),
       deps.carrierEvents.list(callId),
       readCallMoney(deps.database, { ledgerAccountId: ledgerAccountId(call.accountId, call.mode), callId }),
       deps.attempts.list(callId),

@@ -1,7 +1,8 @@
 import type { ConversationProgress } from './conversation-results.js';
-import type { ConversationResultDocument, StoredLatency, StoredTurn, StoredUsage } from './model.js';
+import type { ConversationResultDocument, StoredLatency, StoredUsage } from './model.js';
 import type { AnsweredBy } from '../../kernel/call-state.js';
 import { valueIn } from '../session/parameter-values.js';
+import { createTurnLog } from './turn-log.js';
 import type {
   EngineCall,
   EngineResult,
@@ -28,7 +29,7 @@ export function createConversationRecord(p: {
 }) {
   const { template, offsetMs } = p;
   let { earlier } = p;
-  const turns: StoredTurn[] = [];
+  const turns = createTurnLog(offsetMs, earlier?.turns ?? []);
   const latencies: StoredLatency[] = [];
   let values: ParameterValues = {};
   let result: EngineResult | undefined;
@@ -47,11 +48,7 @@ export function createConversationRecord(p: {
   }
 
   return {
-    /** Its text becomes one line: no line of a transcript may pass for another speaker's. */
-    addTurn(turn: TranscriptTurn): void {
-      const text = turn.text.replace(/\s+/g, ' ').trim();
-      turns.push({ ...turn, text, startMs: turn.startMs + offsetMs, endMs: turn.endMs + offsetMs });
-    },
+    addTurn: (turn: TranscriptTurn): void => turns.add(turn),
 
     setValues(known: ParameterValues): void {
       values = { ...known };
@@ -96,6 +93,7 @@ export function createConversationRecord(p: {
     /** The row as it was when it became this stream's: the stream before may have written a last word since it was read. */
     takeOver(row: ConversationResultDocument): void {
       earlier = row;
+      turns.replaceEarlier(row.turns);
     },
 
     get agentAudioPlayed(): boolean {
@@ -110,7 +108,7 @@ export function createConversationRecord(p: {
       const answeredBy = surest([result?.answeredBy, detected, earlier?.answeredBy]);
       return {
         agentAudioPlayed: this.agentAudioPlayed,
-        turns: [...(earlier?.turns ?? []), ...turns.toSorted((a, b) => a.startMs - b.startMs)],
+        turns: turns.all(),
         outputParameters: JSON.stringify(outputParameters()),
         ...(Object.keys(known).length === 0 ? {} : { values: JSON.stringify(known) }),
         ...(all.length === 0 ? {} : { latencies: all }),

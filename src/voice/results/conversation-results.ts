@@ -1,7 +1,9 @@
 import type { CallReader } from '../call-reader.js';
 import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
-import type { ConversationResultDocument, StoredTurn } from './model.js';
+import { driverCollection } from '../../platform/mongo/driver-collection.js';
+import { changedItems } from './changed-items.js';
+import type { ConversationResultDocument, StoredLatency, StoredTurn } from './model.js';
 
 /** One conversation: a call and the stream that carries it. */
 export interface ConversationKey {
@@ -27,6 +29,15 @@ export type ConversationProgress = {
   'values' | 'outputParameters' | 'latencies' | 'usage' | 'summary' | 'answeredBy' | 'hasRecording' | 'sessionLogs'
 >;
 
+/** The lists as they are in a row; of what is written later, only the difference goes to the database. */
+export interface StoredLists {
+  turns: readonly StoredTurn[];
+  latencies?: readonly StoredLatency[];
+}
+
+/** All of a row but its lists, which grow with the call. */
+export type ResultHead = Omit<ConversationResultDocument, 'turns' | 'latencies'>;
+
 export type ConversationEnding = ConversationBeginning &
   ConversationProgress &
   Required<Pick<ConversationResultDocument, 'endedAt' | 'endReason' | 'summary' | 'outputParameters'>> &
@@ -40,6 +51,8 @@ export type ConversationResults = ReturnType<typeof createConversationResults>;
 /** What the media server saw of each call. Every write may be repeated; only the stream that has a row changes it. */
 export function createConversationResults(database: VoiceDatabase, { isErased }: Pick<CallReader, 'isErased'>) {
   const { conversationResults } = database;
+  // Mongoose would cast each turn of the call anew at each checkpoint, which takes longer than all else.
+  const rows = driverCollection<ConversationResultDocument>(database, conversationResults);
 
   /** Takes over a row that is not ended from a stream with a lower number. */
   async function takeOver(beginning: ConversationBeginning): Promise<ConversationResultDocument | null> {
@@ -75,24 +88,33 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       }
     },
 
-    /** @returns false when the row is another stream's, or ended */
-    async checkpoint(key: ConversationKey, progress: ConversationProgress): Promise<boolean> {
-      const { matchedCount } = await conversationResults.updateOne(
+    /**
+     * @param known what this stream is known to have stored; absent: nothing, and the lists are written anew
+     * @returns false when the row is another stream's, or ended
+     */
+    async checkpoint(key: ConversationKey, progress: ConversationProgress, known?: StoredLists): Promise<boolean> {
+      const { matchedCount } = await rows.updateOne(
         { _id: key.callId, streamSid: key.streamSid, endedAt: { $exists: false } },
-        { $set: { ...progress } },
+        { $set: changesOf(progress, known) },
       );
       return matchedCount > 0;
     },
 
     /**
      * Writes the whole result, also when no earlier write arrived.
+     * @param known as for a checkpoint
      * @returns false when the call was erased, and nothing is written
      * @throws a duplicate key when another stream has it
      */
-    async finish(ending: ConversationEnding): Promise<boolean> {
+    async finish(ending: ConversationEnding, known?: StoredLists): Promise<boolean> {
       const { callId, streamSid, ...fields } = ending;
       if (await isErased(callId)) return false;
-      await conversationResults.updateOne({ _id: callId, streamSid }, { $set: fields }, { upsert: true });
+      const row = { _id: callId, streamSid };
+      if (known !== undefined) {
+        const { matchedCount } = await rows.updateOne(row, { $set: changesOf(fields, known) });
+        if (matchedCount > 0) return true;
+      }
+      await rows.updateOne(row, { $set: changesOf(fields) }, { upsert: true });
       return true;
     },
 
@@ -109,5 +131,20 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
     find(callId: string): Promise<ConversationResultDocument | null> {
       return conversationResults.findById(callId).lean<ConversationResultDocument>().exec();
     },
+
+    /** The same without what grows with the call. */
+    findHead(callId: string): Promise<ResultHead | null> {
+      return conversationResults.findById(callId, { turns: 0, latencies: 0 }).lean<ResultHead>().exec();
+    },
+  };
+}
+
+/** Values by their paths in the row; of each list the items that are not stored yet. Writing them again changes nothing. */
+function changesOf<T extends ConversationProgress>(progress: T, known?: StoredLists): Record<string, unknown> {
+  const { turns, latencies, ...fields } = progress;
+  return {
+    ...fields,
+    ...changedItems('turns', known?.turns, turns),
+    ...(latencies && changedItems('latencies', known?.latencies, latencies)),
   };
 }

@@ -5,6 +5,7 @@ import type {
   ConversationEnding,
   ConversationProgress,
   ConversationResults,
+  StoredLists,
 } from './conversation-results.js';
 import type { ConversationResultDocument } from './model.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
@@ -12,6 +13,8 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 /** How long the last word on a conversation is offered to a database that is away. */
 const GIVE_UP_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
+/** What a process that dies takes with it of a transcript. */
+const CHECKPOINT_EVERY_MS = 2_000;
 
 /** `taken`: another stream has the call, and nothing of ours was written. */
 export type Kept = 'stored' | 'taken' | 'given_up';
@@ -21,8 +24,8 @@ export interface ResultKeeper {
   readonly claimed: Promise<boolean>;
   /** Another stream has the call. */
   isTaken(): boolean;
-  /** There is news. What is to be written is asked for when its turn has come. */
-  checkpoint(read: () => ConversationProgress): void;
+  /** There is news. What is to be written is asked for when its turn has come: every few seconds, or at once. */
+  checkpoint(read: () => ConversationProgress, when?: 'soon' | 'at once'): void;
   /** Writes the last checkpoint of a stream that was lost; resolves when it is stored, or was given up. Never rejects. */
   suspend(read: () => ConversationProgress): Promise<Kept>;
   /** Resolves when the whole result is stored, or was given up. Never rejects. */
@@ -51,6 +54,11 @@ export function keepResult(deps: {
   let ending: (() => ConversationEnding) | undefined;
   let giveUpAt = Infinity;
   let busy = false;
+  let known: StoredLists | undefined;
+  /** The news does not wait for `nextCheckpointAt`, which is of `performance.now()`. */
+  let urgent = false;
+  let nextCheckpointAt = 0;
+  let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
   let settleClaim: (isOurs: boolean) => void = () => undefined;
   const claimed = new Promise<boolean>((resolve) => (settleClaim = resolve));
@@ -61,30 +69,42 @@ export function keepResult(deps: {
     if (!begun && (last === undefined || resumptions > 0)) return writeBeginning;
     if (last !== undefined) return () => writeEnding(last);
     const latest = progress;
-    return latest && (() => writeProgress(latest));
+    return latest && (urgent || performance.now() >= nextCheckpointAt) ? () => writeProgress(latest) : undefined;
   }
 
   async function writeBeginning(): Promise<void> {
     const claim = await results.begin(beginning);
     if (!claim.claimed) return lose();
     begun = true;
+    known = claim.earlier ?? { turns: [] };
     settleClaim(true);
     deps.onClaimed(claim.earlier);
   }
 
   async function writeProgress(latest: () => ConversationProgress): Promise<void> {
-    if (!(await results.checkpoint(beginning, latest()))) return lose();
+    const written = latest();
+    const wasUrgent = urgent;
+    urgent = false;
+    const isOurs = await results.checkpoint(beginning, written, known).catch((error: unknown) => {
+      urgent ||= wasUrgent;
+      throw error;
+    });
+    if (!isOurs) return lose();
+    known = written;
+    nextCheckpointAt = performance.now() + CHECKPOINT_EVERY_MS;
     if (progress === latest) progress = undefined;
   }
 
   async function writeEnding(last: () => ConversationEnding): Promise<void> {
+    const written = last();
     try {
-      if (!(await results.finish(last()))) return lose();
+      if (!(await results.finish(written, known))) return lose();
     } catch (error) {
       // The upsert found the call's row in another stream's hand.
       if (!isDuplicateKey(error)) throw error;
       return lose();
     }
+    known = written;
     if (ending === last) ending = undefined;
     progress = undefined;
     begun = true;
@@ -93,6 +113,7 @@ export function keepResult(deps: {
 
   function lose(): void {
     taken = true;
+    clearTimeout(timer);
     settleClaim(false);
     deps.onTaken();
   }
@@ -118,8 +139,14 @@ export function keepResult(deps: {
   }
 
   function wake(): Promise<void> {
-    if (!busy) writing = writeAll();
+    if (!busy) writing = writeAll().then(wakeForCheckpoint);
     return writing;
+  }
+
+  function wakeForCheckpoint(): void {
+    clearTimeout(timer);
+    if (progress === undefined || taken || performance.now() > giveUpAt) return;
+    timer = setTimeout(() => void wake(), Math.max(1, nextCheckpointAt - performance.now())).unref();
   }
 
   /** Writes until nothing of this waits any more. */
@@ -134,13 +161,15 @@ export function keepResult(deps: {
   return {
     claimed,
     isTaken: () => taken,
-    checkpoint(read) {
+    checkpoint(read, when = 'soon') {
       // Another function each time, so that what comes during a write is seen to be newer.
       progress = () => read();
+      urgent ||= when === 'at once';
       void wake();
     },
     suspend(read) {
       progress = () => read();
+      urgent = true;
       return settled(() => progress !== undefined);
     },
     finish(read) {

@@ -116,7 +116,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
     },
     onAudioPlayed(mulaw, atMs) {
       recorder?.put('agent', mulaw, atMs);
-      if (record.markPlayed()) checkpoint();
+      // Whether it was heard decides who pays, so it does not wait.
+      if (record.markPlayed()) checkpoint('at once');
     },
   });
 
@@ -169,8 +170,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
     goodbye ??= { reason, giveUpAtMs: now() + playback.remainingMs() + GOODBYE_GRACE_MS };
   }
 
-  function checkpoint(): void {
-    if (!ended) keeper.checkpoint(() => record.progress());
+  function checkpoint(when?: 'at once'): void {
+    if (!ended) keeper.checkpoint(() => record.progress(), when);
   }
 
   function tick(dueMs: number): void {
