@@ -73,7 +73,7 @@ export function createActivities(deps: {
     ...createConversationActivities(stores),
     ...erasure,
     ...createSignUpActivities({ database, logger, eraseCall: (call) => erasure.eraseCall(call) }),
-    ...createRecordingActivities({ ...stores, logger, retentionDays: config.recordings.retentionDays }),
+    ...createRecordingActivities({ ...stores, ...config.recordings, logger }),
     ...createWebhookActivities({ sender: createCompletionSender({ config, database, logger }) }),
     ...createReconciliationActivities({
       ...stores,

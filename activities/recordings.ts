@@ -10,6 +10,8 @@ interface Deps {
   logger: Logger;
   /** 0: recordings are kept for ever. */
   retentionDays: number;
+  /** Of test calls; 0: as long as others. */
+  testRetentionDays: number;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -20,7 +22,7 @@ const STEP_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 50;
 
 /** Housekeeping of recordings, part of each round of reconciliation. */
-export function createRecordingActivities({ recordings, projection, logger, retentionDays }: Deps) {
+export function createRecordingActivities({ recordings, projection, logger, retentionDays, testRetentionDays }: Deps) {
   /** The call is told first: an address that leads nowhere for a moment is better than one that is never taken back. */
   async function forget(callId: string): Promise<void> {
     const call = await projection.find(callId);
@@ -31,20 +33,27 @@ export function createRecordingActivities({ recordings, projection, logger, rete
     await recordings.delete(callId);
   }
 
+  async function forgetOlder(days: number, which: 'all' | 'test', deadline: number): Promise<number> {
+    const oldest = new Date(Date.now() - days * DAY_MS);
+    let deleted = 0;
+    while (days > 0 && Date.now() < deadline) {
+      const callIds = await recordings.callsBefore(oldest, CALLS_AT_ONCE, which);
+      if (callIds.length === 0) break;
+      for (const callId of callIds) await forget(callId);
+      deleted += callIds.length;
+    }
+    return deleted;
+  }
+
   async function sweep(): Promise<{ deleted: number; finished: number }> {
     const deadline = Date.now() + STEP_BUDGET_MS;
-    const oldest = new Date(Date.now() - retentionDays * DAY_MS);
     let [deleted, finished] = [0, 0];
     for (const callId of await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE)) {
       await recordings.seal(callId);
       finished++;
     }
-    while (retentionDays > 0 && Date.now() < deadline) {
-      const callIds = await recordings.callsBefore(oldest, CALLS_AT_ONCE);
-      if (callIds.length === 0) break;
-      for (const callId of callIds) await forget(callId);
-      deleted += callIds.length;
-    }
+    deleted += await forgetOlder(retentionDays, 'all', deadline);
+    deleted += await forgetOlder(testRetentionDays, 'test', deadline);
     if (deleted > 0) logger.info({ deleted }, 'recordings past their retention were deleted');
     Context.current()
       .metricMeter.createCounter(

@@ -65,9 +65,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
     const parts = await readRequest(ctx, route);
     const work = async () => handle({ ctx, ...(principal && { principal }), ...parts });
     const given =
-      route.load && principal
-        ? await turns.take(ctx, loadOf(ctx, route, route.load), principal.account._id, work)
-        : await work();
+      route.load && principal ? await turns.take(ctx, loadOf(ctx, route, route.load), principal, work) : await work();
     const target = sendAnswer(ctx, route, given, !config.production);
     if (principal === undefined) return;
     if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);

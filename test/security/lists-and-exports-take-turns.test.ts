@@ -9,11 +9,12 @@ import type { Route } from '../../src/platform/http/contract/route.js';
 import { createAccountTurns, type AccountTurns } from '../../src/platform/http/routing/account-turns.js';
 import { eventually, startService } from '../http/harness.js';
 
-it('every list and every export declares that requests for it take turns', () => {
+it('every list, export, transcript and recording declares that requests for it take turns', () => {
   const all: [string, Route][] = Object.entries(routes);
-  const costly = all.filter(([, { method, query, success }]) => {
+  const costly = all.filter(([, { method, path, query, success }]) => {
     const isList = method === 'get' && query?.shape['limit'] !== undefined;
-    return isList || success.alternatives?.['text/csv'] !== undefined;
+    const isOfWholeCall = method === 'get' && /\/(transcript|recording)$/.test(path);
+    return isList || isOfWholeCall || success.alternatives?.['text/csv'] !== undefined;
   });
   expect(costly.length).toBeGreaterThanOrEqual(6);
   expect(costly.filter(([, { load }]) => load === undefined).map(([id]) => id)).toEqual([]);
@@ -82,7 +83,9 @@ describe('requests of an account that take turns', () => {
         await new Promise<void>((resolve) => finish.push(resolve));
         res.end('x'.repeat(size));
       };
-      turns.take(ctx, 'export', String(req.url), work).catch(() => res.writeHead(429).end());
+      turns
+        .take(ctx, 'export', { account: { _id: String(req.url) }, mode: 'live' }, work)
+        .catch(() => res.writeHead(429).end());
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
@@ -143,7 +146,7 @@ describe('requests of an account that take turns', () => {
 
   it('are cut off when they are read too slowly', async () => {
     const limit = { atOnce: 1, withinMs: 300 };
-    turns = createAccountTurns({ waitMs: 60_000, limits: { list: limit, export: limit } });
+    turns = createAccountTurns({ waitMs: 60_000, limits: { list: limit, export: limit, recording: limit } });
     size = 64 * 1_024 * 1_024;
     const slow = ask('a', false);
     await hasStarted(1);

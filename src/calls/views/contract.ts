@@ -129,6 +129,7 @@ export const callRoutes = {
     summary: 'Read what was said, turn by turn',
     description: 'Returns the turns recorded so far, also while the call is in progress. An erased call has none.',
     auth: 'keyOrSession',
+    load: 'list',
     params: callParams,
     success: ratedJsonAnswer('The turns so far; none when nobody spoke.', Transcript, {
       transcript: {
@@ -150,6 +151,7 @@ export const callRoutes = {
     description:
       'Returns the recording as a WAV file. Returns 404 while there is none: before the call has ended, when nothing was recorded, and after the recording was deleted or erased.',
     auth: 'keyOrSession',
+    load: 'recording',
     params: callParams,
     success: {
       description: 'The recording as a WAV file.',

@@ -82,7 +82,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       holdLimitSeconds: values.RECONCILE_HOLDS_AFTER_SECONDS,
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
-    recordings: { enabled: values.RECORDINGS === 'on', retentionDays: values.RECORDING_RETENTION_DAYS },
+    recordings: recordingSettings(values),
     /** Whether the events of conversations are stored with their calls. */
     sessionLogs: values.SESSION_LOG === 'on',
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
@@ -99,6 +99,14 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     mail: mailSettings(values),
     payments: { webhookSecret: values.PAYMENT_WEBHOOK_SECRET },
     voicemailDetection: values.VOICEMAIL_DETECTION === 'on',
+  };
+}
+
+function recordingSettings(values: Environment) {
+  return {
+    enabled: values.RECORDINGS === 'on',
+    retentionDays: values.RECORDING_RETENTION_DAYS,
+    testRetentionDays: values.TEST_RECORDING_RETENTION_DAYS,
   };
 }
 

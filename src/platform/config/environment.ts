@@ -192,6 +192,11 @@ export const environment = z.object({
     .max(36_500)
     .default(0)
     .meta({ description: 'days after which a recording is deleted; `0` keeps it for ever', production: '90' }),
+  TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(30).meta({
+    description:
+      'days after which a recording of a test call is deleted, if `RECORDING_RETENTION_DAYS` is not sooner; `0`: only that counts',
+    production: '30',
+  }),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
     description:
       'signing secret of the payment provider’s webhook (production: 32 characters or more), which [credits top-ups](money.md#top-ups); without it top-ups are made on the command line',

@@ -19,6 +19,8 @@ export interface RecordingFileDocument {
   };
   /** Set while there is no length: what the sweep looks for. */
   open?: true;
+  /** Of a test call. */
+  test?: true;
 }
 
 /** `_id` is `<file id>:<n>`: a repeated write cannot double a chunk, and no server needs a further index to find it. */
@@ -38,10 +40,12 @@ export const recordingFileSchema = new Schema<RecordingFileDocument>(
     filename: String,
     metadata: { type: Object, required: true },
     open: Boolean,
+    test: Boolean,
   },
   { collection: 'recordings.files', versionKey: false },
 );
 
-// For the sweep, which walks by age. Embedded servers skip both and scan.
+// For the sweep, which walks by age. Embedded servers skip them and scan.
 recordingFileSchema.index({ uploadDate: 1 });
 recordingFileSchema.index({ open: 1 }, { sparse: true });
+recordingFileSchema.index({ test: 1, uploadDate: 1 });

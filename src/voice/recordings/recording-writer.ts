@@ -42,8 +42,9 @@ export function writeRecording(deps: {
   id: string;
   chunkId: (n: number) => string;
   offsetMs: number;
+  test: boolean;
 }): RecordingWriter {
-  const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs } = deps;
+  const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs, test } = deps;
   /** The chunk that is being filled. */
   let chunk: Uint8Array | undefined;
   let filled = 0;
@@ -80,6 +81,7 @@ export function writeRecording(deps: {
           filename: `${id}.wav`,
           metadata: { contentType: 'audio/wav', offsetMs },
           open: true,
+          ...(test ? { test } : {}),
         }),
       );
     }

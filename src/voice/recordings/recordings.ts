@@ -20,6 +20,8 @@ export interface RecordingKey {
   stream: number;
   /** When the stream began, in ms from the start of the call's first one. */
   offsetMs: number;
+  /** Of a test call, whose recordings may be kept for a shorter time. */
+  test?: boolean;
 }
 
 export type Recordings = ReturnType<typeof createRecordings>;
@@ -88,7 +90,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
      * Begins the recording of a stream; bytes are written behind, in order.
      * @param after nothing is written before this has come true, and nothing at all when it comes false
      */
-    open({ callId, stream, offsetMs }: RecordingKey, after: Promise<boolean>): RecordingWriter {
+    open({ callId, stream, offsetMs, test = false }: RecordingKey, after: Promise<boolean>): RecordingWriter {
       const id = fileId(callId, stream);
       return writeRecording({
         files,
@@ -99,6 +101,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
         id,
         chunkId: (n) => chunkId(id, n),
         offsetMs,
+        test,
       });
     },
 
@@ -128,10 +131,11 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       for (const id of possibleFiles(callId)) await deleteFile(id);
     },
 
-    /** Ids of calls with files from before a time, at most `limit`, the oldest first. */
-    async callsBefore(time: Date, limit: number): Promise<string[]> {
+    /** Ids of calls, or of test calls only, with files from before a time, at most `limit`, the oldest first. */
+    async callsBefore(time: Date, limit: number, which: 'all' | 'test' = 'all'): Promise<string[]> {
+      const ofTest = which === 'test' ? { test: true as const } : {};
       const old = await files
-        .find({ uploadDate: { $lt: time } }, { _id: 1 })
+        .find({ ...ofTest, uploadDate: { $lt: time } }, { _id: 1 })
         .sort({ uploadDate: 1 })
         .limit(limit)
         .lean<{ _id: string }[]>();

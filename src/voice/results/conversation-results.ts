@@ -36,7 +36,7 @@ export interface StoredLists {
 }
 
 /** All of a row but its lists, which grow with the call. */
-export type ResultHead = Omit<ConversationResultDocument, 'turns' | 'latencies'>;
+export type ResultHead = Omit<ConversationResultDocument, 'turns' | 'latencies' | 'sessionLogs'>;
 
 export type ConversationEnding = ConversationBeginning &
   ConversationProgress &
@@ -134,7 +134,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
 
     /** The same without what grows with the call. */
     findHead(callId: string): Promise<ResultHead | null> {
-      return conversationResults.findById(callId, { turns: 0, latencies: 0 }).lean<ResultHead>().exec();
+      return conversationResults.findById(callId, { turns: 0, latencies: 0, sessionLogs: 0 }).lean<ResultHead>().exec();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
+import { createCheckpointPace } from './checkpoint-pace.js';
 import type {
   ConversationBeginning,
   ConversationEnding,
@@ -13,8 +14,6 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 /** How long the last word on a conversation is offered to a database that is away. */
 const GIVE_UP_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
-/** What a process that dies takes with it of a transcript. */
-const CHECKPOINT_EVERY_MS = 2_000;
 
 /** `taken`: another stream has the call, and nothing of ours was written. */
 export type Kept = 'stored' | 'taken' | 'given_up';
@@ -32,20 +31,20 @@ export interface ResultKeeper {
   finish(read: () => ConversationEnding): Promise<Kept>;
 }
 
-/**
- * Writes a conversation's result behind the audio, in order: the beginning, checkpoints, the end.
- * @param deps.onClaimed the row is ours, with what the streams before left in it
- * @param deps.onTaken another stream has this call: nothing of ours is written and this one must end
- */
-export function keepResult(deps: {
+interface KeeperDeps {
   results: ConversationResults;
   beginning: ConversationBeginning;
   logger: Logger;
+  /** The row is ours, with what the streams before left in it. */
   onClaimed: (earlier: ConversationResultDocument | null) => void;
+  /** Another stream has this call: nothing of ours is written and this one must end. */
   onTaken: () => void;
   /** Shorter is for tests. */
   giveUpAfterMs?: number;
-}): ResultKeeper {
+}
+
+/** Writes a conversation's result behind the audio, in order: the beginning, checkpoints, the end. */
+export function keepResult(deps: KeeperDeps): ResultKeeper {
   const { results, beginning, logger } = deps;
   const { callId, resumptions = 0 } = beginning;
   let begun = false;
@@ -55,10 +54,7 @@ export function keepResult(deps: {
   let giveUpAt = Infinity;
   let busy = false;
   let known: StoredLists | undefined;
-  /** The news does not wait for `nextCheckpointAt`, which is of `performance.now()`. */
-  let urgent = false;
-  let nextCheckpointAt = 0;
-  let timer: NodeJS.Timeout | undefined;
+  const pace = createCheckpointPace(() => void wake());
   let writing: Promise<void> = Promise.resolve();
   let settleClaim: (isOurs: boolean) => void = () => undefined;
   const claimed = new Promise<boolean>((resolve) => (settleClaim = resolve));
@@ -69,7 +65,7 @@ export function keepResult(deps: {
     if (!begun && (last === undefined || resumptions > 0)) return writeBeginning;
     if (last !== undefined) return () => writeEnding(last);
     const latest = progress;
-    return latest && (urgent || performance.now() >= nextCheckpointAt) ? () => writeProgress(latest) : undefined;
+    return latest && pace.isDue() ? () => writeProgress(latest) : undefined;
   }
 
   async function writeBeginning(): Promise<void> {
@@ -83,15 +79,8 @@ export function keepResult(deps: {
 
   async function writeProgress(latest: () => ConversationProgress): Promise<void> {
     const written = latest();
-    const wasUrgent = urgent;
-    urgent = false;
-    const isOurs = await results.checkpoint(beginning, written, known).catch((error: unknown) => {
-      urgent ||= wasUrgent;
-      throw error;
-    });
-    if (!isOurs) return lose();
+    if (!(await pace.keepTo(() => results.checkpoint(beginning, written, known)))) return lose();
     known = written;
-    nextCheckpointAt = performance.now() + CHECKPOINT_EVERY_MS;
     if (progress === latest) progress = undefined;
   }
 
@@ -113,7 +102,7 @@ export function keepResult(deps: {
 
   function lose(): void {
     taken = true;
-    clearTimeout(timer);
+    pace.stop();
     settleClaim(false);
     deps.onTaken();
   }
@@ -136,17 +125,12 @@ export function keepResult(deps: {
       }
     }
     busy = false;
+    if (progress !== undefined && !taken && performance.now() < giveUpAt) pace.wait();
   }
 
   function wake(): Promise<void> {
-    if (!busy) writing = writeAll().then(wakeForCheckpoint);
+    if (!busy) writing = writeAll();
     return writing;
-  }
-
-  function wakeForCheckpoint(): void {
-    clearTimeout(timer);
-    if (progress === undefined || taken || performance.now() > giveUpAt) return;
-    timer = setTimeout(() => void wake(), Math.max(1, nextCheckpointAt - performance.now())).unref();
   }
 
   /** Writes until nothing of this waits any more. */
@@ -164,12 +148,12 @@ export function keepResult(deps: {
     checkpoint(read, when = 'soon') {
       // Another function each time, so that what comes during a write is seen to be newer.
       progress = () => read();
-      urgent ||= when === 'at once';
+      if (when === 'at once') pace.hurry();
       void wake();
     },
     suspend(read) {
       progress = () => read();
-      urgent = true;
+      pace.hurry();
       return settled(() => progress !== undefined);
     },
     finish(read) {

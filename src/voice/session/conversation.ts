@@ -103,7 +103,9 @@ export function startConversation(deps: ConversationDeps): Conversation {
   });
   const recorder =
     deps.recordings &&
-    createTwoTrackRecorder(deps.recordings.open({ callId, stream: resumption, offsetMs }, keeper.claimed));
+    createTwoTrackRecorder(
+      deps.recordings.open({ callId, stream: resumption, offsetMs, test: request.mode === 'test' }, keeper.claimed),
+    );
   const reports = createMediaReports({ gateway: deps.gateway, callId, streamSid, carrierSid, logger });
   const wrapUp = createWrapUp({ ...deps, beginning, record, keeper, recorder, reports });
   const frames = framesOf(now);

@@ -18,8 +18,8 @@ export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' |
  */
 export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
 
-/** What costs much: an account has a few lists and fewer exports in progress at once, and further ones wait. */
-export type RouteLoad = 'list' | 'export';
+/** What costs much: an account has a few of each in progress at once in each mode, and further ones wait. */
+export type RouteLoad = 'list' | 'export' | 'recording';
 
 type Examples = Readonly<Record<string, unknown>>;
 

@@ -1,16 +1,36 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../../kernel/errors.js';
+import type { Mode } from '../../../kernel/ids.js';
 import type { ApiContext } from '../context.js';
 import type { RouteLoad } from '../contract/route.js';
 
-/** Requests of an account that are answered at once in this process, and how long one may take until it is read. */
-const LIMITS: Readonly<Record<RouteLoad, { atOnce: number; withinMs: number }>> = {
+interface Limit {
+  /** Requests of an account in one mode that are answered at once in this process. */
+  atOnce: number;
+  /** How long one may take until it is read. */
+  withinMs: number;
+  /** How long one may go without its client reading any of it. */
+  idleMs?: number;
+  /** Of all accounts together, as many may be in progress when one more begins; test mode leaves room for live. */
+  inProcess?: Readonly<Record<Mode, number>>;
+}
+
+const LIMITS: Readonly<Record<RouteLoad, Limit>> = {
   list: { atOnce: 3, withinMs: 60_000 },
   export: { atOnce: 2, withinMs: 120_000 },
+  // Four hours of it are 460 MB; a player that is paused reads nothing for a while.
+  recording: { atOnce: 5, withinMs: 3_600_000, idleMs: 120_000, inProcess: { live: 100, test: 50 } },
 };
 /** Of an account; the portal asks for several lists at once. */
 const MOST_WAITING = 20;
 const WAIT_MS = 5_000;
+
+/** Whose request it is. */
+interface Asker {
+  account: { _id: string };
+  mode: Mode;
+}
 
 interface Line {
   active: number;
@@ -25,6 +45,7 @@ export function createAccountTurns({
   limits = LIMITS,
 }: { waitMs?: number; limits?: typeof LIMITS } = {}) {
   const lines = new Map<string, Line>();
+  const inProgress = new Map<RouteLoad, number>();
 
   async function enter(key: string, atOnce: number, closed: AbortSignal): Promise<void> {
     const line = lines.get(key) ?? { active: 0, waiting: new Set() };
@@ -60,20 +81,28 @@ export function createAccountTurns({
   return {
     /**
      * Does the work of a request once it is its turn. The turn lasts until the work is done and the response was sent or
-     * its socket closed; a response that is read too slowly is cut off.
-     * @throws ServiceError RATE_LIMIT_EXCEEDED when too many wait, or it waited too long; what `work` throws
+     * its socket closed; a response that is read too slowly is cut off. Test mode takes no turns from live.
+     * @throws ServiceError RATE_LIMIT_EXCEEDED when too many wait, or it waited too long; SERVICE_UNAVAILABLE when the
+     *   process has too many in progress; what `work` throws
      */
-    async take<T>(ctx: ApiContext, load: RouteLoad, accountId: string, work: () => Promise<T>): Promise<T> {
+    async take<T>(ctx: ApiContext, load: RouteLoad, asker: Asker, work: () => Promise<T>): Promise<T> {
       const { res } = ctx;
-      const { atOnce, withinMs } = limits[load];
-      const key = `${load} ${accountId}`;
+      const { atOnce, withinMs, idleMs, inProcess } = limits[load];
+      const key = `${load} ${asker.account._id} ${asker.mode}`;
       const closed = new AbortController();
       res.once('close', () => closed.abort());
       if (res.closed || res.destroyed) closed.abort();
       await enter(key, atOnce, closed.signal);
-      const cutOff = setTimeout(() => res.destroy(), withinMs);
+      const others = inProgress.get(load) ?? 0;
+      if (others >= (inProcess?.[asker.mode] ?? Infinity)) {
+        leave(key);
+        throw new ServiceError('SERVICE_UNAVAILABLE', 'Too many such requests are in progress. Ask again in a moment.');
+      }
+      inProgress.set(load, others + 1);
+      const stopWatching = cutOffSlow(res, withinMs, idleMs);
       const end = () => {
-        clearTimeout(cutOff);
+        stopWatching();
+        inProgress.set(load, (inProgress.get(load) ?? 1) - 1);
         leave(key);
       };
       ctx.state.startedAt = Date.now();
@@ -91,9 +120,26 @@ export function createAccountTurns({
   };
 }
 
+/** Closes a response that its client does not read to the end in time. */
+function cutOffSlow(res: ServerResponse, withinMs: number, idleMs: number | undefined): () => void {
+  const cutOff = setTimeout(() => res.destroy(), withinMs);
+  let written = 0;
+  // What waits in this process grows no more when the client does not read.
+  const look = () => {
+    const now = res.socket?.bytesWritten ?? 0;
+    if (now === written) res.destroy();
+    written = now;
+  };
+  const idle = idleMs === undefined ? undefined : setInterval(look, idleMs);
+  return () => {
+    clearTimeout(cutOff);
+    clearInterval(idle);
+  };
+}
+
 function tooMany(): ServiceError {
   return new ServiceError(
     'RATE_LIMIT_EXCEEDED',
-    'Too many lists or exports of this account are in progress. Ask again when they are answered.',
+    'Too many lists, exports or recordings of this account are in progress. Ask again when they are answered.',
   );
 }

@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { createServer, get, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createRecordings } from '../../src/voice/recordings/recordings.js';
+import type { Mode } from '../../src/kernel/ids.js';
+import type { ApiContext } from '../../src/platform/http/context.js';
+import { createAccountTurns } from '../../src/platform/http/routing/account-turns.js';
+import { eventually, startService, type Customer, type Service } from '../http/harness.js';
+import { managementOf } from '../http/management-support.js';
+
+const clients: ClientRequest[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
+});
+
+/** Asks and reads nothing of the body. */
+async function askAndStall(url: string, key = ''): Promise<number | undefined> {
+  const client = get(url, { agent: false, headers: { Authorization: `Bearer ${key}` } });
+  clients.push(client);
+  client.on('error', () => undefined);
+  const [response] = (await once(client, 'response')) as [IncomingMessage];
+  return response.statusCode;
+}
+
+describe('downloads of recordings', () => {
+  let service: Service;
+  let customer: Customer;
+  const calls: Partial<Record<Mode, string>> = {};
+
+  beforeAll(async () => {
+    service = await startService({ worker: false });
+    customer = await service.customer();
+    for (const mode of ['live', 'test'] as const) {
+      const callId = await managementOf(service).endedCall(customer, { mode, hasRecording: true });
+      // An hour, nearly all of it silence, which is not stored.
+      const key = { callId, stream: 0, offsetMs: 3_600_000 };
+      const writer = createRecordings(service.database).open(key, Promise.resolve(true));
+      writer.write(Buffer.alloc(32_000));
+      await writer.close();
+      calls[mode] = callId;
+    }
+  }, 60_000);
+  afterAll(() => service.close());
+
+  const urlOf = (mode: Mode, what: string) => `${service.baseUrl}/calls/${calls[mode]}/${what}`;
+
+  it('that nobody reads are few for an account, and keep neither transcripts nor the other mode waiting', async () => {
+    const { testKey, liveKey } = customer;
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => askAndStall(urlOf('test', 'recording'), testKey)),
+    );
+    expect(answers.toSorted()).toEqual([...Array<number>(5).fill(200), 429, 429, 429]);
+    expect(await askAndStall(urlOf('test', 'transcript'), testKey)).toBe(200);
+    expect(await askAndStall(urlOf('live', 'recording'), liveKey)).toBe(200);
+  }, 60_000);
+});
+
+it('lists of test mode keep no list of live mode waiting', async () => {
+  const service = await startService({ worker: false });
+  const finish: (() => void)[] = [];
+  try {
+    const { liveKey, testKey } = await service.customer();
+    const { collection } = service.database.calls;
+    const find = collection.find.bind(collection);
+    jest.spyOn(collection, 'find').mockImplementation(((...args: Parameters<typeof find>) => {
+      const cursor = find(...args);
+      if ((args[0] as { mode?: Mode }).mode !== 'test') return cursor;
+      const read = cursor[Symbol.asyncIterator].bind(cursor);
+      cursor[Symbol.asyncIterator] = async function* hold() {
+        await new Promise<void>((resolve) => finish.push(resolve));
+        yield* read();
+      };
+      return cursor;
+    }) as never);
+    const held = Array.from({ length: 3 }, () => service.request('/calls', { key: testKey }));
+    await eventually(async () => finish.length === 3);
+    expect((await service.request('/calls', { key: liveKey })).status).toBe(200);
+    for (const one of finish) one();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  } finally {
+    for (const one of finish) one();
+    await service.close();
+  }
+}, 60_000);
+
+describe('a process', () => {
+  const limit = { atOnce: 10, withinMs: 60_000 };
+
+  /** Serves more than the sockets between it and a client hold. */
+  async function serve(recording: { idleMs?: number; inProcess?: Record<Mode, number> }) {
+    const limits = { list: limit, export: limit, recording: { ...limit, ...recording } };
+    const turns = createAccountTurns({ limits });
+    let accounts = 0;
+    const server = createServer((req, res) => {
+      const asker = { account: { _id: `account ${accounts++}` }, mode: String(req.url).slice(1) as Mode };
+      const work = async () => res.end(Buffer.alloc(64 * 1_024 * 1_024));
+      turns
+        .take({ res, state: {} } as unknown as ApiContext, 'recording', asker, work)
+        .catch(() => res.writeHead(503).end());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    return {
+      turns,
+      url: (mode: Mode) => `http://127.0.0.1:${port}/${mode}`,
+      close: () => (server.closeAllConnections(), server.close()),
+    };
+  }
+
+  it('sends so many recordings at once and no more, of which test calls leave some to live calls', async () => {
+    const server = await serve({ inProcess: { live: 2, test: 1 } });
+    const asked = [];
+    for (const mode of ['test', 'test', 'live', 'live'] as const) asked.push(await askAndStall(server.url(mode)));
+    expect(asked).toEqual([200, 503, 200, 503]);
+    for (const client of clients.splice(0)) client.destroy();
+    await eventually(async () => server.turns.size() === 0);
+    expect(await askAndStall(server.url('test'))).toBe(200);
+    server.close();
+  }, 30_000);
+
+  it('ends a download of which nothing is read', async () => {
+    const server = await serve({ idleMs: 200 });
+    expect(await askAndStall(server.url('live'))).toBe(200);
+    await eventually(async () => server.turns.size() === 0, 20_000);
+    server.close();
+  }, 30_000);
+});

@@ -1,0 +1,61 @@
+import { reconcileNow } from '../../src/calls/reconciliation/schedule.js';
+import { createRecordings } from '../../src/voice/recordings/recordings.js';
+import { placeCall, startHarness, type Harness } from '../workflow/harness.js';
+import { parseConfig } from '../../src/platform/config/config.js';
+import { openLine } from '../media/support/carrier-line';
+import { eventually, openMediaFixture } from '../media/support/media-fixture.js';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+describe('recordings of test calls, which cost nothing', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({ realTime: true, env: { TEMPORAL_ADDRESS: process.env['TEST_TEMPORAL_ADDRESS'] } });
+  }, 120_000);
+  afterAll(() => harness.stop());
+
+  async function recorded(test: boolean, days: number): Promise<string> {
+    const { database } = harness;
+    const { call } = await placeCall(harness);
+    await call.end('busy');
+    await call.result();
+    const { callId } = call;
+    const at = new Date(Date.now() - days * DAY_MS);
+    const writer = createRecordings(database).open({ callId, stream: 0, offsetMs: 0, test }, Promise.resolve(true));
+    writer.write(Buffer.alloc(64_000));
+    await writer.close();
+    await database.recordingFiles.updateOne({ _id: callId }, { $set: { uploadDate: at } });
+    return callId;
+  }
+
+  it('are deleted after 30 days unless an operator says otherwise, and live ones are not', async () => {
+    const recordings = createRecordings(harness.database);
+    const old = await recorded(true, 31);
+    const young = await recorded(true, 29);
+    const live = await recorded(false, 31);
+    await reconcileNow(harness.config, 60_000);
+    const kept = await Promise.all([old, young, live].map(async (id) => (await recordings.read(id)) !== null));
+    expect(kept).toEqual([false, true, true]);
+  }, 120_000);
+});
+
+const { carriers } = parseConfig({ NODE_ENV: 'test' });
+
+it('a media server marks the recordings of test calls, and no others', async () => {
+  const media = await openMediaFixture();
+  try {
+    for (const mode of ['test', 'live'] as const) {
+      const call = await media.placeCall();
+      await media.database.callRequests.updateOne({ _id: call.callId }, { $set: { mode } });
+      const socket = await media.dialIn(call, { authToken: carriers[mode].authToken });
+      const line = openLine(socket, call.carrierSid, call.streamSid);
+      await eventually(async () => ((await media.results.find(call.callId))?.turns.length ?? 0) > 0, 30_000);
+      line.hangUp();
+      await eventually(async () => (await media.results.find(call.callId))?.hasRecording === true);
+      const file = await media.database.recordingFiles.findById(call.callId).lean();
+      expect(file?.test).toBe(mode === 'test' ? true : undefined);
+    }
+  } finally {
+    await media.close();
+  }
+}, 120_000);
