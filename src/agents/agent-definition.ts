@@ -62,7 +62,7 @@ export const AGENT_FIELDS = {
     stored: 'instruction',
     presence: 'given',
     inCall: true,
-    about: 'Prompt that defines what the agent does.',
+    about: 'Prompt that defines what the agent does; with the tools’ definitions at most 65,536 bytes in UTF-8.',
     examples: ['Remind the caller of the appointment.'],
     form: { label: 'Instruction' },
     option: {
@@ -101,7 +101,7 @@ export const AGENT_FIELDS = {
     stored: 'outputParameters',
     presence: 'optional',
     inCall: true,
-    about: 'Template of the data to extract: a JSON object, encoded as a string.',
+    about: 'Template of the data to extract: a JSON object, encoded as a string, of at most 16,384 bytes in UTF-8.',
     examples: ['{"confirmed":null}'],
     form: { label: 'Data to extract' },
     option: {

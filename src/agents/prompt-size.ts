@@ -1,9 +1,11 @@
 import { ServiceError } from '../kernel/errors.js';
-import { characterCount } from '../kernel/text.js';
 import type { HttpTool } from './model.js';
 
-/** Of an instruction and the definitions of the tools together: a model is sent all of it again and again in a call. */
-const MAX_PROMPT_CHARACTERS = 65_536;
+/**
+ * Of an instruction and the definitions of the tools together, in UTF-8: a model is sent all of it again and again in a call.
+ * Bytes, because no text has more tokens than bytes, while a character of a rare script is up to four.
+ */
+const MAX_PROMPT_BYTES = 65_536;
 
 type Prompted = Pick<HttpTool, 'name' | 'description' | 'parameters'>;
 
@@ -18,10 +20,10 @@ export function refuseLongPrompt(
 ): void {
   const read = tools.map(
     ({ name, description, parameters }) =>
-      JSON.stringify({ name, description, parameters: '' }).length + parameters.length,
+      Buffer.byteLength(JSON.stringify({ name, description, parameters: '' })) + Buffer.byteLength(parameters),
   );
-  const characters = read.reduce((sum, length) => sum + length, characterCount(instruction));
-  if (characters <= MAX_PROMPT_CHARACTERS) return;
-  const fault = `${field}: the instruction and the names, descriptions and parameters of the tools must have at most ${MAX_PROMPT_CHARACTERS} characters together and have ${characters}. Shorten them, or use fewer tools.`;
+  const bytes = read.reduce((sum, length) => sum + length, Buffer.byteLength(instruction));
+  if (bytes <= MAX_PROMPT_BYTES) return;
+  const fault = `${field}: the instruction and the names, descriptions and parameters of the tools must have at most ${MAX_PROMPT_BYTES} bytes in UTF-8 together and have ${bytes}. Shorten them, or use fewer tools.`;
   throw new ServiceError('MISSING_PARAMS', fault, { fields: { [field]: fault } });
 }

@@ -5,6 +5,11 @@ export function characterCount(text: string): number {
   return count;
 }
 
+/** Bytes of a text in UTF-8, in browsers, too. */
+export function byteCount(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
 /** A text without the run of one character at its end. A regular expression for it takes quadratic time. */
 export function withoutTrailing(text: string, character: string): string {
   let end = text.length;

@@ -1,3 +1,4 @@
+import { createTalk } from '../../src/voice/engines/pipeline/talk.js';
 import { promptFor } from '../../src/voice/session/prompt.js';
 import { expectError, startService, type Customer, type Service } from '../http/harness.js';
 import { managementOf } from '../http/management-support.js';
@@ -11,7 +12,33 @@ const toolsOf = (count: number) =>
     url: 'https://shop.example.com/orders',
     parameters: JSON.stringify({ type: 'object', properties: {}, description: 'p'.repeat(8_000) }),
   }));
-const TOO_LONG = /^(instruction|tools): .* at most 65536 characters together .* Shorten them, or use fewer tools\.$/;
+const TOO_LONG =
+  /^(instruction|tools): .* at most 65536 bytes in UTF-8 together .* Shorten them, or use fewer tools\.$/;
+
+/** A cuneiform sign: four bytes, and four tokens. */
+const DEAR = '𒀀';
+const dearTool = (index: number) => ({
+  name: `dear_${index}`,
+  description: 'Looks up an order.',
+  method: 'GET',
+  url: 'https://shop.example.com/orders',
+  parameters: JSON.stringify({ type: 'object', properties: {}, description: DEAR.repeat(8_000) }),
+});
+
+function promptOf(instruction: string, inputParameters: Record<string, unknown>): string {
+  return promptFor({
+    callId: 'call_1',
+    instruction,
+    voice: 'amber',
+    language: 'en-US',
+    inputParameters,
+    outputTemplate: {},
+    direction: 'outbound',
+    disclosesAi: true,
+    voicemail: { action: 'continue' },
+    tools: [],
+  });
+}
 
 let service: Service;
 let customer: Customer;
@@ -30,7 +57,7 @@ describe('an instruction and tools that are dear to read', () => {
     const refused = await create({ instruction: LONGEST, tools: toolsOf(16) });
     expectError(refused, 400, 'MISSING_PARAMS', TOO_LONG);
     expect(refused.json['fields']).toHaveProperty('tools');
-    const made = await create({ instruction: LONGEST.replaceAll('x', '語'), tools: toolsOf(3) });
+    const made = await create({ instruction: '語'.repeat(10_000), tools: toolsOf(3) });
     expect(made.status).toBe(200);
     const id = String(made.json['agent_id']);
     expectError(
@@ -60,18 +87,45 @@ describe('an instruction and tools that are dear to read', () => {
   });
 
   it('do not grow without bound by values that are filled in', () => {
-    const prompt = promptFor({
-      callId: 'call_1',
-      instruction: '{{a}}'.repeat(6_500),
-      voice: 'amber',
-      language: 'en-US',
-      inputParameters: { a: 'v'.repeat(500) },
-      outputTemplate: {},
-      direction: 'outbound',
-      disclosesAi: true,
-      voicemail: { action: 'continue' },
-      tools: [],
-    });
+    const prompt = promptOf('{{a}}'.repeat(6_500), { a: 'v'.repeat(500) });
     expect(prompt.length).toBeLessThan(100_000);
+  });
+});
+
+/** Models take each byte of a rare script for a token of its own; an English word is one. */
+describe('text in scripts that are dear to read', () => {
+  it('is refused by its bytes when an agent is made or changed', async () => {
+    const made = await create({ instruction: 'Hi.', tools: [dearTool(0)] });
+    expect(made.status).toBe(200);
+    const path = `/agents/${String(made.json['agent_id'])}`;
+    for (const fields of [{ instruction: DEAR.repeat(16_385) }, { tools: [0, 1, 2].map(dearTool) }]) {
+      expectError(await create(fields), 400, 'MISSING_PARAMS', TOO_LONG);
+      expectError(await ask.patch(path, customer.liveKey, fields), 400, 'MISSING_PARAMS', TOO_LONG);
+    }
+  });
+
+  it('is refused in what a call brings: its instruction and both kinds of parameters', async () => {
+    const order = { to_phone_number: '+12025550123', instruction: 'Hi.' };
+    const before = await service.callsAskedFor();
+    const dear = JSON.stringify({ a: DEAR.repeat(4_100) });
+    for (const [field, value] of [
+      ['instruction', DEAR.repeat(16_400)],
+      ['input_parameters', dear],
+      ['output_parameters', dear],
+    ] as const) {
+      const refused = await service.place(customer.testKey, { ...order, [field]: value });
+      expectError(refused, 400, 'MISSING_PARAMS', new RegExp(`^${field}.* at most \\d+ bytes in UTF-8`));
+    }
+    expect(await service.callsAskedFor()).toBe(before);
+    expectError(await create({ output_parameters: dear }), 400, 'MISSING_PARAMS', /^output_parameters.* bytes/);
+  });
+
+  it('is bounded by its bytes where values are filled in, and in what was said', () => {
+    const prompt = promptOf('{{a}}'.repeat(200), { a: DEAR.repeat(500) });
+    expect(Buffer.byteLength(prompt)).toBeLessThan(30_000);
+    const talk = createTalk('Hi.');
+    for (let n = 0; n < 100; n++) talk.caller(DEAR.repeat(1_000));
+    const told = talk.messages().map(({ content }) => Buffer.byteLength(content));
+    expect(told.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(70_000);
   });
 });

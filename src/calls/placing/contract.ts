@@ -33,7 +33,7 @@ export type CallResponse = z.infer<typeof CallResponse>;
 
 const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
   description:
-    'What the agent shall do. Without agent_id it makes a temporary agent for this call; with agent_id it replaces that agent’s instruction for this call.',
+    'What the agent shall do. Without agent_id it makes a temporary agent for this call; with agent_id it replaces that agent’s instruction for this call. With the agent’s tools it has at most 65,536 bytes in UTF-8.',
   examples: ['Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.'],
 });
 
@@ -65,14 +65,15 @@ export const OutboundCallRequest = asksSomething(
     input_parameters: jsonObjectText('input_parameters', false)
       .optional()
       .meta({
-        description: 'A JSON object, encoded as a string: parameters passed to the agent.',
+        description:
+          'A JSON object, encoded as a string, of at most 16,384 bytes in UTF-8: parameters passed to the agent.',
         examples: ['{"customer":"Ms Chen"}'],
       }),
     output_parameters: jsonObjectText('output_parameters', true)
       .optional()
       .meta({
         description:
-          'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) stand when nothing was said. Replaces the agent’s template.',
+          'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) stand when nothing was said. At most 16,384 bytes in UTF-8. Replaces the agent’s template.',
         examples: ['{"confirmed":null}'],
       }),
   }),

@@ -4,9 +4,9 @@ import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/por
 
 const MAX_VALUE_CHARACTERS = 500;
 /** Of all values that a text names, since one may be named thousands of times. */
-const MAX_FILLED_CHARACTERS = 16_384;
+const MAX_FILLED_BYTES = 16_384;
 /** Of what was said before a call was cut off; the newest turns are kept. */
-const MAX_RESUMED_CHARACTERS = 12_000;
+const MAX_RESUMED_BYTES = 12_000;
 const PLACEHOLDER = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;
 
 /** Marks a value as data. The two characters are taken out of values, so that none can end its own marking. */
@@ -15,7 +15,7 @@ const marked = (value: string) => `⟦${value}⟧`;
 /**
  * Puts input parameters in the place of their names: `{{name}}`, or `{{order.id}}` into an object. Each value becomes one
  * line of plain text of at most 500 characters, and is itself not looked through for names. Without a value, or
- * once the values have 16,384 characters together: nothing.
+ * once the values have 16,384 bytes together: nothing.
  * @param as how a value is written; as it is, unless a prompt must tell data from instructions
  */
 export function filled(
@@ -23,10 +23,10 @@ export function filled(
   inputParameters: Record<string, unknown>,
   as: (value: string) => string = (value) => value,
 ): string {
-  let left = MAX_FILLED_CHARACTERS;
+  let left = MAX_FILLED_BYTES;
   return text.replace(PLACEHOLDER, (_, name: string) => {
     const value = left > 0 ? plain(textOf(valueOf(inputParameters, name))) : '';
-    left -= value.length;
+    left -= Buffer.byteLength(value);
     return as(value);
   });
 }
@@ -151,10 +151,10 @@ function resumed(call: EngineCall): string[] {
 
 function newest(turns: readonly TranscriptTurn[]): TranscriptTurn[] {
   const kept: TranscriptTurn[] = [];
-  let characters = 0;
+  let bytes = 0;
   for (const turn of turns.toReversed()) {
-    characters += turn.text.length;
-    if (characters > MAX_RESUMED_CHARACTERS) break;
+    bytes += Buffer.byteLength(turn.text);
+    if (bytes > MAX_RESUMED_BYTES) break;
     kept.unshift(turn);
   }
   return kept;

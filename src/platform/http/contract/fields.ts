@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { E164_PATTERN } from '../../../kernel/phone-number.js';
-import { characterCount } from '../../../kernel/text.js';
+import { byteCount, characterCount } from '../../../kernel/text.js';
 import { scanJson } from './json-scan.js';
 
 /** The most characters the text fields of a request take. */
@@ -105,7 +105,10 @@ export const modeParameter = z
 
 type Scalar = string | number | boolean | null;
 
-/** A string that holds a JSON object, as input_parameters and output_parameters are. */
+/**
+ * A string that holds a JSON object, as input_parameters and output_parameters are. It is bounded by its bytes, too: a model
+ * reads it at every reply, and takes a character of a rare script for up to four tokens.
+ */
 export function jsonObjectText(field: string, scalarsOnly: boolean) {
   const whole = `${field} must be a string holding a JSON object`;
   const kind = scalarsOnly ? `${whole} whose values are null, boolean, number or string` : whole;
@@ -115,6 +118,7 @@ export function jsonObjectText(field: string, scalarsOnly: boolean) {
   });
   const max = MAX_LENGTHS.parameters;
   return ofLength(string, { max }, `${field} must have at most ${max} characters.`)
+    .refine((value) => byteCount(value) <= max, `${field} must have at most ${max} bytes in UTF-8.`)
     .refine((value) => !UNUSABLE_CHARACTERS.test(value), `${field} holds characters that are not text.`)
     .refine((value) => isJsonObject(value, scalarsOnly), `${kind}.`)
     .meta({

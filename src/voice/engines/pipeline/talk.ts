@@ -1,7 +1,7 @@
 import type { ChatMessage } from './ports.js';
 
-/** What a model is given of a long talk beside its prompt: the newest part. */
-const MAX_CHARACTERS = 60_000;
+/** What a model is given of a long talk beside its prompt, in UTF-8: the newest part. */
+const MAX_BYTES = 60_000;
 
 /** Something said in the talk; what a reply adds is known only bit by bit. */
 interface Part {
@@ -32,11 +32,11 @@ export function createTalk(prompt: string) {
     /** Tools and their answers stay together: a part is taken whole or not at all. */
     messages(): ChatMessage[] {
       const kept: (readonly ChatMessage[])[] = [];
-      let characters = 0;
+      let bytes = 0;
       for (const part of parts.toReversed()) {
         const messages = part.messages();
-        characters += messages.reduce((sum, { content }) => sum + content.length, 0);
-        if (characters > MAX_CHARACTERS && kept.length > 0) break;
+        bytes += messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+        if (bytes > MAX_BYTES && kept.length > 0) break;
         kept.unshift(messages);
       }
       return [{ role: 'system', content: `${prompt}\n\n${NOTES}` }, ...kept.flat()];
