@@ -8,6 +8,11 @@ export function agentsOf(mode: Mode) {
   return mode === 'live' ? LIVE_AGENTS : {};
 }
 
+/** The agents that were made in a mode. */
+export function madeIn(mode: Mode) {
+  return mode === 'live' ? LIVE_AGENTS : { mode };
+}
+
 /** The mode that an agent was made in. */
 export function modeOfAgent(agent: { mode?: Mode }): Mode {
   return agent.mode ?? 'live';

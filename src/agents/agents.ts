@@ -6,6 +6,7 @@ import type { Mode } from '../kernel/ids.js';
 import { createPlansLoader } from '../platform/numbering/national-plans.js';
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 import { AGENT_FIELDS, type AgentFields } from './agent-definition.js';
+import { madeIn } from './agent-mode.js';
 import { checkAgentChanges, checkAgentFields, type AgentChanges } from './agent-fields.js';
 import { createAgentQueries } from './agent-queries.js';
 import {
@@ -58,6 +59,27 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
     return tools ? { tools } : {};
   }
 
+  /**
+   * Deletes archived agents where there are too many, the one that was archived first before others; calls keep what they need of
+   * theirs. @throws ServiceError CONFLICT when that is not enough
+   */
+  async function makeRoom(
+    { accountId, mode }: { accountId: string; mode: Mode },
+    { unverified, inboundAgentId }: Pick<AccountDocument, 'unverified' | 'inboundAgentId'>,
+  ): Promise<void> {
+    // A key of one mode must not keep the other from having agents.
+    const counted = { accountId, ...(unverified ? {} : madeIn(mode)) };
+    const excess = (await agents.countDocuments(counted)) - (unverified ? MOST_AGENTS_UNVERIFIED : MOST_AGENTS) + 1;
+    if (excess <= 0) return;
+    const named = await database.phoneNumbers.find({ accountId }, { agentId: 1 }).lean<{ agentId?: string }[]>();
+    const inUse = [inboundAgentId, ...named.map(({ agentId }) => agentId)].filter((id) => id !== undefined);
+    const spare = { ...counted, archivedAt: { $ne: null }, _id: { $nin: inUse } };
+    const first = agents.find(spare, { _id: 1 }).sort({ archivedAt: 1, _id: 1 }).limit(excess);
+    const ids = (await first.lean<{ _id: string }[]>()).map(({ _id }) => _id);
+    if (ids.length < excess) throw tooMany(unverified);
+    await agents.deleteMany({ ...spare, _id: { $in: ids } });
+  }
+
   return {
     ...queries,
 
@@ -71,13 +93,13 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       const { instruction, tools: givenTools = [] } = fields;
       refuseLongPrompt(givenTools.length > 0 ? 'tools' : 'instruction', { instruction, tools: givenTools });
       const account = await database.accounts
-        .findById(accountId, { unverified: 1 })
-        .lean<Pick<AccountDocument, 'unverified'>>();
+        .findById(accountId, { unverified: 1, inboundAgentId: 1 })
+        .lean<Pick<AccountDocument, 'unverified' | 'inboundAgentId'>>();
       if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
       const { tools: _given, ...others } = fields;
       const stored = { ...others, ...(await usable(fields, { accountId })) };
       refuseLarge(stored);
-      refuseMany(await agents.countDocuments({ accountId }), account);
+      await makeRoom({ accountId, mode }, account);
       const at = new Date();
       const _id = agentId ?? `agent_${ulid()}`;
       const agent: AgentDocument = { _id, accountId, mode, ...stored, createdAt: at, updatedAt: at };
@@ -125,12 +147,11 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   };
 }
 
-/** @throws ServiceError CONFLICT when an account has as many agents as it may */
-function refuseMany(count: number, { unverified }: Pick<AccountDocument, 'unverified'>): void {
-  const most = unverified ? MOST_AGENTS_UNVERIFIED : MOST_AGENTS;
-  if (count < most) return;
-  const remedy = unverified ? ' until its owner’s e-mail address is verified' : '';
-  throw new ServiceError('CONFLICT', `An account has at most ${most} agents, archived ones included${remedy}.`);
+function tooMany(unverified: true | undefined): ServiceError {
+  const most = unverified
+    ? `${MOST_AGENTS_UNVERIFIED} agents until its owner’s e-mail address is verified`
+    : `${MOST_AGENTS} agents in a mode`;
+  return new ServiceError('CONFLICT', `An account has at most ${most}; archive one first.`);
 }
 
 /** An agent from before there was a bound can still be changed in everything else. */

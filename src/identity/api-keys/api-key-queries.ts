@@ -21,10 +21,13 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
       return apiKeys.findOne(p).lean<ApiKeyDocument>().exec();
     },
 
-    /** How many keys of the account and mode are in force. */
-    countActive(p: { accountId: string; mode: Mode }): Promise<number> {
+    /**
+     * How many keys of the account and mode are in force.
+     * @param of.madeBy `members`: without those that keys have made
+     */
+    countActive(p: { accountId: string; mode: Mode }, of: { madeBy?: 'members' } = {}): Promise<number> {
       return apiKeys
-        .find({ ...p, revokedAt: null }, { expiresAt: 1 })
+        .find({ ...p, revokedAt: null, ...(of.madeBy === undefined ? {} : { ancestors: null }) }, { expiresAt: 1 })
         .lean<ApiKeyDocument[]>()
         .then((found) => found.filter(({ expiresAt }) => !expiresAt || expiresAt.getTime() > Date.now()).length);
     },

@@ -3,6 +3,7 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Mode } from '../../kernel/ids.js';
 import { checkedName, updateOf } from '../accounts/accounts.js';
 import { createApiKeyQueries } from './api-key-queries.js';
+import { makeRoomForKey, MOST_KEYS } from './key-room.js';
 import { hashSecret, isWellFormed, newSecret } from './api-key-secret.js';
 import type { IdentityDatabase } from '../database.js';
 import type { AccountDocument } from '../accounts/model.js';
@@ -10,9 +11,6 @@ import type { ApiKeyDocument } from './model.js';
 
 const LAST_USED_RESOLUTION_MS = 60_000;
 const SHOWN_PREFIX_LENGTH = 12;
-/** Revoked ones included, so that making and revoking keys fills no list. */
-const MOST_KEYS = 500;
-
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
 /** API keys. Only a keyed hash of each is kept; nothing is cached, so that revoking bites on the next request. */
@@ -51,11 +49,8 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       if (!(await accounts.exists({ _id: p.accountId }))) {
         throw new ServiceError('NOT_FOUND', `There is no account ${p.accountId}.`);
       }
-      if ((await apiKeys.countDocuments({ accountId: p.accountId })) >= MOST_KEYS) {
-        throw new ServiceError(
-          'CONFLICT',
-          `An account has at most ${MOST_KEYS} keys, revoked ones of 30 days included.`,
-        );
+      if (!(await makeRoomForKey(apiKeys, p))) {
+        throw new ServiceError('CONFLICT', `An account has at most ${MOST_KEYS} keys in a mode; revoke one first.`);
       }
       const secret = newSecret(p.mode);
       const key: ApiKeyDocument = {

@@ -40,10 +40,12 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
     async createApiKey({ ctx, principal, body: { name, expires_at: expiry } }) {
       const { account, mode } = principal;
       const owner = { accountId: account._id, mode };
-      if ((await within(deadlineOf(ctx), apiKeys.countActive(owner))) >= MOST_ACTIVE_KEYS) {
+      const madeBy = await askingKey(ctx, principal);
+      // A key that was stolen must not keep members from making another.
+      const counted = madeBy ? {} : { madeBy: 'members' as const };
+      if ((await within(deadlineOf(ctx), apiKeys.countActive(owner, counted))) >= MOST_ACTIVE_KEYS) {
         throw new ServiceError('CONFLICT', `There are ${MOST_ACTIVE_KEYS} active keys already; revoke one first.`);
       }
-      const madeBy = await askingKey(ctx, principal);
       const expiresAt = futureTime(expiry) ?? madeBy?.expiresAt;
       refuseLaterExpiry(madeBy, expiresAt);
       const made = apiKeys.create({
