@@ -1,4 +1,5 @@
 import type { Engine, EngineCall, EngineFactory, ToolCall } from '../../src/voice/engines/port.js';
+import { CALL } from './support/contract-call';
 import { openEngineLine } from './support/engine-line';
 import type { EngineLine } from './support/engine-line';
 import { eventually } from './support/media-fixture';
@@ -17,6 +18,8 @@ export interface EngineHarness {
   factory: EngineFactory;
   /** What the engine says first in a call that begins: never in one that goes on. */
   greeting: RegExp;
+  /** What the agent has said before a call goes on, where the engine knows its own introduction by its words. */
+  introduction?: string;
   /** Parts of the call that this engine needs otherwise than the suite has them, such as its template. */
   call?: Partial<EngineCall>;
   /** Caller's speech, 8 kHz mu-law. */
@@ -44,30 +47,6 @@ export type MakeHarness = (options: HarnessOptions) => Promise<EngineHarness>;
 /** Where a second is promised, five are allowed: the box that runs this is busy. */
 const FIRST_WORD_MS = 5_000;
 const ANSWER_MS = 20_000;
-
-const CALL: EngineCall = {
-  callId: 'call_contract',
-  instruction: 'Hello, this is the clinic. Confirm the appointment of tomorrow at ten.',
-  voice: 'amber',
-  language: 'en-US',
-  inputParameters: {},
-  outputTemplate: { confirmed: false, note: null },
-  direction: 'outbound',
-  disclosesAi: true,
-  voicemail: { action: 'continue' },
-  tools: [
-    {
-      name: 'end_call',
-      description: 'Ends the call after a goodbye.',
-      parameters: { type: 'object', properties: {}, additionalProperties: false },
-    },
-    {
-      name: 'look_up',
-      description: 'Looks up the appointment.',
-      parameters: { type: 'object', properties: { day: { type: 'string' } }, required: ['day'] },
-    },
-  ],
-};
 
 /** What every engine must do, whatever stands behind it. Each test makes an engine and a provider of its own. */
 export function describeEngineContract(name: string, makeHarness: MakeHarness): void {
@@ -277,7 +256,12 @@ export function describeEngineContract(name: string, makeHarness: MakeHarness): 
       const line = dial({
         resume: {
           turns: [
-            { speaker: 'agent', text: 'Hello, this is the clinic.', startMs: 300, endMs: 2_000 },
+            {
+              speaker: 'agent',
+              text: harness.introduction ?? 'Hello, this is the clinic.',
+              startMs: 300,
+              endMs: 2_000,
+            },
             { speaker: 'caller', text: 'Yes, speaking.', startMs: 2_500, endMs: 3_200 },
           ],
           values: { confirmed: false, note: null },

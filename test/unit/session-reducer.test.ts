@@ -79,6 +79,10 @@ describe('playback of a session', () => {
     expect(world.of('close_item')).toEqual([]);
     world.pass(300);
     expect(world.of('close_item')).toMatchObject([{ complete: false, playedMs: 0 }]);
+    const [{ replyId } = { replyId: '' }] = world.of('request_reply');
+    const sent = world.of('send_audio').length;
+    world.happens({ type: 'item_audio', itemId: `${replyId}.0`, replyId, ms: 500 });
+    expect(world.of('send_audio')).toHaveLength(sent);
   });
 
   it('audio of a reply that was taken back is not sent', () => {
