@@ -17,6 +17,9 @@ export interface CallFilter {
   to?: Date;
 }
 
+/** One of the two is another whenever the call has changed. */
+export type CallMark = Pick<CallDocument, 'sequence' | 'updatedAt'>;
+
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
 /** Reads of the call read model, always within one account and mode: another's call is not found. */
@@ -25,6 +28,15 @@ export function createCallQueries(database: CallsDatabase) {
     find(query: { callId: string; accountId: string; mode: Mode }): Promise<CallDocument | null> {
       const { callId, accountId, mode } = query;
       return database.calls.findOne({ _id: callId, accountId, mode }).lean<CallDocument>().exec();
+    },
+
+    /** Whether a call has moved, for those who have read it before. */
+    mark({ callId, ...owner }: { callId: string; accountId: string; mode: Mode }): Promise<CallMark | null> {
+      const fields = { sequence: 1, updatedAt: 1 };
+      return database.calls
+        .findOne({ _id: callId, ...owner }, fields)
+        .lean<CallMark>()
+        .exec();
     },
 
     /** One page of the account's calls of a mode, newest first, without what only a single call is asked for. */

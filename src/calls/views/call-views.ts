@@ -77,7 +77,7 @@ export function callView(records: CallRecords, publicBaseUrl: string): Call {
   };
 }
 
-export function transcriptView(callId: string, result: ConversationResultDocument | null): Transcript {
+export function transcriptView(callId: string, result: Pick<ConversationResultDocument, 'turns'> | null): Transcript {
   const turns = result?.turns ?? [];
   return {
     call_id: callId,

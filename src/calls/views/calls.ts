@@ -74,7 +74,7 @@ export function createCallReadHandlers(
 
     async readTranscript({ ctx, principal, params: { call_id: callId } }) {
       const call = await within(deadlineOf(ctx), findCall(queries, principal, callId));
-      const result = call.erasedAt ? null : await within(deadlineOf(ctx), deps.results.find(callId));
+      const result = call.erasedAt ? null : await within(deadlineOf(ctx), deps.results.findTurns(callId));
       return transcriptView(callId, result);
     },
   };

@@ -1,24 +1,21 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../platform/config/config.js';
-import { isFinalStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallQueries } from '../call-queries.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
-import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
+import type { RouteHandlers } from '../../identity/access/principal.js';
 import { content } from '../../platform/http/routing/answer.js';
 import type { callRoutes } from './contract.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { endEvents } from '../../identity/access/principal-watch.js';
 import { findCall } from '../placing/call-status.js';
-import { callView } from './call-views.js';
+import { createCallLooks, type SharedLook } from './call-looks.js';
 import type { ReadCall } from './calls.js';
-import { advanceWatch, beginWatch, type CallLook } from './watch-progress.js';
+import { advanceWatch, beginWatch } from './watch-progress.js';
 import { createWatcherCounts } from './watcher-counts.js';
 
 const LOOK_EVERY_MS = 500;
-
-type Look = CallLook & { isErased: boolean };
 
 /** GET /calls/{call_id}/events: the call at each change, as server-sent events. */
 export function createWatchCall(deps: {
@@ -27,14 +24,9 @@ export function createWatchCall(deps: {
   readCall: ReadCall;
   logger: Logger;
 }): RouteHandlers<typeof callRoutes>['watchCall'] {
-  const { config, queries, readCall, logger } = deps;
+  const { queries, logger } = deps;
   const watchers = createWatcherCounts();
-
-  async function look(principal: Principal, callId: string): Promise<Look> {
-    const call = await findCall(queries, principal, callId);
-    const view = JSON.stringify(callView(await readCall(call), config.publicBaseUrl));
-    return { view, isFinal: isFinalStatus(call.status), isErased: Boolean(call.erasedAt) };
-  }
+  const looks = createCallLooks(deps);
 
   return async ({ ctx, principal, params: { call_id: callId } }) => {
     await within(deadlineOf(ctx), findCall(queries, principal, callId));
@@ -46,7 +38,7 @@ export function createWatchCall(deps: {
       closed.abort();
       leave();
     });
-    writeChanges(() => look(principal, callId), stream, closed.signal).catch((error: unknown) => {
+    writeChanges(() => looks.look(principal, callId), stream, closed.signal).catch((error: unknown) => {
       // A watcher asks again and gets the error then.
       if (closed.signal.aborted) return;
       if (error instanceof ServiceError) return endEvents(stream, error);
@@ -57,17 +49,20 @@ export function createWatchCall(deps: {
   };
 }
 
-async function writeChanges(look: () => Promise<Look>, stream: PassThrough, closed: AbortSignal): Promise<void> {
+async function writeChanges(look: () => Promise<SharedLook>, stream: PassThrough, closed: AbortSignal): Promise<void> {
   let watch = beginWatch(Date.now());
   let text: string | undefined;
   while (!closed.aborted && Date.now() < watch.endAt) {
-    const seen = await look();
-    // The right to watch may have ended meanwhile.
-    if (stream.writableEnded) return;
-    [watch, text] = advanceWatch(watch, seen, Date.now());
-    if (text !== undefined) stream.write(text);
-    // Nothing will change any more.
-    if (seen.isErased) break;
+    // A watcher that reads slowly is sent the latest state when it has read the one before.
+    if (!stream.writableNeedDrain) {
+      const seen = await look();
+      // The right to watch may have ended meanwhile.
+      if (stream.writableEnded) return;
+      [watch, text] = advanceWatch(watch, seen, Date.now());
+      if (text !== undefined) stream.write(text);
+      // Nothing will change any more.
+      if (seen.isErased) break;
+    }
     await sleep(LOOK_EVERY_MS, undefined, { signal: closed }).catch(() => undefined);
   }
   stream.end();

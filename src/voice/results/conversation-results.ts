@@ -132,7 +132,15 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       return conversationResults.findById(callId).lean<ConversationResultDocument>().exec();
     },
 
-    /** The same without what grows with the call. */
+    /** What was said in a call, and nothing else of it. */
+    findTurns(callId: string): Promise<Pick<ConversationResultDocument, 'turns'> | null> {
+      return conversationResults
+        .findById(callId, { turns: 1 })
+        .lean<Pick<ConversationResultDocument, 'turns'>>()
+        .exec();
+    },
+
+    /** All but what grows with the call. */
     findHead(callId: string): Promise<ResultHead | null> {
       return conversationResults.findById(callId, { turns: 0, latencies: 0, sessionLogs: 0 }).lean<ResultHead>().exec();
     },
