@@ -96,7 +96,8 @@ async function compose(
       if (start !== undefined) await processes.add('mongodb', 'MongoDB', start);
       return uri;
     }),
-    prepareTemporal({ env, dataFolder, ports, report, signal }).then(async ({ address, uiUrl, start }) => {
+    prepareTemporal({ env, dataFolder, ports, report, signal }).then(async ({ address, uiUrl, start, proxy }) => {
+      if (proxy !== undefined) undo.push(proxy.close);
       if (start !== undefined) await processes.add('temporal', 'Temporal', start);
       return { address, uiUrl };
     }),

@@ -45,10 +45,11 @@ export function createPorts(env: NodeJS.ProcessEnv): Ports {
   };
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nobody listens there. @param host an address of this machine */
+export function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();
     probe.once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+    probe.listen(port, host, () => probe.close(() => resolve(true)));
   });
 }

@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import type { Ports } from '../processes/free-port.js';
 import { findMongodb } from './mongodb/find-mongodb.js';
 import { mongodbUri, startMongodb } from './mongodb/start-mongodb.js';
+import { hiddenLoopbackHost } from '../processes/loopback-host.js';
 import type { Report } from '../processes/run-command.js';
 import type { ServerProcess } from './server-process.js';
 import { findTemporal } from './temporal/find-temporal.js';
 import { registerSearchAttributes } from './temporal/search-attributes.js';
 import { startTemporal } from './temporal/start-temporal.js';
+import { startUiProxy, type UiProxy } from './temporal/ui-proxy.js';
 
 const DATABASE = 'callwright';
 const MONGODB_PORT = 27_017;
@@ -40,10 +42,13 @@ export async function prepareMongodb(deps: ServerDeps): Promise<{ uri: string; s
   };
 }
 
-/** Temporal: the one that TEMPORAL_ADDRESS names, else an embedded one with its user interface. */
+/**
+ * Temporal: the one that TEMPORAL_ADDRESS names, else an embedded one with its user interface.
+ * @returns its address, that of its interface, and when it is ours how it is started and what to close after it
+ */
 export async function prepareTemporal(
   deps: ServerDeps,
-): Promise<{ address: string; uiUrl: string; start?: StartServer }> {
+): Promise<{ address: string; uiUrl: string; start?: StartServer; proxy?: UiProxy }> {
   const { env, ports, report } = deps;
   if (env.TEMPORAL_ADDRESS) {
     await registerSearchAttributes({ env, report });
@@ -51,11 +56,14 @@ export async function prepareTemporal(
   }
   const file = await findTemporal(deps);
   const port = await ports.take(TEMPORAL_PORT);
-  const uiPort = await ports.take(TEMPORAL_UI_PORT);
+  const shownPort = await ports.take(TEMPORAL_UI_PORT);
+  const uiPort = await ports.take();
+  const ui = { host: await hiddenLoopbackHost(uiPort), port: uiPort };
   const dataFile = join(deps.dataFolder, 'temporal.db');
   return {
     address: `127.0.0.1:${port}`,
-    uiUrl: `http://127.0.0.1:${uiPort}`,
-    start: (signal) => startTemporal({ file, port, uiPort, dataFile, env, signal }),
+    uiUrl: `http://127.0.0.1:${shownPort}`,
+    start: (signal) => startTemporal({ file, port, ui, dataFile, env, signal }),
+    proxy: await startUiProxy(shownPort, ui),
   };
 }

@@ -1,16 +1,19 @@
 import { Connection } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../../../platform/temporal/search-attributes.js';
+import type { UiAddress } from './ui-proxy.js';
 import { probePort, startReady, type ServerProcess } from '../server-process.js';
 
 const READY_TIMEOUT_MS = 60_000;
 const NAMESPACE = 'default';
+/** Its HTTP interface cannot be turned off, and nobody uses it: it answers to a name that no web page has. */
+const NO_HOST = 'nobody.invalid';
 
 export interface TemporalOptions {
   /** The Temporal CLI. */
   file: string;
   port: number;
   /** Absent: no user interface. */
-  uiPort?: number;
+  ui?: UiAddress;
   /** Absent: everything is lost when it stops. */
   dataFile?: string;
   env: NodeJS.ProcessEnv;
@@ -22,10 +25,11 @@ export interface TemporalOptions {
  * @throws Error with what it wrote last when it does not come up
  */
 export async function startTemporal(options: TemporalOptions): Promise<ServerProcess> {
-  const { port, uiPort, dataFile } = options;
+  const { port, ui, dataFile } = options;
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
-  if (uiPort === undefined) args.push('--headless');
-  else args.push('--ui-port', String(uiPort));
+  args.push('--dynamic-config-value', `frontend.httpAllowedHosts=["${NO_HOST}"]`);
+  if (ui === undefined) args.push('--headless');
+  else args.push('--ui-ip', ui.host, '--ui-port', String(ui.port));
   if (dataFile !== undefined) args.push('--db-filename', dataFile);
   for (const [name, type] of Object.entries(SEARCH_ATTRIBUTES)) args.push('--search-attribute', `${name}=${type}`);
   return startReady({
