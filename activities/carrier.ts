@@ -1,10 +1,12 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
 import type { CarrierApis, DialOutcome } from '../src/telephony/port.js';
+import { createPlaces } from '../src/platform/egress/places.js';
 import type { Config } from '../src/platform/config/config.js';
 import type { Mode } from '../src/kernel/ids.js';
 import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
 import { machineDetectionFor } from '../src/kernel/voicemail.js';
 import { CallRequestMissing } from '../src/calls/errors.js';
+import type { CallRequestDocument } from '../src/calls/call-request-model.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
 import type { DialPacing } from '../src/telephony/pacing/dial-pacing.js';
@@ -21,6 +23,25 @@ interface Deps {
 /** A dial that missed its slot waits this long for the next one; with the carrier's 10 s it stays within the activity's time. */
 const SLOT_WAIT_MS = 3_000;
 
+/**
+ * Dials of test calls under way at once in this process, and of one account: their far end may hang for the client's 10 s,
+ * and the steps of live calls need a worker's places, too.
+ */
+const TEST_DIALS = 20;
+const TEST_DIALS_OF_ACCOUNT = 4;
+
+/** What came of a dial. With `afterMs` nobody was asked for want of a place: it is no try, and is repeated after that. */
+export type Dialed = Exclude<DialOutcome, { outcome: 'throttled' }> | { outcome: 'throttled'; afterMs?: number };
+
+interface DialInput {
+  callId: string;
+  mode: Mode;
+  ringTimeoutSeconds: number;
+  timeLimitSeconds: number;
+  /** The call's turn, where the carrier takes only so many calls per second. */
+  slotAt?: number;
+}
+
 interface OrderedCall {
   mode: Mode;
   carrierSid: string;
@@ -29,6 +50,8 @@ interface OrderedCall {
 /** Orders and questions to the carrier. Numbers are read from the request here, so that no history holds one. */
 export function createCarrierActivities(deps: Deps) {
   const { config, carriers, dialGate, pacing, requests, bindings } = deps;
+  const each = TEST_DIALS_OF_ACCOUNT;
+  const testDials = createPlaces({ total: TEST_DIALS, each, ofAccount: each });
 
   const canChangeTimeLimit = (mode: Mode) => carriers[mode].capabilities.canChangeTimeLimit;
 
@@ -45,52 +68,58 @@ export function createCarrierActivities(deps: Deps) {
     return pacing.awaitSlot({ carrierAccountId, callsPerSecond }, slotAt, SLOT_WAIT_MS);
   }
 
+  async function dialFor(request: CallRequestDocument, input: DialInput): Promise<DialOutcome> {
+    const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
+    try {
+      // Every request was checked; what slipped through one time must not reach an emergency service or evade a rule.
+      if (await dialGate.isNeverDialed(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
+      const { toPhoneNumber, accountId } = request;
+      if (await dialGate.isNumberOfAnother(request.fromPhoneNumber, request)) {
+        return { outcome: 'refused', endReason: 'rejected' };
+      }
+      if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
+      // Of more requests than a number has attempts left, those that come too late end here.
+      const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
+      if (!(await dialGate.countAttempt(attempt))) return { outcome: 'refused', endReason: 'rejected' };
+    } catch {
+      // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.
+      return { outcome: 'unreachable' };
+    }
+    const { toPhoneNumber: to, fromPhoneNumber: from, maxDurationSeconds } = request;
+    const machineDetection = config.voicemailDetection ? machineDetectionFor(request.agent.voicemailAction) : undefined;
+    const dialed = await carriers[mode].dial({
+      callId,
+      to,
+      from,
+      ringTimeoutSeconds,
+      // A limit that stays for good must not end a call that pays for more; our own timer ends the others.
+      timeLimitSeconds: canChangeTimeLimit(mode) ? timeLimitSeconds : carrierTimeLimit(maxDurationSeconds),
+      ...(machineDetection === undefined ? {} : { machineDetection }),
+    });
+    if (dialed.outcome === 'accepted') {
+      // The carrier's callbacks bind the call, too; a database that is away now must not make the dial look ambiguous.
+      await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
+    }
+    return dialed;
+  }
+
   return {
     /** Asks the carrier for the call, once. The one activity that is not idempotent: Temporal must never repeat it. */
-    async dialCallee(input: {
-      callId: string;
-      mode: Mode;
-      ringTimeoutSeconds: number;
-      timeLimitSeconds: number;
-      /** The call's turn, where the carrier takes only so many calls per second. */
-      slotAt?: number;
-    }): Promise<DialOutcome> {
-      const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
+    async dialCallee(input: DialInput): Promise<Dialed> {
       let request;
       try {
-        request = await requestOf(callId);
-        // Every request was checked; what slipped through one time must not reach an emergency service or evade a rule.
-        if (await dialGate.isNeverDialed(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
-        const { toPhoneNumber, accountId } = request;
-        if (await dialGate.isNumberOfAnother(request.fromPhoneNumber, request)) {
-          return { outcome: 'refused', endReason: 'rejected' };
-        }
-        if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
-        // Of more requests than a number has attempts left, those that come too late end here.
-        const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
-        if (!(await dialGate.countAttempt(attempt))) return { outcome: 'refused', endReason: 'rejected' };
+        request = await requestOf(input.callId);
       } catch {
-        // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.
         return { outcome: 'unreachable' };
       }
-      const { toPhoneNumber: to, fromPhoneNumber: from, maxDurationSeconds } = request;
-      const machineDetection = config.voicemailDetection
-        ? machineDetectionFor(request.agent.voicemailAction)
-        : undefined;
-      const dialed = await carriers[mode].dial({
-        callId,
-        to,
-        from,
-        ringTimeoutSeconds,
-        // A limit that stays for good must not end a call that pays for more; our own timer ends the others.
-        timeLimitSeconds: canChangeTimeLimit(mode) ? timeLimitSeconds : carrierTimeLimit(maxDurationSeconds),
-        ...(machineDetection === undefined ? {} : { machineDetection }),
-      });
-      if (dialed.outcome === 'accepted') {
-        // The carrier's callbacks bind the call, too; a database that is away now must not make the dial look ambiguous.
-        await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
+      if (input.mode === 'live') return dialFor(request, input);
+      const place = testDials.take({ accountId: request.accountId, host: '' });
+      if ('afterMs' in place) return { outcome: 'throttled', afterMs: place.afterMs };
+      try {
+        return await dialFor(request, input);
+      } finally {
+        place.giveBack();
       }
-      return dialed;
     },
 
     /**

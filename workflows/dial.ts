@@ -1,5 +1,6 @@
-import { ActivityFailure, condition, sleep, TimeoutFailure } from '@temporalio/workflow';
+import { ActivityFailure, condition, patched, sleep, TimeoutFailure } from '@temporalio/workflow';
 import { isCancelCause } from '../src/calls/call-outcome.js';
+import { LONGEST_DIAL_WAIT_MS } from '../src/telephony/pacing/dial-queue.js';
 import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
 import type { EndReason } from '../src/kernel/call-state.js';
 import { closeBinding, dialCallee, durable } from './activity-proxies.js';
@@ -34,11 +35,31 @@ export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Pro
         return searchPlacedCall(call, dialedAt);
       case 'throttled':
       case 'unreachable':
+        if ('afterMs' in outcome && outcome.afterMs !== undefined && patched('places-of-test-dials')) {
+          if (!(await awaitPlace(call, outcome.afterMs))) return fail(call, 'expired');
+          // The carrier was not asked, so this was no try.
+          tries--;
+          turn = await awaitTurn(call);
+          break;
+        }
         if (tries === MAX_TRIES) return fail(call, 'carrier_unreachable');
         await sleep(1_000 * tries);
         turn = await awaitTurn(call);
     }
   }
+}
+
+/** Waits for a place to dial in, longer each time, and in all as long as a call may wait. @returns false when that is over */
+async function awaitPlace(call: CallRun, afterMs: number): Promise<boolean> {
+  const leftMs = LONGEST_DIAL_WAIT_MS - call.waitedMs;
+  if (leftMs <= 0) return false;
+  const askedAt = Date.now();
+  await condition(
+    () => isCancelCause(call.state.hangUpCause),
+    Math.min(afterMs + Math.round(call.waitedMs / 4), leftMs),
+  );
+  call.waitedMs += Date.now() - askedAt;
+  return true;
 }
 
 async function placeCall(call: CallRun, { slotAt }: NonNullable<DialTurn>) {

@@ -11,7 +11,7 @@ import { createWebhookSecrets } from './secrets.js';
 import type { Logger } from '../platform/telemetry/logger.js';
 import { createWebhookClient, type PostResult } from './client.js';
 import { completionPayload, type CompletedCalls } from './payload.js';
-import { createPlaces, type Receiver } from './places.js';
+import { createPlaces, type Receiver } from '../platform/egress/places.js';
 import { MAX_ATTEMPTS, nextStepOf, waitAfter } from './schedule.js';
 import { signatureHeader } from '../platform/egress/signature.js';
 

@@ -9,7 +9,7 @@ import { DefaultLogger, Runtime, Worker, type RuntimeOptions } from '@temporalio
 import { ulid } from 'ulid';
 import { createActivities } from '../../activities/create-activities.js';
 import { createCallGateway, type CallGateway } from '../../src/calls/gateway.js';
-import type { CarrierApi, CarrierCall, DialOutcome } from '../../src/telephony/port.js';
+import type { CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../../src/telephony/port.js';
 import { parseConfig } from '../../src/platform/config/config.js';
 import type { Direction, MediaEndReason } from '../../src/kernel/call-state.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
@@ -34,7 +34,7 @@ export class ScriptedCarrier implements CarrierApi {
   readonly kind = 'simulator';
   readonly capabilities = { canChangeTimeLimit: true };
   dials = 0;
-  onDial: (() => Promise<void>) | undefined;
+  onDial: ((callId: string) => Promise<void>) | undefined;
   readonly hungUp: string[] = [];
   readonly limits: number[] = [];
   outcomes: DialOutcome[] = [];
@@ -46,9 +46,9 @@ export class ScriptedCarrier implements CarrierApi {
   isCallId(text: string): boolean {
     return SIMULATED.isCallId(text);
   }
-  async dial(): Promise<DialOutcome> {
+  async dial({ callId }: Pick<DialRequest, 'callId'>): Promise<DialOutcome> {
     this.dials++;
-    await this.onDial?.();
+    await this.onDial?.(callId);
     return this.outcomes.shift() ?? { outcome: 'accepted', carrierSid: SID };
   }
   async hangUp(carrierSid: string): Promise<void> {
@@ -187,7 +187,7 @@ export async function placeCall(
   if (dailySpendCapMicros !== undefined) await accounts.setLimits(account._id, { dailySpendCapMicros });
   const direction: Direction = input.direction ?? 'outbound';
   const callId = input.callId ?? `call_${ulid()}`;
-  const moneyAt = ledgerAccountId(account._id, 'live');
+  const moneyAt = ledgerAccountId(account._id, input.mode ?? 'live');
   if (seconds > 0)
     await harness.ledger.topUp({
       ledgerAccountId: moneyAt,
@@ -197,7 +197,7 @@ export async function placeCall(
   await createCallRequests(database).insert({
     _id: callId,
     accountId: account._id,
-    mode: 'live',
+    mode: input.mode ?? 'live',
     direction,
     fromPhoneNumber: '+12025550199',
     toPhoneNumber: PHONE_NUMBER,

@@ -1,4 +1,4 @@
-import { createPlaces, type Place } from '../../src/webhooks/places.js';
+import { createPlaces, type Place } from '../../src/platform/egress/places.js';
 
 /** A receiver of an account that has no other. */
 const only = (name: string) => ({ accountId: `acct_${name}`, host: `${name}.example` });

@@ -1,4 +1,7 @@
-/** Posts under way at once in this process: well below the activities a worker runs at once, so that other work goes on. */
+/**
+ * Requests under way at once in this process: well below the activities a worker runs at once, so that other work goes on.
+ * These and the others are those of webhooks.
+ */
 const PLACES = 64;
 /** Of them for one receiver, and for all receivers of one account. */
 const PLACES_OF_RECEIVER = 8;
@@ -11,7 +14,7 @@ const PRESUMED_MS = 100;
 /** Receivers and accounts of whom it is remembered how long they take. */
 const MOST_REMEMBERED = 1_000;
 
-/** A customer's server. */
+/** A server that a request of an account goes to. */
 export interface Receiver {
   accountId: string;
   host: string;
