@@ -10,7 +10,7 @@ export interface Output {
   readonly json: boolean;
   /** `rows` is the JSON answer; people see the columns named, each with its heading, of `shown`. */
   table(rows: readonly object[], columns: Record<string, string>, shown?: readonly object[]): Promise<void>;
-  /** Text as it comes, at the pace at which it is read. */
+  /** Text as it comes, at the pace at which it is read: to the byte in files and pipes, fit for a terminal in one. */
   pieces(text: AsyncIterable<string>): Promise<void>;
   /** One object: its fields for people, under a sentence. `shown` has fewer or friendlier ones. */
   record(sentence: string, value: object, shown?: object): Promise<void>;
@@ -38,7 +38,10 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
       write(table.toString());
     },
     async pieces(text) {
-      for await (const piece of text) if (!process.stdout.write(piece)) await once(process.stdout, 'drain');
+      const { stdout } = process;
+      for await (const piece of text) {
+        if (!stdout.write(stdout.isTTY ? printable(piece.replaceAll('\r', '')) : piece)) await once(stdout, 'drain');
+      }
     },
     async page(page, columns, shown = page.data) {
       if (json) return asJson(page);
@@ -50,8 +53,10 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
     },
     async record(sentence, value, shown = value) {
       if (json) return asJson(value);
-      if (sentence !== '') write(sentence);
-      const fields = Object.entries(shown).map(([name, field]) => [name, cell(field)] as const);
+      if (sentence !== '') write(printable(sentence));
+      const fields = Object.entries(shown).map(
+        ([name, field]) => [printable(name).replace(/\s/gu, ' '), cell(field)] as const,
+      );
       const width = Math.max(0, ...fields.map(([name]) => name.length)) + 3;
       // Whole, however long: the terminal wraps it.
       for (const [name, text] of fields) {

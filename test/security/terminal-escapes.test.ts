@@ -1,17 +1,30 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createOutput } from '../../src/cli/output.js';
+import { createProgram } from '../../src/cli/program.js';
+import { runProgram, type CliProcess } from '../../src/cli/run.js';
 import { runCli } from '../cli/support/run-cli.js';
 
 const COMMANDS = /[^\P{Cc}\n\t]/u;
 const HOSTILE = 'Wrong.\u001b]0;owned\u0007 \u009b31m\u007f';
+
+const CSV = `entry,reason\r\n1,"${HOSTILE}"\r\n`;
 
 let server: Server;
 let status: number;
 let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   const error = { success: false, message: HOSTILE, error_code: 'CONFLICT' };
-  const list = { data: [{ agent_id: 'agent_1', name: HOSTILE, tools: [HOSTILE] }], has_more: false };
-  server = createServer((_request, response) => {
+  const list = {
+    data: [{ agent_id: 'agent_1', name: HOSTILE, tools: [HOSTILE] }],
+    has_more: false,
+    [`named ${HOSTILE}`]: HOSTILE,
+  };
+  server = createServer((request, response) => {
+    if (request.headers.accept === 'text/csv') {
+      response.writeHead(status, { 'content-type': 'text/csv' }).end(CSV);
+      return;
+    }
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(status === 200 ? list : error));
   });
@@ -20,6 +33,16 @@ beforeAll(async () => {
   env = { CALLWRIGHT_URL: `http://127.0.0.1:${port}`, CALLWRIGHT_API_KEY: 'k' };
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
+
+/** Runs a command in this process, whose output is a terminal or none. @returns what it wrote */
+async function run(args: string[], isTTY: boolean): Promise<string> {
+  let written = '';
+  const write = (text: string) => Boolean((written += text));
+  const stdout = { isTTY, write } as NodeJS.WriteStream;
+  const cli = { argv: ['node', 'callwright', ...args], env, stdout, stderr: stdout } as unknown as CliProcess;
+  await runProgram(createProgram(cli), cli);
+  return written;
+}
 
 describe('the terminal is never commanded', () => {
   it.each([[], ['--json']])('by an error of the service %s', async (...json) => {
@@ -36,6 +59,36 @@ describe('the terminal is never commanded', () => {
     expect(stdout).toContain('Wrong.');
     expect(stdout).not.toMatch(COMMANDS);
     if (json.length > 0) expect(JSON.parse(stdout)).toMatchObject({ data: [{ name: HOSTILE }] });
+  });
+
+  it('by the names of fields of what the service answers', async () => {
+    status = 200;
+    const { stdout } = await runCli(['agents', 'get', 'agent_01ARZ3NDEKTSV4RRFFQ69G5FAV'], env);
+    expect(stdout).toContain('named');
+    expect(stdout).not.toMatch(COMMANDS);
+  });
+
+  it.each(['ledger', 'usage'])('by a CSV that is shown on it, which files get to the byte: %s', async (command) => {
+    status = 200;
+    const written: Record<string, string> = {};
+    for (const isTTY of [true, false]) {
+      written[String(isTTY)] = await run([command, '--csv'], isTTY);
+    }
+    expect(written.true).toContain('Wrong.');
+    expect(written.true).not.toMatch(COMMANDS);
+    expect(written.false).toBe(CSV);
+  });
+
+  it('by a sentence about its answer', async () => {
+    let written = '';
+    const stdout = { write: (text: string) => Boolean((written += text)) } as CliProcess['stdout'];
+    const out = createOutput({ stdout }, false);
+    await out.record(`Call ${HOSTILE}`, { [HOSTILE]: HOSTILE });
+    await out.table([{ a: HOSTILE }], { a: 'A' });
+    await out.page({ data: [{ a: { [HOSTILE]: 1 } }], has_more: true }, { a: 'A' });
+    out.line({}, HOSTILE);
+    expect(written).toContain('Wrong.');
+    expect(written).not.toMatch(COMMANDS);
   });
 
   it('by its own arguments', async () => {
