@@ -67,6 +67,10 @@ export const ApiKey = z
     last_four: z.string().describe('How it ends.'),
     state: z.enum(['active', 'revoked', 'expired']).describe('Whether the key works; only an active one does.'),
     created_at: timestamp('When it was made.'),
+    made_by: z
+      .string()
+      .optional()
+      .describe('The user_id of the member who made it, or the key that made it; absent where that is not known.'),
     expires_at: timestamp('When it stops working.').optional(),
     revoked_at: timestamp('When it was revoked.').optional(),
     last_used_at: timestamp('When it was used last, to the minute.').optional(),

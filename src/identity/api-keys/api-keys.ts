@@ -33,6 +33,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     /**
      * Creates a key; its secret is in the answer and nowhere else.
      * @param p.madeBy the key that asks for it: it ends with that one at the latest
+     * @param p.madeByUser the member who asks for it; of one that a key asks for, that key's
      * @throws ServiceError when the name, the expiry or the account is wrong
      */
     async create(p: {
@@ -41,6 +42,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       name: string;
       expiresAt?: Date;
       madeBy?: ApiKeyDocument;
+      madeByUser?: string;
     }): Promise<{ secret: string; key: ApiKeyDocument }> {
       const name = checkedName(p.name);
       if (p.expiresAt && !(p.expiresAt.getTime() > Date.now())) {
@@ -53,6 +55,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
         throw new ServiceError('CONFLICT', `An account has at most ${MOST_KEYS} keys in a mode; revoke one first.`);
       }
       const secret = newSecret(p.mode);
+      const madeByUser = p.madeBy ? p.madeBy.madeByUser : p.madeByUser;
       const key: ApiKeyDocument = {
         _id: hashSecret(deps.pepper, secret),
         keyId: `key_${ulid()}`,
@@ -63,6 +66,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
         lastFour: secret.slice(-4),
         createdAt: new Date(),
         ...(p.madeBy ? { ancestors: [...(p.madeBy.ancestors ?? []), p.madeBy.keyId] } : {}),
+        ...(madeByUser === undefined ? {} : { madeByUser }),
         ...(p.expiresAt ? { expiresAt: p.expiresAt } : {}),
       };
       await apiKeys.create([key]);

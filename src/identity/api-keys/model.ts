@@ -13,6 +13,8 @@ export interface ApiKeyDocument {
   createdAt: Date;
   /** Ids of the keys that it descends from, oldest first: the last has made it. Absent when no key has. */
   ancestors?: string[];
+  /** The member who made it, or the first of its ancestors. Absent: an operator, or an earlier version, which did not note it. */
+  madeByUser?: string;
   expiresAt?: Date;
   revokedAt?: Date;
   lastUsedAt?: Date;
@@ -29,6 +31,7 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
     lastFour: { type: String, required: true },
     createdAt: { type: Date, required: true },
     ancestors: { type: [String], default: undefined },
+    madeByUser: String,
     expiresAt: Date,
     revokedAt: Date,
     lastUsedAt: Date,

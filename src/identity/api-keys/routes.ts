@@ -53,6 +53,7 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
         name,
         ...(expiresAt ? { expiresAt } : {}),
         ...(madeBy ? { madeBy } : {}),
+        ...(principal.actor.kind === 'member' ? { madeByUser: principal.actor.userId } : {}),
       });
       const kept = granted(ctx, made, ({ key }) => apiKeys.revoke(key.keyId));
       const { key, secret } = await within(deadlineOf(ctx), kept);
@@ -106,6 +107,7 @@ function keyView(key: ApiKeyDocument): ApiKey {
     last_four: key.lastFour,
     state: key.revokedAt ? 'revoked' : expired ? 'expired' : 'active',
     created_at: key.createdAt.toISOString(),
+    ...(key.madeByUser === undefined ? {} : { made_by: key.madeByUser }),
     ...(key.expiresAt ? { expires_at: key.expiresAt.toISOString() } : {}),
     ...(key.revokedAt ? { revoked_at: key.revokedAt.toISOString() } : {}),
     ...(key.lastUsedAt ? { last_used_at: key.lastUsedAt.toISOString() } : {}),

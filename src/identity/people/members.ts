@@ -2,8 +2,10 @@ import { ulid } from 'ulid';
 import type { Role } from '../../kernel/access.js';
 import { ServiceError } from '../../kernel/errors.js';
 import { checkedName } from '../accounts/accounts.js';
+import { createKeyMakers } from '../api-keys/key-makers.js';
+import type { ApiKeyDocument } from '../api-keys/model.js';
 import type { IdentityDatabase } from '../database.js';
-import { createInvitations, type NewInvitation } from './invitations.js';
+import { createInvitations, type Invitations, type NewInvitation } from './invitations.js';
 import { collectionsOf, createPeople } from './people.js';
 import type { InvitationDocument, UserDocument } from './model.js';
 
@@ -23,6 +25,7 @@ export function createMembers(database: IdentityDatabase) {
   const invitations = createInvitations(database);
   const people = createPeople(database);
   const both = createBothCollections(database);
+  const keyMakers = createKeyMakers(database);
 
   const collectionOf = collectionsOf(database);
 
@@ -30,16 +33,6 @@ export function createMembers(database: IdentityDatabase) {
     const user = await people.findById(userId);
     if (user?.accountId !== accountId) throw new ServiceError('NOT_FOUND', 'The account has no such member.');
     return user;
-  }
-
-  /** @throws ServiceError CONFLICT when the address belongs to a member, NOT_FOUND when somebody else was faster */
-  async function addInvited(user: UserDocument): Promise<UserDocument> {
-    try {
-      return await people.add(user);
-    } catch (error) {
-      if (await people.findById(user._id)) throw invitations.notOpen();
-      throw error;
-    }
   }
 
   return {
@@ -61,15 +54,20 @@ export function createMembers(database: IdentityDatabase) {
       return { ...before, role };
     },
 
-    /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left, or the address is being verified */
-    async remove(accountId: string, userId: string): Promise<UserDocument> {
+    /**
+     * Removes a member and revokes the API keys that they made.
+     * @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left, or the address is being verified
+     */
+    async remove(accountId: string, userId: string): Promise<{ user: UserDocument; revokedKeys: ApiKeyDocument[] }> {
       const member = await find(accountId, userId);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
+      // First, so that a removal that is cut short leaves no key without its maker. Owners make no more keys by then.
+      const revokedKeys = await keyMakers.revokeAll({ accountId, userId });
       await both.remove(member);
       // An older invitation would let them in again.
       await invitations.withdrawAll(accountId, member.email);
       await invitations.withdrawBy(userId);
-      return member;
+      return { user: member, revokedKeys };
     },
 
     /**
@@ -112,15 +110,18 @@ export function createMembers(database: IdentityDatabase) {
     ): Promise<UserDocument> {
       const { accountId, email, role, invitationId } = await invitations.find(token);
       // Of several that accept at once, the id lets one in.
-      const user = await addInvited({
-        _id: invitationId.replace('invite', 'user'),
-        invited: true,
-        email,
-        accountId,
-        role,
-        createdAt: new Date(),
-        ...person,
-      });
+      const user = await addInvited(
+        { people, invitations },
+        {
+          _id: invitationId.replace('invite', 'user'),
+          invited: true,
+          email,
+          accountId,
+          role,
+          createdAt: new Date(),
+          ...person,
+        },
+      );
       try {
         // Whoever withdrew it, or took the right to invite from its inviter, in the same moment wins.
         await invitations.find(token);
@@ -132,6 +133,19 @@ export function createMembers(database: IdentityDatabase) {
       return user;
     },
   };
+}
+
+/** @throws ServiceError CONFLICT when the address belongs to a member, NOT_FOUND when somebody else was faster */
+async function addInvited(
+  { people, invitations }: { people: ReturnType<typeof createPeople>; invitations: Invitations },
+  user: UserDocument,
+): Promise<UserDocument> {
+  try {
+    return await people.add(user);
+  } catch (error) {
+    if (await people.findById(user._id)) throw invitations.notOpen();
+    throw error;
+  }
 }
 
 /** Changes of somebody who may be moved from one collection to the other by a verification at the same time. */

@@ -102,14 +102,15 @@ export const recoveryRoutes = {
     tag: 'Portal',
     summary: 'Choose a new password by a link',
     description:
-      'Ends every session of the person and withdraws the invitations that they made. API keys stay until they are revoked.',
+      'Ends every session of the person and withdraws the invitations that they made. API keys are the account’s and go on working: with ' +
+      'revoke_api_keys those that the person made end, too.',
     auth: 'origin',
     body: {
       contentType: json,
       schema: ResetPasswordBody,
       examples: { reset: { token: 'Zm9v…', new_password: password } },
     },
-    success: jsonAnswer('Changed.', PasswordChanged, { changed: { password_changed: true } }),
+    success: jsonAnswer('Changed.', PasswordChanged, { changed: { password_changed: true, active_api_keys: 2 } }),
     errors: ['NOT_FOUND', 'CONFLICT'],
   }),
   verifyEmail: defineRoute({
@@ -216,7 +217,8 @@ export const memberRoutes = {
     path: '/portal/members/{user_id}',
     tag: 'Portal',
     summary: 'Change a member’s role',
-    description: 'Ends their sessions. The last owner stays one.',
+    description:
+      'Ends their sessions and, unless they are an owner still, the API keys that they made. The last owner stays one.',
     auth: 'session',
     changes: 'account',
     roles: ['owner'],
@@ -230,7 +232,7 @@ export const memberRoutes = {
     path: '/portal/members/{user_id}',
     tag: 'Portal',
     summary: 'Remove a member',
-    description: 'Ends their sessions. The last owner stays.',
+    description: 'Ends their sessions and the API keys that they made. The last owner stays.',
     auth: 'session',
     changes: 'account',
     roles: ['owner'],

@@ -1,5 +1,9 @@
 import type { Config } from '../../platform/config/config.js';
 import type { memberRoutes } from './contract.js';
+import { mayUse } from '../../kernel/access.js';
+import type { Auditor } from '../access/audit.js';
+import { apiKeyRoutes } from '../api-keys/contract.js';
+import type { KeyMakers } from '../api-keys/key-makers.js';
 import type { Members } from '../people/members.js';
 import type { Sessions } from '../people/sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
@@ -9,6 +13,7 @@ import { granted } from '../../platform/http/granted.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import { auditRevokedKeys } from './person-requests.js';
 import { refuseInvitations } from './sessions.js';
 import { invitationView, memberView } from './views.js';
 
@@ -19,14 +24,16 @@ export function createMemberHandlers(deps: {
   sessions: Sessions;
   limits: PortalLimits;
   accountMail: AccountMail;
+  keyMakers: KeyMakers;
+  auditor: Auditor;
 }): RouteHandlers<typeof memberRoutes> {
-  const { config, members, sessions, limits, accountMail } = deps;
+  const { config, members, sessions, limits, accountMail, keyMakers, auditor } = deps;
   return {
     async listMembers({ ctx, principal: { account } }) {
       return wholeList((await within(deadlineOf(ctx), members.list(account._id))).map(memberView));
     },
 
-    async updateMember({ ctx, principal: { account }, params: { user_id: userId }, body: { role } }) {
+    async updateMember({ ctx, principal: { account, actor }, params: { user_id: userId }, body: { role } }) {
       const before = await within(deadlineOf(ctx), members.find(account._id, userId));
       const changed = granted(ctx, members.setRole(account._id, userId, role), () =>
         members.setRole(account._id, userId, before.role),
@@ -34,12 +41,17 @@ export function createMemberHandlers(deps: {
       const user = await within(deadlineOf(ctx), changed);
       // What they may do is read with every request; they log in again all the same, with a new token.
       await within(deadlineOf(ctx), sessions.endAll(userId));
+      if (!mayUse(role, apiKeyRoutes.createApiKey)) {
+        const keys = await within(deadlineOf(ctx), keyMakers.revokeAll({ accountId: account._id, userId }));
+        await auditRevokedKeys(auditor, ctx, { actor, keys });
+      }
       return memberView(user);
     },
 
-    async removeMember({ ctx, principal: { account }, params: { user_id: userId } }) {
-      const user = await within(deadlineOf(ctx), members.remove(account._id, userId));
+    async removeMember({ ctx, principal: { account, actor }, params: { user_id: userId } }) {
+      const { user, revokedKeys } = await within(deadlineOf(ctx), members.remove(account._id, userId));
       await within(deadlineOf(ctx), sessions.endAll(userId));
+      await auditRevokedKeys(auditor, ctx, { actor, keys: revokedKeys });
       return memberView(user);
     },
 

@@ -2,6 +2,7 @@ import type { Config } from '../../platform/config/config.js';
 import type { recoveryRoutes } from './contract.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../accounts/accounts.js';
+import type { KeyMakers } from '../api-keys/key-makers.js';
 import type { EmailLinks } from '../people/email-links.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
@@ -14,7 +15,7 @@ import { sessionTokenOf } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import type { Hashing } from './hashing.js';
-import { auditPerson, inTime } from './person-requests.js';
+import { actorOf, auditPerson, auditRevokedKeys, inTime } from './person-requests.js';
 
 export interface RecoveryDeps {
   config: Config;
@@ -27,12 +28,24 @@ export interface RecoveryDeps {
   accountMail: AccountMail;
   limits: PortalLimits;
   auditor: Auditor;
+  keyMakers: KeyMakers;
 }
 
 /** Links by e-mail: verification of addresses, and new passwords for forgotten ones. */
 export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof recoveryRoutes> {
-  const { config, accounts, members, sessions, hashing, passwordRules, emailLinks, accountMail, limits, auditor } =
-    deps;
+  const {
+    config,
+    accounts,
+    members,
+    sessions,
+    hashing,
+    passwordRules,
+    emailLinks,
+    accountMail,
+    limits,
+    auditor,
+    keyMakers,
+  } = deps;
 
   /** @throws ServiceError NOT_FOUND */
   async function personOf(token: string): Promise<UserDocument> {
@@ -71,7 +84,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       return { requested: true };
     },
 
-    async resetPassword({ ctx, body: { token, new_password: password } }) {
+    async resetPassword({ ctx, body: { token, new_password: password, revoke_api_keys: revokesKeys = false } }) {
       await inTime(ctx, limits.countLink(ctx));
       const user = await inTime(ctx, personOf(token));
       const accountName = (await inTime(ctx, accounts.find(user.accountId)))?.name ?? '';
@@ -87,7 +100,12 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       // Nor may they keep the person from logging in with the new one.
       await inTime(ctx, limits.forgetLogIns(user._id));
       await auditPerson(auditor, ctx, user, 'resetPassword');
-      return { password_changed: true };
+      const maker = { accountId: user.accountId, userId: user._id };
+      if (revokesKeys) {
+        const keys = await inTime(ctx, keyMakers.revokeAll(maker));
+        await auditRevokedKeys(auditor, ctx, { actor: actorOf(user), keys });
+      }
+      return { password_changed: true, active_api_keys: await inTime(ctx, keyMakers.countActive(maker)) };
     },
 
     async verifyEmail({ ctx, body: { token, password } }) {

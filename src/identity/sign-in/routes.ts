@@ -2,6 +2,7 @@ import type { portalRoutes } from './contract.js';
 import type { Config } from '../../platform/config/config.js';
 import type { Accounts } from '../accounts/accounts.js';
 import type { IdentityDatabase } from '../database.js';
+import { createKeyMakers } from '../api-keys/key-makers.js';
 import { createEmailLinks } from '../people/email-links.js';
 import { createMembers } from '../people/members.js';
 import { createPasswordRules } from '../people/password-rules.js';
@@ -33,6 +34,7 @@ export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<ty
     ...deps,
     members,
     emailLinks,
+    keyMakers: createKeyMakers(deps.database),
     accountMail: createAccountMail({ ...deps, members, emailLinks }),
     sessions: createSessions(deps.database),
     hashing: createHashing({ config: deps.config, passwords: createPasswords() }),

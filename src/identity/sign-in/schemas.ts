@@ -62,10 +62,16 @@ export const LogInBody = z
   })
   .meta({ id: 'LogIn' });
 
+const revokeApiKeys = z
+  .boolean('revoke_api_keys must be true or false.')
+  .optional()
+  .describe('Whether the API keys that the person made end with the old password; they go on unless this is true.');
+
 export const PasswordBody = z
   .strictObject({
     current_password: givenPassword('current_password').describe('Password that the member has now.'),
     new_password: newPassword('new_password'),
+    revoke_api_keys: revokeApiKeys,
   })
   .meta({ id: 'PasswordChange' });
 
@@ -94,6 +100,7 @@ export const ResetPasswordBody = z
   .strictObject({
     token: token('a link', 'Token from the link that resets the password.'),
     new_password: newPassword('new_password'),
+    revoke_api_keys: revokeApiKeys,
   })
   .meta({ id: 'PasswordReset' });
 
@@ -104,8 +111,12 @@ export const EmailVerified = z
   .object({ verified: z.literal(true).describe('Always true: the e-mail address is verified.') })
   .meta({ id: 'EmailVerified' });
 export const PasswordChanged = z
-  .object({ password_changed: z.literal(true).describe('Always true: the new password is in force.') })
+  .object({
+    password_changed: z.literal(true).describe('Always true: the new password is in force.'),
+    active_api_keys: z.number().int().min(0).describe('How many API keys that the person made go on working.'),
+  })
   .meta({ id: 'PasswordChanged' });
+export type PasswordChanged = z.infer<typeof PasswordChanged>;
 
 export const AcceptInvitationBody = z
   .strictObject({

@@ -3,6 +3,7 @@ import type { entryRoutes, joiningRoutes, sessionRoutes } from './contract.js';
 import type { PortalSession } from './schemas.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Accounts } from '../accounts/accounts.js';
+import type { KeyMakers } from '../api-keys/key-makers.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
@@ -14,7 +15,7 @@ import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
 import type { Hashing } from './hashing.js';
-import { auditPerson, inTime } from './person-requests.js';
+import { auditPerson, auditRevokedKeys, inTime } from './person-requests.js';
 import { sessionView } from './views.js';
 
 export interface SessionHandlersDeps {
@@ -27,13 +28,14 @@ export interface SessionHandlersDeps {
   limits: PortalLimits;
   accountMail: AccountMail;
   auditor: Auditor;
+  keyMakers: KeyMakers;
 }
 
 /** Opening accounts, logging in and out, and passwords. */
 export function createSessionHandlers(
   deps: SessionHandlersDeps,
 ): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
-  const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor } = deps;
+  const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor, keyMakers } = deps;
 
   /** A session that begins is always a new one, so that nobody can have planted its token; the old one ends. */
   async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<PortalSession> {
@@ -113,8 +115,8 @@ export function createSessionHandlers(
       return { logged_out: true };
     },
 
-    async changePassword({ ctx, principal: { user, account, mode }, body }) {
-      const { current_password: current, new_password: next } = body;
+    async changePassword({ ctx, principal: { user, account, mode, actor }, body }) {
+      const { current_password: current, new_password: next, revoke_api_keys: revokesKeys = false } = body;
       const own = [user.email, user.name, account.name];
       await inTime(ctx, passwordRules.check({ field: 'new_password', password: next, own }));
       const known = await limits.tryPassword(ctx, 'changePassword', user.email, async (counted) => {
@@ -132,6 +134,10 @@ export function createSessionHandlers(
       await inTime(ctx, sessions.endAll(user._id));
       // They may also have invited somebody, to get in again.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
+      if (revokesKeys) {
+        const keys = await inTime(ctx, keyMakers.revokeAll({ accountId: account._id, userId: user._id }));
+        await auditRevokedKeys(auditor, ctx, { actor, keys });
+      }
       const { token, expiresAt } = await inTime(ctx, sessions.begin({ ...user, passwordHash }));
       setSessionToken(ctx, config, token);
       return sessionView({ user, account, mode, expiresAt, config });

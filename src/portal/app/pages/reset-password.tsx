@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import type { PasswordChanged } from '../../../identity/sign-in/schemas.js';
 import { Failure } from '../components/feedback';
-import { SubmitButton, TextField } from '../components/fields';
+import { CheckField, SubmitButton, TextField } from '../components/fields';
 import { usePortal } from '../session';
 import { useForm } from '../use-form';
 import { useLinkToken } from '../use-link-token';
@@ -11,9 +12,11 @@ export function ResetPassword() {
   const { api, forget } = usePortal();
   const token = useLinkToken();
   const [changed, setChanged] = useState(false);
-  const form = useForm({ new_password: '' }, async (values) => {
-    await api.post('/portal/reset-password', { token, ...values });
+  const [activeKeys, setActiveKeys] = useState(0);
+  const form = useForm({ new_password: '', revoke_api_keys: false }, async (values) => {
+    const answer = await api.post<PasswordChanged>('/portal/reset-password', { token, ...values });
     forget();
+    setActiveKeys(answer.active_api_keys);
     setChanged(true);
   });
   useTitle('Choose a new password');
@@ -23,7 +26,12 @@ export function ResetPassword() {
       <section class="card" role="status">
         <h1>Password changed</h1>
         <p>You are logged out everywhere. Log in with your new password.</p>
-        <p>API keys stay valid: if somebody else knew the old password, revoke the keys that you do not know.</p>
+        {activeKeys === 0 ? null : (
+          <p>
+            API keys that you made and that go on working: {activeKeys}. If somebody else knew the old password, revoke
+            those that you do not know.
+          </p>
+        )}
         <a class="button button-main" href="/portal/log-in">
           Log in
         </a>
@@ -40,6 +48,11 @@ export function ResetPassword() {
         autocomplete="new-password"
         hint="At least 12 characters."
         {...form.field('new_password')}
+      />
+      <CheckField
+        label="Revoke the API keys that I made"
+        hint="Somebody who knew the old password may have made some. What uses them stops working at once."
+        {...form.field('revoke_api_keys')}
       />
       <SubmitButton busy={form.busy}>Change password</SubmitButton>
       <p />

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Invitation, Member } from '../../../identity/sign-in/schemas.js';
+import { Confirm } from '../components/dialog';
 import { Failure, Loaded } from '../components/feedback';
 import { SelectField, SubmitButton, TextField } from '../components/fields';
 import { Table } from '../components/pager';
@@ -27,9 +28,19 @@ export function Members() {
       : { data: [] as Invitation[] };
     return { members: members.data, invitations: invitations.data };
   });
+  const [ending, setEnding] = useState<{ member: Member; role?: string }>();
   const act = (doing: Promise<unknown>) => {
     setFailure(undefined);
     doing.then(people.reload, (error: Error) => setFailure(error.message));
+  };
+
+  const changeRole = ({ user_id: id }: Member, to: string) => act(api.patch(`/portal/members/${id}`, { role: to }));
+  /** An owner who becomes something else loses keys, so that is asked first; the list shows the role that is in force. */
+  const askOrChange = (member: Member, chosen: HTMLSelectElement) => {
+    const role = chosen.value;
+    if (member.role !== 'owner') return changeRole(member, role);
+    chosen.value = member.role;
+    setEnding({ member, role });
   };
 
   return (
@@ -51,9 +62,7 @@ export function Members() {
                     <select
                       aria-label={`Role of ${member.email}`}
                       value={member.role}
-                      onChange={(event) =>
-                        act(api.patch(`/portal/members/${member.user_id}`, { role: event.currentTarget.value }))
-                      }
+                      onChange={(event) => askOrChange(member, event.currentTarget)}
                     >
                       {ROLES.map(({ value }) => (
                         <option key={value} value={value}>
@@ -74,7 +83,7 @@ export function Members() {
                       type="button"
                       class="button button-small"
                       aria-label={`Remove ${member.email}`}
-                      onClick={() => act(api.delete(`/portal/members/${member.user_id}`))}
+                      onClick={() => setEnding({ member })}
                     >
                       Remove
                     </button>
@@ -105,6 +114,22 @@ export function Members() {
           </Table>
         )}
       </Loaded>
+      {ending === undefined ? null : (
+        <Confirm
+          title={
+            ending.role === undefined
+              ? `Remove ${ending.member.email}?`
+              : `Make ${ending.member.email} a ${ending.role}?`
+          }
+          text="The API keys that they made stop working at once, and what uses them with these. Make keys of your own for it first. Whoever saw other keys or the webhook secret still knows them: renew those yourself."
+          action={ending.role === undefined ? 'Remove for good' : 'Change the role'}
+          onConfirm={async () => {
+            if (ending.role === undefined) act(api.delete(`/portal/members/${ending.member.user_id}`));
+            else changeRole(ending.member, ending.role);
+          }}
+          onClose={() => setEnding(undefined)}
+        />
+      )}
       {isOwner ? <Invite onInvited={people.reload} /> : null}
     </section>
   );

@@ -2,7 +2,7 @@ import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../identity/accounts/schemas.js';
 import { Failure, Loaded } from '../components/feedback';
-import { SelectField, SubmitButton, TextField } from '../components/fields';
+import { CheckField, SelectField, SubmitButton, TextField } from '../components/fields';
 import { Pager, Table, useCursor } from '../components/pager';
 import { Time } from '../components/values';
 import { words } from '../format';
@@ -62,10 +62,10 @@ function Password() {
   const { api, forget } = usePortal();
   const { route } = useLocation();
   const [changed, setChanged] = useState(false);
-  const form = useForm({ current_password: '', new_password: '' }, async (values) => {
+  const form = useForm({ current_password: '', new_password: '', revoke_api_keys: false }, async (values) => {
     setChanged(false);
     await api.post('/portal/password', values);
-    form.set({ current_password: '', new_password: '' });
+    form.set({ current_password: '', new_password: '', revoke_api_keys: false });
     setChanged(true);
   });
 
@@ -89,8 +89,13 @@ function Password() {
         label="New password"
         type="password"
         autocomplete="new-password"
-        hint="At least 12 characters. Ends your other sessions and invitations; revoke API keys yourself."
+        hint="At least 12 characters. Ends your other sessions and invitations."
         {...form.field('new_password')}
+      />
+      <CheckField
+        label="Revoke the API keys that I made"
+        hint="What uses them stops working at once."
+        {...form.field('revoke_api_keys')}
       />
       <div class="actions">
         <SubmitButton busy={form.busy}>Change the password</SubmitButton>
