@@ -49,7 +49,7 @@ export function createApiServer(
 
   function answer(req: IncomingMessage, res: ServerResponse): void {
     if (!connections.admit(req, res)) return;
-    const fault = hostFault(req, deps.config.api.hosts);
+    const fault = hostFault(req, deps.config.api.hosts) ?? targetFault(req);
     // Koa answers every failure itself; the promise never rejects.
     if (fault === undefined) return void handle(req, res);
     const { status, body } = bareError('MISSING_PARAMS', fault);
@@ -93,6 +93,11 @@ function hostFault(req: IncomingMessage, answered: readonly string[] | undefined
   if (host === undefined) return req.httpVersion === '1.1' ? 'The Host header is missing.' : undefined;
   if (answered === undefined || isLoopbackHost(host) || answered.includes(hostnameOf(host))) return undefined;
   return 'The Host header must be localhost, 127.0.0.1, [::1] or the host of PUBLIC_BASE_URL: this is a development service.';
+}
+
+/** What is wrong with the target: one that names a host may name another than the Host header, or none that can be parsed. */
+function targetFault({ url = '' }: IncomingMessage): string | undefined {
+  return url.startsWith('/') || url === '*' ? undefined : 'The request target must be a path: it begins with /.';
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -222,7 +222,7 @@ describe('bytes that are hardly HTTP', () => {
     ],
     ['a line feed inside a header', `GET /health/live HTTP/1.1\r\nHost: x\r\nX: a\nb\r\n${close}\r\n`, 400],
     ['9 kB of headers', `GET /health/live HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(9_000)}\r\n${close}\r\n`, 431],
-    ['an absolute address', `GET http://evil.example/outbound_call HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 401],
+    ['an absolute address', `GET http://evil.example/outbound_call HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 400],
     [
       'an upgrade',
       `GET /outbound_call HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\n\r\n`,

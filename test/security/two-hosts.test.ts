@@ -25,6 +25,29 @@ describe('a request that names two hosts is never answered as one of them', () =
     expect(answer).toContain('Host header');
   });
 
+  it.each([
+    'http://evil.example/health/live',
+    'http://a.test/health/live',
+    'http://xn--/health',
+    'http://[::1/x',
+    'https://a.test:99999/',
+    'evil.example/health/live',
+    '*health',
+  ])('nor one that names a host in its target besides: %s', async (target) => {
+    const answer = await send([`GET ${target} HTTP/1.1`, 'Host: a.test', 'Connection: close']);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    // Some of them are no HTTP at all for the parser.
+    expect(answer).toMatch(/The request target must be a path|This is not an HTTP request/);
+  });
+
+  it.each(['//evil.example/health', '//[::1/x', '//xn--/', '/%', '/\\\\evil/', '/?%', '*'])(
+    'and a path that looks like a host costs no error: %s',
+    async (target) => {
+      const answer = await send([`GET ${target} HTTP/1.1`, 'Host: a.test', 'Connection: close']);
+      expect(answer).toMatch(/^HTTP\/1\.1 (4\d\d|200) /);
+    },
+  );
+
   it('none is refused in HTTP/1.1, also with an expectation', async () => {
     for (const more of [[], ['Expect: x']]) {
       const answer = await send(['GET /health/live HTTP/1.1', ...more, 'Connection: close']);
