@@ -68,6 +68,8 @@ ${heading('in production, instead of the lines above')}
 #   the TLS proxy and its domain
 # COMPOSE_PROFILES=tls
 # DOMAIN=calls.example.com
+#   load balancers in front of that proxy, as networks (10.0.0.0/8); else all their clients count as one address
+# TRUSTED_PROXIES=
 ${production.map((each) => commented(each, each.production)).join('\n')}
 
 ${heading('addresses on this machine')}

@@ -98,7 +98,18 @@ describe('docker-compose.yml', () => {
     );
     expect(open.map(([name]) => name)).toEqual(['proxy']);
     expect(services['proxy']?.profiles).toEqual(['tls']);
+    // Docker shows IPv6 clients of a network without IPv6 as one address, which they would all be limited as.
+    for (const port of services['proxy']?.ports ?? []) expect(port).toMatch(/^0\.0\.0\.0:/);
     for (const name of ['mongodb', 'postgresql', 'temporal', 'simulator']) expect(services[name]?.ports).toEqual([]);
+  });
+
+  it('tells the service the address of each client, whatever proxies there are in front', () => {
+    const caddyfile = read('deploy/Caddyfile');
+    expect(caddyfile).toMatch(/trusted_proxies static \{\$TRUSTED_PROXIES:[\d./]+\}\n\s+trusted_proxies_strict/);
+    const upstreams = caddyfile.match(/reverse_proxy [^}]+\{[^}]*\}/g) ?? [];
+    expect(upstreams).toHaveLength(2);
+    for (const upstream of upstreams) expect(upstream).toContain('header_up X-Forwarded-For {client_ip}');
+    expect(services['proxy']?.environment).toHaveProperty('TRUSTED_PROXIES');
   });
 
   it('publishes nothing that runs as development', () => {

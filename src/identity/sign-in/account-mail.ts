@@ -6,6 +6,7 @@ import type { IdentityDatabase } from '../database.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
 import { consume, createLimiter } from '../../platform/http/rate-limit.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Mail, Mailer } from '../../platform/mail/mailer.js';
 
 /** Caused by one sign-up, or to reset one password. */
@@ -15,6 +16,15 @@ const MAILS = { points: 3, duration: 30 * 60 };
  * still valid while they are counted, and finishes any sign-up with the address.
  */
 const VERIFICATIONS = { points: 6, duration: 30 * 60 };
+
+/**
+ * In an hour to people who did not show that the address is theirs, whoever caused it: far more than sign up on a good day,
+ * and few enough that the operator's domain keeps its name.
+ */
+const STRANGERS = { points: 1_000, duration: 3_600 };
+
+/** A year, or the number of a street; not of a telephone. */
+const MOST_DIGITS = 4;
 
 export type AccountMail = ReturnType<typeof createAccountMail>;
 
@@ -26,17 +36,26 @@ export function createAccountMail(deps: {
   members: Members;
   emailLinks: EmailLinks;
   mailer: Mailer;
+  logger: Logger;
 }) {
-  const { config, accounts, members, emailLinks, mailer } = deps;
+  const { config, accounts, members, emailLinks, mailer, logger } = deps;
   const base = config.publicBaseUrl;
   const mails = createLimiter(deps.database, MAILS);
   const verifications = createLimiter(deps.database, VERIFICATIONS);
+  const strangers = createLimiter(deps.database, STRANGERS);
 
   const hashOf = (email: string) => createHash('sha256').update(email).digest('base64url');
   const mayReset = async (email: string) => (await consume(mails, `mail:reset:${hashOf(email)}`)).allowed;
+  async function mayWriteToStranger(): Promise<boolean> {
+    const { allowed, state } = await consume(strangers, 'mail:strangers');
+    if (state.consumedPoints === STRANGERS.points + 1) logger.warn('the limit of e-mail to strangers is reached');
+    return allowed;
+  }
+
   const mayVerify = async ({ _id, email }: UserDocument) =>
     (await consume(mails, `mail:verify:${_id}`)).allowed &&
-    (await consume(verifications, `mail:verify:${hashOf(email)}`)).allowed;
+    (await consume(verifications, `mail:verify:${hashOf(email)}`)).allowed &&
+    (await mayWriteToStranger());
 
   const letter = (to: string, subject: string, ...paragraphs: string[]): Mail => ({
     to,
@@ -77,6 +96,7 @@ export function createAccountMail(deps: {
         const isKnown = user !== null || (await members.countUnverified(email)) > 0;
         if (!isKnown || !(await mayReset(email))) return undefined;
         if (user === null) {
+          if (!(await mayWriteToStranger())) return undefined;
           // Whoever signed up never showed that the address is theirs, so nothing of it is handed to its owner.
           return letter(
             email,
@@ -128,7 +148,8 @@ function timeOf(at: Date): string {
   return `${TIME.format(at)} UTC`;
 }
 
-/** Whether a name that a stranger chose is free of anything a mail program would make a link of. */
+/** Whether a name that a stranger chose is free of anything a mail program would make a link of, and of telephone numbers. */
 function isHarmless(name: string): boolean {
-  return /^[\p{L}\p{N} ,'&-]{1,60}$/u.test(name);
+  const digits = name.match(/\p{N}/gu)?.length ?? 0;
+  return digits <= MOST_DIGITS && /^[\p{L}\p{N} ,'&-]{1,60}$/u.test(name);
 }

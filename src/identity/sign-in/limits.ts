@@ -5,6 +5,7 @@ import type { IdentityDatabase } from '../database.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { PasswordsBusyError } from '../people/passwords.js';
 import { consume, createLimiter, limitExceeded } from '../../platform/http/rate-limit.js';
+import { networksOf } from '../../platform/egress/client-address.js';
 import { clientAddress } from '../../platform/http/security.js';
 import { createDelays, delayAfter, LONGEST_DELAY_MS } from './delays.js';
 
@@ -16,6 +17,8 @@ const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
 /** Right passwords of one person, by each way to give one. Whoever has the password gets no endless hashes and sessions. */
 const SUCCESSES = { points: 20, duration: 15 * 60 };
 const OPENINGS = { points: 10, duration: 3_600 };
+/** Of the /48 of an IPv6 address: one customer of a provider may have all of its 65,536 /64s. */
+const OPENINGS_OF_SITE = { points: 30, duration: 3_600 };
 /** Requests for links, and uses of them, of one network address. */
 const LINKS = { points: 20, duration: 15 * 60 };
 const DAY_SECONDS = 24 * 3_600;
@@ -41,6 +44,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const delays = createDelays();
   const successes = createLimiter(database, SUCCESSES);
   const openings = createLimiter(database, OPENINGS);
+  const openingsOfSite = createLimiter(database, OPENINGS_OF_SITE);
   const links = createLimiter(database, LINKS);
   const invitations = createLimiter(database, INVITATIONS.ofAccount);
   const invitationsTo = createLimiter(database, INVITATIONS.toAddress);
@@ -116,7 +120,10 @@ export function createPortalLimits({ config, database }: { config: Config; datab
 
     /** @throws ServiceError RATE_LIMIT_EXCEEDED */
     async countOpening(ctx: ApiContext): Promise<void> {
-      await count(ctx, openings, `opening:${clientAddress(ctx, config)}`);
+      const address = clientAddress(ctx, config);
+      await count(ctx, openings, `opening:${address}`);
+      const [, site] = networksOf(address);
+      if (site?.includes(':')) await count(ctx, openingsOfSite, `opening:${site}`);
     },
   };
 }

@@ -13,6 +13,7 @@ import type { Auditor } from '../access/audit.js';
 import { createAccountMail } from './account-mail.js';
 import { createHashing } from './hashing.js';
 import { createPortalLimits } from './limits.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Mailer } from '../../platform/mail/mailer.js';
 import { createMemberHandlers } from './members.js';
 import { createRecoveryHandlers } from './recovery.js';
@@ -24,6 +25,7 @@ export interface PortalHandlersDeps {
   accounts: Accounts;
   auditor: Auditor;
   mailer: Mailer;
+  logger: Logger;
 }
 
 /** What people do as people: open accounts, log in, manage members. */

@@ -1,0 +1,76 @@
+import { eventually, expectError, startService, type Service } from '../http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { startMailServer, tokenIn } from '../support/mail-server.js';
+
+let mail: Awaited<ReturnType<typeof startMailServer>>;
+let service: Service;
+let log = '';
+beforeAll(async () => {
+  mail = await startMailServer();
+  const env = { ...mail.env, LOG_LEVEL: 'warn', TRUST_PROXY: 'true' };
+  service = await startService({ worker: false, env, onLog: (line) => (log += line) });
+});
+afterAll(async () => {
+  await service.close();
+  await mail.close();
+});
+beforeEach(() => forgetLimits(service));
+
+let last = 0;
+const newEmail = () => `person${++last}@letters.example`;
+const signUp = (email: string, { account = 'Acme', from = `198.51.100.${++last}` } = {}) =>
+  createBrowser(service).send(
+    'POST',
+    '/portal/sign-up',
+    { email, password: PASSWORD, name: 'Ada', account_name: account },
+    { 'X-Forwarded-For': from },
+  );
+const letterTo = async (email: string) =>
+  (await eventually(async () => mail.to(email)[0])).text.replaceAll('\r\n', ' ');
+
+describe('a stranger writes nothing of their own from the operator’s address', () => {
+  it.each(['Call 1 888 555 0100 now', 'Call 18885550100', 'Refund ٠١٢٣٤٥٦', 'Five 1-2-3-4-5', 'pay ①②③④⑤'])(
+    'as with an account called “%s”: the letter does not name it',
+    async (account) => {
+      const email = newEmail();
+      expect((await signUp(email, { account })).status).toBe(200);
+      const text = await letterTo(email);
+      expect(text).toContain('Verify your e-mail address');
+      expect(text).not.toContain('named the account');
+    },
+  );
+
+  it('while a name with a year is named', async () => {
+    const email = newEmail();
+    await signUp(email, { account: 'Acme 2026' });
+    expect(await letterTo(email)).toContain('named the account "Acme 2026"');
+  });
+});
+
+describe('letters to strangers are bounded', () => {
+  it('to 1,000 in an hour, which is logged once, and members go on getting theirs', async () => {
+    const known = newEmail();
+    const browser = createBrowser(service);
+    await browser.signUp(known);
+    expect(
+      (await browser.post('/portal/verify-email', { token: tokenIn(await eventually(async () => mail.to(known)[0])) }))
+        .status,
+    ).toBe(200);
+    await service.database.rateLimits.updateMany({ key: 'mail:strangers' }, { $set: { points: 1_000 } });
+    const unlucky = [newEmail(), newEmail()];
+    for (const email of unlucky) expect((await signUp(email)).status).toBe(200);
+    await createBrowser(service).post('/portal/forgot-password', { email: known });
+    await eventually(async () => mail.to(known)[1]);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    for (const email of unlucky) expect(mail.to(email)).toEqual([]);
+    expect(log.match(/the limit of e-mail to strangers is reached/g)).toHaveLength(1);
+    for (const email of unlucky) expect(log).not.toContain(email);
+  });
+
+  it('by sign-ups of one site: 30 in an hour from a /48, however many /64s it has', async () => {
+    const from = (which: number) => `2001:db8:9:${which.toString(16)}::1`;
+    for (let count = 0; count < 30; count++) expect((await signUp(newEmail(), { from: from(count) })).status).toBe(200);
+    expectError(await signUp(newEmail(), { from: from(30) }), 429, 'RATE_LIMIT_EXCEEDED');
+    expect((await signUp(newEmail(), { from: '2001:db8:a::1' })).status).toBe(200);
+  }, 60_000);
+});
