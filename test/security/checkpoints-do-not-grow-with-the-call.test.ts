@@ -108,6 +108,18 @@ describe('a checkpoint of a call', () => {
     await eventually(async () => (await call.stored()).length === call.record.progress().turns.length, 10_000);
   }, 30_000);
 
+  it('comes at once for what decides who pays, also while another one is written', async () => {
+    const call = talk();
+    call.say(1);
+    call.checkpoint();
+    await eventually(async () => updates.length === 1, 10_000);
+    const before = updates[0]?.at ?? 0;
+    call.record.markPlayed();
+    call.keeper.checkpoint(() => call.record.progress(), 'at once');
+    await eventually(async () => (await results.find(call.callId))?.agentAudioPlayed === true, 10_000);
+    expect((updates[1]?.at ?? Infinity) - before).toBeLessThan(1_500);
+  }, 30_000);
+
   it('puts a turn that comes late in its place', async () => {
     const call = talk();
     call.say(3);
