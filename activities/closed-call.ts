@@ -76,6 +76,9 @@ export async function endClosedCall(
   await deps.leases.release({ accountId, mode, callId });
   if (outcome.status === 'COMPLETED' || billedSeconds > 0) await deps.dialGate.answered(callId);
   await writeEnd(deps, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
+  // Nobody can ask for a call that never was, so nobody could have what it holds erased.
+  if (facts.call === null && billedMicros === 0) await deps.requests.erase(callId);
+  else await deps.requests.dropTools(callId);
   return true;
 }
 

@@ -139,6 +139,7 @@ export function createMoneyActivities(deps: Deps) {
       if (change.endReason === 'media_failed' && settled.billedMicros === 0) {
         await dialGate.countWaived({ accountId, mode, callId });
       }
+      await requests.dropTools(callId);
       if (change.startTime !== undefined) await dialGate.answered(callId);
       else if (input.notDialed === true) await dialGate.notDialed(callId);
       else if (await hasHardlyRung(bindings, change)) await dialGate.hardlyRang(callId);

@@ -5,7 +5,8 @@ import type { Micros } from '../kernel/money.js';
 import { agentSnapshotSchema, type AgentSnapshot } from '../agents/agent-snapshot.js';
 
 /**
- * What was asked for, written once by the API before the workflow starts and never changed. Everything personal about a
+ * What was asked for, written once by the API before the workflow starts and never changed, but that its agent's
+ * tools go when the call has ended. Everything personal about a
  * call is here, so that the workflow's history needs only ids.
  */
 export interface CallRequestDocument {

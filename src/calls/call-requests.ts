@@ -4,7 +4,7 @@ import type { CallRequestDocument } from './call-request-model.js';
 
 export type CallRequests = ReturnType<typeof createCallRequests>;
 
-/** What clients and carriers asked for: written once, never changed but by erasure. */
+/** What clients and carriers asked for: written once, never changed but by erasure and, once a call has ended, for its tools. */
 export function createCallRequests(database: CallsDatabase) {
   const requests = database.callRequests;
   return {
@@ -42,6 +42,11 @@ export function createCallRequests(database: CallsDatabase) {
           },
         },
       );
+    },
+
+    /** Takes the agent's tools out of a call that has ended: by far the largest part, and needed only while it talks. */
+    async dropTools(callId: string): Promise<void> {
+      await requests.updateOne({ _id: callId, 'agent.tools': { $exists: true } }, { $unset: { 'agent.tools': '' } });
     },
 
     find(callId: string): Promise<CallRequestDocument | null> {

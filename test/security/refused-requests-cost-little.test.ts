@@ -129,5 +129,7 @@ it('an account cannot fill its list of keys by making and revoking them', async 
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ name: 'One more' }),
   });
-  expectError(answer, 409, 'CONFLICT');
+  // Those out of force make room.
+  expect(answer.status).toBe(200);
+  expect(await service.database.apiKeys.countDocuments({ accountId, mode: 'test' })).toBe(500);
 });

@@ -30,10 +30,17 @@ export async function startCall(
   asked: CallRequestDocument,
   deadline: number,
 ): Promise<ReservationAnswer> {
+  // Looked at first as well: nothing is stored of a call that is not begun.
+  reservationTime(deps.config, deadline);
   const request = await within(deadline, standingRequest(deps.requests, asked));
-  const answerWithinMs = Math.min(deps.config.calls.answerWithinMs, deadline - Date.now() - ANSWER_WAY_MS);
-  if (answerWithinMs < Math.min(LEAST_RESERVATION_MS, deps.config.calls.answerWithinMs)) throw unavailable();
-  return deps.gateway.start(inputOf(request, deps.config, answerWithinMs), deadline);
+  return deps.gateway.start(inputOf(request, deps.config, reservationTime(deps.config, deadline)), deadline);
+}
+
+/** How long the reservation may take, in ms. @throws ServiceError SERVICE_UNAVAILABLE when too little time is left for it */
+function reservationTime({ calls: { answerWithinMs } }: Config, deadline: number): number {
+  const left = Math.min(answerWithinMs, deadline - Date.now() - ANSWER_WAY_MS);
+  if (left < Math.min(LEAST_RESERVATION_MS, answerWithinMs)) throw unavailable();
+  return left;
 }
 
 async function standingRequest(requests: CallRequests, asked: CallRequestDocument): Promise<CallRequestDocument> {
