@@ -64,6 +64,10 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
     clears: 0,
     /** What the next streams of the voice do: end before anything is said, or end without audio. */
     voiceFaults: [] as ('ends' | 'mute')[],
+    /** The line plays, but tells nothing of it. */
+    losesMarks: false,
+    /** Characters that the voice was given to speak. */
+    voiced: 0,
     /** What was asked of the recogniser. */
     hurries: 0,
     openings: () => recognisers.length,
@@ -91,6 +95,9 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
       return stage.lastAsked(count);
     },
     endingSoon: (seconds: number) => dialogue.endingSoon(seconds),
+    presses(keys: string): void {
+      for (const key of keys) dialogue.key(key);
+    },
     /** Time goes on, with frames of silence or, while the caller speaks, of voice. */
     async pass(ms: number): Promise<void> {
       for (const until = stage.now() + ms; stage.now() < until;) {
@@ -136,6 +143,7 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
     head.playedMs += ms;
     const complete = head.ended && head.leftMs === 0;
     if (complete) queue.shift();
+    if (stage.losesMarks) return;
     dialogue.played(head.itemId, head.playedMs, complete);
   }
 
@@ -155,6 +163,7 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
     return {
       say(text: string) {
         if (fault !== undefined) return;
+        stage.voiced += text.length;
         events.onAudio(new Uint8Array(text.length * BYTES_PER_CHARACTER).fill(0));
         events.onSpoken(`${text} `);
       },

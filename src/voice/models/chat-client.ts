@@ -1,3 +1,6 @@
+import { MAX_CONCLUSION_TOKENS } from '../session/speech-limits.js';
+import { createOutputLimit } from './output-limit.js';
+
 interface ChatMessage {
   role: 'system' | 'user' | 'assistant';
   content: string;
@@ -61,22 +64,30 @@ export async function askForJson(
   };
 }
 
-async function post(settings: ChatSettings, signal: AbortSignal, body: object): Promise<Completion> {
+async function post(
+  settings: ChatSettings,
+  signal: AbortSignal,
+  body: object,
+  limit = createOutputLimit(MAX_CONCLUSION_TOKENS),
+): Promise<Completion> {
   let response: Response;
   let text: string;
+  let isRefused: boolean;
   try {
     response = await fetch(`${settings.baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${settings.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      body: JSON.stringify({ ...body, ...limit.fields() }),
       redirect: 'error',
       signal,
     });
-    text = await response.text();
+    isRefused = await limit.isRefused(response);
+    text = response.bodyUsed ? '' : await response.text();
   } catch (error) {
     if (signal.aborted) throw error;
     throw new ChatError('the model could not be reached, or broke off', true);
   }
+  if (isRefused) return post(settings, signal, body, limit);
   if (!response.ok) {
     throw new ChatError(`the model answered ${response.status}`, response.status === 429 || response.status >= 500);
   }

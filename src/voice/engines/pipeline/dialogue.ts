@@ -123,8 +123,10 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       caller.push(frame, timestampMs);
     },
     key: (digit: string) => happened({ type: 'dtmf_digit', digit }),
-    played: (itemId: string, playedMs: number, complete: boolean) =>
-      happened({ type: 'item_played', itemId, playedMs, complete }),
+    played(itemId: string, playedMs: number, complete: boolean): void {
+      happened({ type: 'item_played', itemId, playedMs, complete });
+      speech.played(itemId, playedMs);
+    },
     endingSoon: (secondsLeft: number) => happened({ type: 'ending_soon', secondsLeft }),
     answeredBy: (who: AnsweredBy) => happened({ type: 'answered_by', who }),
     async stop(): Promise<EngineResult> {

@@ -36,6 +36,8 @@ export function createHeardText() {
     audio(ms: number): void {
       openMs += ms;
     },
+    /** How long the audio lasts that is still to come, ms, by an average speaker's pace. */
+    comingMs: () => Math.max(0, (text.length - known()) / CHARACTERS_PER_MS - openMs),
     /** All audio since the last piece speaks these words. */
     spoken(words: string): void {
       pieces.push({ characters: Math.min(words.length, text.length - known()), ms: openMs });

@@ -15,7 +15,8 @@ export interface RoundDeps {
   /** What was said in this round so far. */
   text(): string;
   signal: AbortSignal;
-  say(sentences: readonly string[]): void;
+  /** @returns false when all was said that may be said in one answer */
+  say(sentences: readonly string[]): boolean;
   onUsage(usage: ModelUsage): void;
 }
 
@@ -42,11 +43,11 @@ async function streamRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRe
   const messages = [...deps.messages()];
   if (deps.text() !== '') messages.push({ role: 'user', content: GO_ON });
   for await (const delta of deps.model.stream({ messages, tools, mayCallTools, signal })) {
-    if (delta.kind === 'text') deps.say(sentences.push(delta.text));
-    else if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
+    if (delta.kind === 'text' && !deps.say(sentences.push(delta.text))) return [];
+    if (delta.kind === 'tool' && mayCallTools) requests.push(delta.request);
     else if (delta.kind === 'usage') deps.onUsage(delta.usage);
   }
-  deps.say(sentences.flush());
+  if (!deps.say(sentences.flush())) return [];
   const isEmpty = requests.length === 0 && deps.text() === '';
   if (isEmpty && !mayBeEmpty) throw new ProviderError('model', 'answered nothing');
   return requests;

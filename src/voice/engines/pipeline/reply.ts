@@ -1,4 +1,5 @@
 import type { ReplyMoments } from '../../session/reducer/events.js';
+import { fitsAnswer } from '../../session/speech-limits.js';
 import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { ToolAnswer } from '../port.js';
 import { ProviderError } from './ports.js';
@@ -114,13 +115,14 @@ export function startReply(deps: ReplyDeps) {
     return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onUsage }, rounds.length > 1);
   }
 
-  function sayIn(round: Round, sentences: readonly string[]): void {
+  function sayIn(round: Round, sentences: readonly string[]): boolean {
     for (const sentence of sentences) {
-      if (!isRunning) return;
+      if (!isRunning || !fitsAnswer(charactersOf(rounds), sentence)) return false;
       moments.sentence();
       round.text += round.text === '' ? sentence : ` ${sentence}`;
       round.utterance.say(sentence);
     }
+    return true;
   }
 
   /** @returns whether the call ends with one of them */
@@ -203,6 +205,10 @@ function createMoments({ now, onHeardFirst }: Pick<ReplyDeps, 'now' | 'onHeardFi
       tell();
     },
   };
+}
+
+function charactersOf(rounds: readonly Round[]): number {
+  return rounds.reduce((sum, { text }) => sum + text.length, 0);
 }
 
 async function allQueued(rounds: readonly Round[]): Promise<void> {

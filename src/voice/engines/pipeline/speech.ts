@@ -37,6 +37,7 @@ export function createSpeech(p: {
       voiceName: p.voiceName,
       language: p.language,
       held: reply?.held ?? false,
+      aheadMs: () => Array.from(live.values()).reduce((sum, item) => sum + item.utterance.aheadMs(), 0),
       events: {
         onMade: () => reply?.onMade(),
         onAudio(mulaw, ms) {
@@ -71,6 +72,11 @@ export function createSpeech(p: {
     send(itemId: string): void {
       const mulaw = waiting.get(itemId)?.shift();
       if (mulaw !== undefined) p.sink.audio(itemId, mulaw);
+    },
+    /** The caller has heard this much of an item: there may be room for more speech. */
+    played(itemId: string, playedMs: number): void {
+      live.get(itemId)?.utterance.played(playedMs);
+      for (const { utterance } of live.values()) utterance.handOver();
     },
     end: (itemId: string) => p.sink.endOfItem(itemId),
     close({ itemId, playedMs, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): void {

@@ -1,4 +1,5 @@
 import { createHeardText } from './heard-text.js';
+import { createSentenceFeed, measureSpeechAhead } from './sentence-feed.js';
 import { ProviderError, type SpeechStream, type TextToSpeech } from './ports.js';
 
 const BYTES_PER_MS = 8;
@@ -22,6 +23,8 @@ export interface UtteranceDeps {
   language: string;
   /** Audio is kept back until `release`. */
   held: boolean;
+  /** How much speech is on the line or being made, this item's included, ms. */
+  aheadMs(): number;
   events: UtteranceEvents;
 }
 
@@ -32,13 +35,19 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
   const text = createHeardText();
   let held: Uint8Array[] | undefined = p.held ? [] : undefined;
   let attempts = 0;
-  let finished = false;
   /** Nothing more will come of the voice. */
   let silent = false;
   let closed = false;
-  let hasAudio = false;
+  const ahead = measureSpeechAhead(text.comingMs);
+  const feed = createSentenceFeed({
+    stream: () => stream,
+    aheadMs: p.aheadMs,
+    onGiven(sentence) {
+      ahead.given();
+      text.say(sentence);
+    },
+  });
   let retrying: NodeJS.Timeout | undefined;
-  let toSay: string[] = [];
   let settle: () => void = () => undefined;
   const queued = new Promise<void>((resolve) => (settle = resolve));
   let stream: SpeechStream | undefined = open();
@@ -50,7 +59,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   function onAudio(mulaw: Uint8Array): void {
     if (closed || mulaw.length === 0) return;
-    hasAudio = true;
+    ahead.came(mulaw.length / BYTES_PER_MS);
     text.audio(mulaw.length / BYTES_PER_MS);
     if (held === undefined) events.onAudio(mulaw, mulaw.length / BYTES_PER_MS);
     else held.push(mulaw);
@@ -59,8 +68,8 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   function onDone(): void {
     // Otherwise the rest would be dropped without notice.
-    if (!finished) return lost(new ProviderError('voice', 'ended before all was said'));
-    if (!hasAudio && text.text() !== '') return lost(new ProviderError('voice', 'spoke nothing'));
+    if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended before all was said'));
+    if (!ahead.hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'spoke nothing'));
     text.done();
     endSpeech();
   }
@@ -81,43 +90,32 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
       endSpeech();
       return events.onFailed(error);
     }
-    const rest = text.breakOff();
-    toSay = rest === '' ? [] : [rest];
+    feed.takeBack(text.breakOff());
     retrying = setTimeout(retry, error.retryAfterMs ?? RETRY_AFTER_MS);
     return undefined;
   }
 
   function retry(): void {
     retrying = undefined;
-    if (finished && toSay.length === 0) {
+    if (feed.isOver()) {
       text.done();
       return endSpeech();
     }
     stream = open();
-    for (const sentence of toSay.splice(0)) sayNow(sentence);
-    if (finished) stream.finish();
-  }
-
-  function sayNow(sentence: string): void {
-    text.say(sentence);
-    stream?.say(sentence);
+    feed.handOver();
   }
 
   return {
     itemId,
     /** All audio is on its way to the caller, or none will come. */
     queued,
-    text: () => text.text(),
-    hasAudio: () => hasAudio,
     say(sentence: string): void {
-      if (closed || silent) return;
-      if (retrying === undefined) sayNow(sentence);
-      else toSay.push(sentence);
+      if (!closed && !silent) feed.say(sentence);
     },
-    finish(): void {
-      finished = true;
-      stream?.finish();
-    },
+    finish: feed.finish,
+    aheadMs: () => (closed ? 0 : ahead.ms()),
+    played: ahead.played,
+    handOver: feed.handOver,
     release(): void {
       if (held === undefined || closed) return;
       const audio = held;
@@ -129,14 +127,15 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
      * Nothing more of it is made.
      * @returns the words that were heard
      */
-    close(playedMs: number, complete: boolean): string {
+    close(heardMs: number, complete: boolean): string {
       closed = true;
       silent = true;
       clearTimeout(retrying);
+      feed.stop();
       stream?.cancel();
       stream = undefined;
       settle();
-      return complete ? text.text() : text.at(playedMs).heard;
+      return complete ? text.text() : text.at(heardMs).heard;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TranscriptTurn } from '../port.js';
 
 /** Stands for words that were not transcribed. */
@@ -71,8 +72,11 @@ export function createProviderTurns(onTurn: (turn: TranscriptTurn) => void) {
 
     heard: tell,
     notHeard: (itemId: string) => tell(itemId, NOT_TRANSCRIBED),
-    /** Turns whose words are still to come. */
-    pending: () => turns.size,
+    /** Resolves when the words of all turns have come, after `ms`, or when none will come any more. */
+    async allHeard(ms: number, mayCome: () => boolean): Promise<void> {
+      const until = performance.now() + ms;
+      while (mayCome() && turns.size > 0 && performance.now() < until) await sleep(20);
+    },
     /** A turn that goes on. */
     isOpen: () => Array.from(turns.values()).some(({ ended }) => !ended),
     /** How many turns have been told. */

@@ -1,13 +1,12 @@
-import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
 import type { EngineEnd, EngineSink } from '../port.js';
+import type { AnswerMode } from './answer-mode.js';
 import type { AgentVoice } from './agent-voice.js';
 import { textItem } from './protocol.js';
 import type { ProviderLink } from './provider-link.js';
 import type { Responses } from './responses.js';
-import { answering } from './session-settings.js';
 
 /** A model that keeps its last words back for so long, ms, is not waited for. */
 const LAST_WORDS_MS = 8_000;
@@ -17,16 +16,16 @@ const SAY_GOODBYE_TO_SILENCE =
 
 /** How a call is brought to its end: what is said last, that nobody interrupts it, and that the end comes in any case. */
 export function createFarewell(deps: {
-  settings: OpenAiRealtimeSettings;
   sink: EngineSink;
   link: ProviderLink;
   responses: Responses;
+  mode: AnswerMode;
   voice: AgentVoice;
   logger: Logger;
   callId: string;
   now: () => number;
 }) {
-  const { sink, link, responses, voice, now } = deps;
+  const { sink, link, responses, mode, voice, now } = deps;
   let leaving = false;
   let over = false;
   /** What happens when the last words do not come. */
@@ -64,7 +63,7 @@ export function createFarewell(deps: {
   }
 
   function answerNoMore(): void {
-    link.send({ type: 'session.update', session: answering(deps.settings, false) });
+    mode.allow(false);
   }
 
   function sayGoodbyeLocally(): void {
@@ -98,7 +97,7 @@ export function createFarewell(deps: {
     /** The end was refused: the talk goes on. */
     stay(): void {
       leaving = false;
-      link.send({ type: 'session.update', session: answering(deps.settings, true) });
+      mode.allow(true);
     },
 
     /** The provider went away: its last words are not waited for. */

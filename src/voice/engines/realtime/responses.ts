@@ -1,3 +1,4 @@
+import type { ReplyBudget } from '../../session/reply-budget.js';
 import type { ClientEvent, RealtimeResponse } from './protocol.js';
 import type { SpokenKind } from './spoken-items.js';
 
@@ -29,8 +30,9 @@ export function createResponses(deps: {
   now: () => number;
   /** Whether there is a session that can be asked. */
   isReady: () => boolean;
+  budget: ReplyBudget;
 }) {
-  const { send, now } = deps;
+  const { send, now, budget } = deps;
   const purposes = new Map<string, Purpose>();
   const cancelled = new Set<string>();
   let count = 0;
@@ -45,12 +47,18 @@ export function createResponses(deps: {
   let expectsUnasked = false;
 
   function request(purpose: Purpose): void {
+    budget.take();
     const key = `p${++count}`;
     purposes.set(key, purpose);
     requested = { key, cancel: false };
     expectingSinceMs = now();
     const choice = purpose.withoutTools === true ? { tool_choice: 'none' } : {};
     send({ type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice } });
+  }
+
+  /** What is to be said last is said in any case. */
+  function hasRoom(purpose: Purpose): boolean {
+    return purpose.onDone !== undefined || budget.hasRoom();
   }
 
   function purposeOf(response: RealtimeResponse): Purpose {
@@ -73,9 +81,9 @@ export function createResponses(deps: {
   }
 
   return {
-    /** Asks for a response now, or when the present one is done. Of several that wait the last one is made. */
+    /** Asks for a response now, or when the present one is done and there is room for another. Of several that wait the last one is made. */
     want(purpose: Purpose = { kind: 'reply' }): void {
-      if (deps.isReady() && active === undefined && requested === undefined) request(purpose);
+      if (deps.isReady() && active === undefined && requested === undefined && hasRoom(purpose)) request(purpose);
       else waiting = purpose;
     },
 
@@ -89,7 +97,10 @@ export function createResponses(deps: {
     created(response: RealtimeResponse, refusesUnasked = false): void {
       const wasRequested = requested;
       const purpose = purposeOf(response);
-      if (requested === wasRequested) expectsUnasked = false;
+      if (requested === wasRequested) {
+        expectsUnasked = false;
+        budget.take();
+      }
       const mustCancel = wasRequested !== undefined && requested === undefined && wasRequested.cancel;
       active = { id: response.id, purpose, cancelled: false, hasAudio: false };
       expectingSinceMs = now();
@@ -118,9 +129,10 @@ export function createResponses(deps: {
       return ended.cancelled ? undefined : { purpose: ended.purpose, hasAudio: ended.hasAudio };
     },
 
-    /** Sends the one that waits, if the provider is free for it. @returns whether it was sent */
+    /** Sends the one that waits, if the provider is free for it and there is room. @returns whether it was sent */
     next(): boolean {
-      if (!deps.isReady() || active !== undefined || requested !== undefined || waiting === undefined) return false;
+      if (!deps.isReady() || active !== undefined || requested !== undefined) return false;
+      if (waiting === undefined || !hasRoom(waiting)) return false;
       const purpose = waiting;
       waiting = undefined;
       request(purpose);

@@ -3,6 +3,7 @@ import type { EngineCall, TranscriptTurn } from '../port.js';
 import { nothingSaid } from '../../results/extraction.js';
 import { promptFor } from '../../session/prompt.js';
 import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
+import { MAX_SPOKEN_TOKENS } from '../../session/speech-limits.js';
 import { voiceNamed } from '../voices.js';
 
 /** What the provider keeps of a caller's audio before their speech, ms. */
@@ -29,6 +30,7 @@ export function sessionFor(
   return {
     type: 'realtime',
     output_modalities: ['audio'],
+    max_output_tokens: MAX_SPOKEN_TOKENS,
     instructions: promptFor(soFar === undefined ? call : { ...call, resume: { turns: soFar, values } }),
     tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, parameters })),
     audio: {

@@ -1,19 +1,21 @@
 import { createUsageMeter } from '../engine-usage.js';
-import { collectKeys } from '../../session/key-collector.js';
+import { collectKeys, turnOfKeys } from '../../session/key-collector.js';
 import { ONE_MOMENT } from '../local-lines.js';
 import { concludeCall } from '../../models/conclusion.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { goesOn } from '../../session/prompt.js';
-import { dtmfInTranscript, spacedDigits } from '../../session/reducer/dtmf.js';
+import { spacedDigits } from '../../session/reducer/dtmf.js';
 import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import { INTRODUCE_AGAIN } from '../../session/reducer/resume.js';
+import { createReplyBudget } from '../../session/reply-budget.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
 import { watchSilence } from '../../session/silence-watch.js';
+import { createAnswerMode } from './answer-mode.js';
 import { createAgentVoice } from './agent-voice.js';
 import { createProviderTurns } from './caller-turns.js';
 import { createFarewell } from './farewell.js';
 import { textItem } from './protocol.js';
-import type { RealtimeResponse, ServerEvent } from './protocol.js';
+import type { ClientEvent, RealtimeResponse, ServerEvent } from './protocol.js';
 import { createProviderLink } from './provider-link.js';
 import { createResponses } from './responses.js';
 import type { Purpose } from './responses.js';
@@ -53,14 +55,17 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   let saidNothing = false;
 
   const callerTurns = createProviderTurns(tell);
-  const responses = createResponses({ now, send: (event) => link.send(event), isReady: () => link.isReady() });
+  const budget = createReplyBudget(now);
+  const send = (event: ClientEvent) => link.send(event);
+  const mode = createAnswerMode({ settings, budget, send });
+  const responses = createResponses({ now, budget, send, isReady: () => link.isReady() });
   const voice = createAgentVoice({
     sink,
     voice: call.voice,
     lines: deps.lines,
     responses,
     now,
-    send: (event) => link.send(event),
+    send,
     onTurn: tell,
     onOver: onItemOver,
     onFirstAudio: noteLatency,
@@ -85,7 +90,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
       soFar: () => [...turnsBefore(), ...inOrder([...turns, ...voice.turnsSoFar()])],
     },
   });
-  const farewell = createFarewell({ settings, sink, link, responses, voice, logger, callId, now });
+  const farewell = createFarewell({ sink, link, responses, mode, voice, logger, callId, now });
   const voicemail = createVoicemail({
     call,
     now,
@@ -142,6 +147,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
 
   function onReady(how: 'first' | 'again' | 'renewed'): void {
     callerTurns.begin();
+    mode.begin();
     for (const { frame, timestampMs } of kept.splice(0)) give(frame, timestampMs);
     if (farewell.isLeaving()) return;
     if (how === 'first') {
@@ -206,7 +212,8 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     silence.callerHeard();
     if (farewell.isLeaving() || voicemail.isMachine()) return;
     lastSpeech = { endMs, stoppedMs: now() };
-    responses.expect();
+    if (mode.isByItself()) responses.expect();
+    else responses.want();
   }
 
   function noteLatency(): void {
@@ -277,13 +284,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   }
 
   function onKeys(pressed: string, sinceMs: number): void {
-    const endMs = Math.round(now());
-    tell({
-      speaker: 'caller',
-      text: dtmfInTranscript(pressed),
-      startMs: Math.round(endMs - sinceMs),
-      endMs,
-    });
+    tell(turnOfKeys(pressed, sinceMs, now()));
     if (stopped || farewell.isLeaving() || voicemail.isMachine()) return;
     link.send(textItem('user', `[The far end pressed these keys of the telephone: ${spacedDigits(pressed)}]`));
     // Who speaks is answered by itself after it.
@@ -298,7 +299,9 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   function tick(): void {
     voice.expire();
     farewell.tick();
+    mode.tick();
     if (farewell.isLeaving()) return;
+    if (speaking === undefined) responses.next();
     voicemail.tick(speaking !== undefined);
     if (responses.waitedMs() > timings.lostAfterMs) link.giveUpOn('the provider keeps us waiting');
     else if (isCallerWaiting()) sayOneMoment();
@@ -325,10 +328,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
 
   async function lastWords(): Promise<void> {
     if (speaking !== undefined) link.send({ type: 'input_audio_buffer.commit' });
-    const until = performance.now() + timings.lastWordsMs;
-    while (link.isReady() && callerTurns.pending() > 0 && performance.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await callerTurns.allHeard(timings.lastWordsMs, link.isReady);
   }
 
   const ticking = setInterval(tick, TICK_MS);

@@ -1,4 +1,5 @@
 import { bargeIn } from './barge-in.js';
+import type { SessionPolicy } from './policy.js';
 import { answerNote } from './replies.js';
 import { callerHeard } from './silence.js';
 import { inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
@@ -7,13 +8,19 @@ import { inOrder, isClosing, type SessionState, type SessionStep } from './state
 export function onDigit(state: SessionState, digit: string, atMs: number): SessionStep {
   const { dtmf, setup } = state;
   const digits = dtmf.digits + digit;
+  const { minGapMs } = setup.policy.dtmf;
   const firstAtMs = dtmf.digits === '' ? atMs : dtmf.firstAtMs;
-  const isComplete = digit === setup.policy.dtmf.endDigit || digits.length >= setup.policy.dtmf.maxDigits;
+  const isComplete = isWholeEntry(digits, setup.policy.dtmf) && atMs >= (dtmf.toldAtMs ?? -Infinity) + minGapMs;
   return inOrder(
-    callerHeard({ ...state, dtmf: { digits, firstAtMs, lastAtMs: atMs } }, atMs),
+    callerHeard({ ...state, dtmf: { ...dtmf, digits, firstAtMs, lastAtMs: atMs } }, atMs),
     (next) => bargeIn(next, atMs),
     (next) => (isComplete ? completeDigits(next, atMs) : next),
   );
+}
+
+/** Whether nothing more is waited for: an end digit that ends nothing may be the first of many. */
+export function isWholeEntry(digits: string, { endDigit, maxDigits }: SessionPolicy['dtmf']): boolean {
+  return digits.length >= maxDigits || (digits.endsWith(endDigit) && /\d/.test(digits));
 }
 
 /** Digits one by one, as a model reads and a person says them. */
@@ -35,7 +42,7 @@ export function completeDigits(state: SessionState, atMs: number): SessionStep {
   const done: SessionState = {
     ...state,
     turns: { ...state.turns, told: state.turns.told + 1 },
-    dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
+    dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0, toldAtMs: atMs },
   };
   return inOrder(
     [done, [{ type: 'store_turn', speaker: 'caller', text: dtmfInTranscript(digits), startMs, endMs }]],
@@ -51,5 +58,8 @@ export function completeDigits(state: SessionState, atMs: number): SessionStep {
 }
 
 export function dtmfDueMs({ dtmf, setup }: SessionState): number | undefined {
-  return dtmf.digits === '' ? undefined : dtmf.lastAtMs + setup.policy.dtmf.pauseMs;
+  const { pauseMs, minGapMs } = setup.policy.dtmf;
+  if (dtmf.digits === '') return undefined;
+  if (!isWholeEntry(dtmf.digits, setup.policy.dtmf)) return dtmf.lastAtMs + pauseMs;
+  return Math.max(dtmf.lastAtMs, (dtmf.toldAtMs ?? 0) + minGapMs);
 }

@@ -6,6 +6,7 @@ export const SESSION_TIMERS = [
   'barge_in',
   'silence',
   'dtmf',
+  'reply',
   'filler',
   'voicemail',
   'closing',

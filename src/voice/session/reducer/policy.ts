@@ -38,6 +38,16 @@ export interface SessionPolicy {
     /** Digits count as complete with this one. */
     endDigit: string;
     maxDigits: number;
+    /** Two entries are never told sooner after one another: what is pressed meanwhile joins the second. */
+    minGapMs: number;
+  };
+  replies: {
+    /** Replies in quick succession that a call may have; no honest conversation reaches this. */
+    atOnce: number;
+    /** One more is earned each time. */
+    oneMoreAfterMs: number;
+    /** Kept for callers who have certainly finished. */
+    reserve: number;
   };
   filler: {
     /** A caller who waits longer for an answer hears a filler. */
@@ -76,7 +86,8 @@ export const SESSION_POLICY: SessionPolicy = {
     voiceWithWordsMs: 400,
     unheardWordsMs: 500,
   },
-  dtmf: { pauseMs: 3_000, endDigit: '#', maxDigits: 64 },
+  dtmf: { pauseMs: 3_000, endDigit: '#', maxDigits: 64, minGapMs: 1_500 },
+  replies: { atOnce: 30, oneMoreAfterMs: 2_500, reserve: 10 },
   filler: { afterMs: 1_500 },
   voicemail: { greetingWithinMs: 40_000, quietAfterToneMs: 1_000, quietWithoutToneMs: 4_000, messageWithinMs: 60_000 },
   closing: { lastLineWithinMs: 20_000 },

@@ -22,11 +22,13 @@ import {
 } from './playback.js';
 import {
   answerNote,
+  beginReply,
   cancelReply,
   dropEarlyReply,
   onEndingSoon,
   onReplyDone,
   onReplyHeard,
+  replyDueMs,
   wrapUpIfQuiet,
 } from './replies.js';
 import { SESSION_TIMERS, type SessionTimer } from './kinds.js';
@@ -59,6 +61,7 @@ const DUE: Record<SessionTimer, (state: SessionState) => number | undefined> = {
   barge_in: bargeInDueMs,
   silence: silenceDueMs,
   dtmf: dtmfDueMs,
+  reply: replyDueMs,
   filler: fillerDueMs,
   voicemail: voicemailDueMs,
   closing: closingDueMs,
@@ -70,6 +73,7 @@ const ON_TIMER: Record<SessionTimer, (state: SessionState, atMs: number) => Sess
   barge_in: bargeIn,
   silence: onSilenceTimer,
   dtmf: completeDigits,
+  reply: beginReply,
   filler: onFillerTimer,
   voicemail: onVoicemailTimer,
   closing: finishClosing,

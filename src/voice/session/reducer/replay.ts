@@ -1,6 +1,7 @@
 import type { SessionCommand } from './commands.js';
 import type { SessionEvent } from './events.js';
 import { reduceSession } from './reduce.js';
+import { SESSION_POLICY, type SessionPolicy } from './policy.js';
 import { newSession, type SessionSetup, type SessionState } from './state.js';
 
 /** A session as it was recorded: replayed, it takes the same decisions. It holds what was said. */
@@ -13,7 +14,7 @@ export interface SessionLog {
 
 /** Replays a session. @returns its last state, and the commands of all steps in order */
 export function replaySession({ setup, events }: SessionLog): { state: SessionState; commands: SessionCommand[] } {
-  let state = newSession(setup);
+  let state = newSession({ ...setup, policy: completed(setup.policy) });
   const commands: SessionCommand[] = [];
   for (const event of events) {
     const [next, more] = reduceSession(state, event);
@@ -21,4 +22,9 @@ export function replaySession({ setup, events }: SessionLog): { state: SessionSt
     commands.push(...more);
   }
   return { state, commands };
+}
+
+/** A session that was recorded before a rule was made is replayed with the rule's present values. */
+function completed({ dtmf, ...policy }: SessionPolicy): SessionPolicy {
+  return { ...SESSION_POLICY, ...policy, dtmf: { ...SESSION_POLICY.dtmf, ...dtmf } };
 }

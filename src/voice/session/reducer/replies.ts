@@ -3,6 +3,7 @@ import type { SessionEvent } from './events.js';
 import { armFiller, stopFiller } from './filler.js';
 import { clearLine } from './playback.js';
 import type { ItemKind } from './kinds.js';
+import { hasPlenty, hasRoom, roomAtMs, withOneTaken } from './reply-budget.js';
 import { mustIntroduce } from './resume.js';
 import {
   inOrder,
@@ -16,29 +17,49 @@ import {
   type SessionStep,
 } from './state.js';
 
-/** Asks for a reply to what the model was told; it takes the place of any other. */
+/**
+ * Asks for a reply to what the model was told; it takes the place of any other. Without room it waits, unless it is to be
+ * said last.
+ */
 export function beginReply(state: SessionState, atMs: number, as?: ItemKind): SessionStep {
   return inOrder(
     stopReply(state, atMs, true),
     (next) => without({ ...next, mustWrapUp: false }, 'owed'),
-    (next) => requested(next, { confirmed: true, ...(as === undefined ? {} : { as }) }),
+    (next) => {
+      if (as !== 'message' && !hasRoom(next.replies, next.setup.policy.replies, atMs)) return due(next, true);
+      return requested(due(next, false), { confirmed: true, atMs, ...(as === undefined ? {} : { as }) });
+    },
     (next) => armFiller(next, atMs),
   );
 }
 
 /** Asks for a reply to words that may not be all; nothing of it is heard until it is confirmed. */
-export function beginEarlyReply(state: SessionState, heard: string): SessionStep {
+export function beginEarlyReply(state: SessionState, heard: string, atMs: number): SessionStep {
+  if (!hasPlenty(state.replies, state.setup.policy.replies, atMs)) return [state, []];
   if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state)) return [state, []];
-  return requested(state, { confirmed: false, heard });
+  return requested(state, { confirmed: false, heard, atMs });
 }
 
-function requested(state: SessionState, p: { confirmed: boolean; heard?: string; as?: ItemKind }): SessionStep {
+function due(state: SessionState, isReplyDue: boolean): SessionState {
+  return { ...state, isReplyDue };
+}
+
+/** When an answer that waits for room is begun. */
+export function replyDueMs(state: SessionState): number | undefined {
+  return state.isReplyDue && !isClosing(state) ? roomAtMs(state.replies, state.setup.policy.replies) : undefined;
+}
+
+function requested(
+  state: SessionState,
+  p: { confirmed: boolean; atMs: number; heard?: string; as?: ItemKind },
+): SessionStep {
   const count = state.count + 1;
   const replyId = `reply-${count}`;
   const kind = p.as ?? (mustIntroduce(state) ? 'introduction' : 'reply');
   const heard = p.heard === undefined ? {} : { heard: p.heard };
   const reply = { id: replyId, kind, confirmed: p.confirmed, running: true, hasAudio: false, ...heard };
-  return [{ ...state, count, reply }, [{ type: 'request_reply', replyId, confirmed: p.confirmed, ...heard }]];
+  const replies = withOneTaken(state.replies, state.setup.policy.replies, p.atMs);
+  return [{ ...state, count, reply, replies }, [{ type: 'request_reply', replyId, confirmed: p.confirmed, ...heard }]];
 }
 
 /** The agent speaks of its own accord, or to what the telephone reports. */

@@ -1,6 +1,7 @@
 import type { SessionCommand } from './commands.js';
 import type { ItemKind, SessionTimer } from './kinds.js';
 import type { SessionPolicy } from './policy.js';
+import type { ReplyCount } from './reply-budget.js';
 
 /** What does not change in the course of a session. */
 export interface SessionSetup {
@@ -102,7 +103,10 @@ export interface SessionState {
   };
   introduction: { heard: boolean; attempts: number };
   silence: { quietSinceMs: number; prompted: boolean };
-  dtmf: { digits: string; firstAtMs: number; lastAtMs: number };
+  dtmf: { digits: string; firstAtMs: number; lastAtMs: number; toldAtMs?: number };
+  replies: ReplyCount;
+  /** An answer waits until there is room for another reply. */
+  isReplyDue: boolean;
   filler: { dueMs?: number };
   voicemail: {
     met: boolean;
@@ -137,6 +141,8 @@ export function newSession(setup: SessionSetup): SessionState {
     introduction: { heard: setup.introduced, attempts: 0 },
     silence: { quietSinceMs: 0, prompted: false },
     dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
+    replies: { left: setup.policy.replies.atOnce, atMs: 0 },
+    isReplyDue: false,
     filler: {},
     voicemail: { met: false, toneHeard: false },
     timers: {},
@@ -175,7 +181,8 @@ export const isClosing = (state: SessionState) => state.stopped || state.closing
 export const isAgentSpeaking = ({ playback }: SessionState) => playback.items.length > 0;
 export const isOnlyFilling = ({ playback }: SessionState) =>
   playback.items.length > 0 && playback.items.every(({ kind }) => kind === 'filler');
-export const isReplyRunning = ({ reply }: SessionState) => reply?.running === true;
+/** Also one that waits for room. */
+export const isReplyRunning = ({ reply, isReplyDue }: SessionState) => isReplyDue || reply?.running === true;
 /** Somebody speaks, or an answer is being made. */
 export const isBusy = (state: SessionState) =>
   isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state) || state.turns.isOpen;

@@ -67,7 +67,9 @@ export function onWords(state: SessionState, event: EventOf<'words'>): SessionSt
 export function onTurnMayEnd(state: SessionState, event: EventOf<'turn_may_end'>): SessionStep {
   const next = withTurns(understood(state, event), { mayEnd: event.text });
   const endsHere = state.setup.capabilities.endsTurns === 'session' && !state.turns.isOpen;
-  return endsHere ? endTurn(next, event.text, event.atMs, event.streamMs) : beginEarlyReply(next, event.text);
+  return endsHere
+    ? endTurn(next, event.text, event.atMs, event.streamMs)
+    : beginEarlyReply(next, event.text, event.atMs);
 }
 
 export function onTurnGoesOn(state: SessionState): SessionStep {

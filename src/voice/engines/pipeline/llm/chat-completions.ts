@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { serverSentEvents } from '../../../../kernel/server-sent-events.js';
 import { withoutTrailing } from '../../../../kernel/text.js';
 import type { ChatSettings } from '../../../models/chat-client.js';
+import { createOutputLimit } from '../../../models/output-limit.js';
+import { MAX_ANSWER_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
 
@@ -53,6 +55,7 @@ const chunk = z.object({
 /** A chat model behind an OpenAI-compatible `/chat/completions`. */
 export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispatcher; silentMs?: number }): ChatModel {
   const silentMs = deps.silentMs ?? MODEL_SILENT_MS;
+  const limit = createOutputLimit(MAX_ANSWER_TOKENS);
 
   async function post(body: object, signal: AbortSignal): Promise<Response> {
     let response: Response;
@@ -60,7 +63,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
       response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: account.model, ...body }),
+        body: JSON.stringify({ model: account.model, ...limit.fields(), ...body }),
         signal,
         redirect: 'error',
         dispatcher: deps.dispatcher,
@@ -69,6 +72,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
       throw asProviderError(error, signal);
     }
     if (response.ok && response.body !== null) return response;
+    if (await limit.isRefused(response)) return post(body, signal);
     await response.body?.cancel();
     const seconds = Number(response.headers.get('retry-after') ?? NaN);
     const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;

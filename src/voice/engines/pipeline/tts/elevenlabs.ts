@@ -28,6 +28,7 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
   return {
     open(voice, language, events) {
       let over = false;
+      let finished = false;
       let waiting: NodeJS.Timeout | undefined;
       const socket = openProviderSocket({
         part: 'voice',
@@ -48,7 +49,9 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
         if (!parsed.success) return lose('sent an answer of an unknown shape');
         const { audio, isFinal, alignment } = parsed.data;
         if (audio) {
-          expectAudio();
+          // More text may be long in coming.
+          if (finished) expectAudio();
+          else clearTimeout(waiting);
           events.onAudio(Buffer.from(audio, 'base64'));
           if (alignment) events.onSpoken(alignment.chars.join(''));
         }
@@ -90,6 +93,7 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
         },
         finish() {
           if (over) return;
+          finished = true;
           expectAudio();
           socket.send({ text: '' });
         },
