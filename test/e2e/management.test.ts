@@ -33,7 +33,7 @@ describe('the management interface on a whole stack', () => {
       ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
       signal: AbortSignal.timeout(40_000),
     });
-    const [set] = response.headers.getSetCookie();
+    const set = response.headers.getSetCookie().at(-1);
     if (set !== undefined) cookie = set.split(';')[0] ?? '';
     return { status: response.status, json: (await response.json()) as Record<string, unknown> };
   }

@@ -102,7 +102,7 @@ async function logIn(stack: Launched, { base_url: baseUrl }: Runtime): Promise<s
       headers: { 'content-type': 'application/json', origin: baseUrl },
       body: JSON.stringify({ email, password }),
     });
-    const token = /^sid=([^;]+)/.exec(answer.headers.get('set-cookie') ?? '')?.[1];
+    const token = /(?:^|, )sid=([^;]+)/.exec(answer.headers.get('set-cookie') ?? '')?.[1];
     if (token === undefined) throw new Error(`log-in was answered ${answer.status}`);
     tokens.push(token);
   }

@@ -5,20 +5,29 @@ import type { ApiContext } from '../../platform/http/context.js';
 const MAX_AGE_SECONDS = 7 * 24 * 3_600;
 
 /** Bound to our host and to TLS; plain HTTP is for development, where browsers would not keep such a cookie. */
-export function sessionCookieOf(config: Config): { name: string; attributes: string } {
+export function cookieOf(config: Config, name: string): { name: string; attributes: string } {
   const secure = config.production || config.publicBaseUrl.startsWith('https:');
   const attributes = 'Path=/; HttpOnly; SameSite=Lax';
-  return secure ? { name: '__Host-sid', attributes: `${attributes}; Secure` } : { name: 'sid', attributes };
+  return secure ? { name: `__Host-${name}`, attributes: `${attributes}; Secure` } : { name, attributes };
 }
 
-/** The session's token that a browser sent; undefined when there is none, or more than one. */
-export function sessionTokenOf(ctx: ApiContext, config: Config): string | undefined {
-  const { name } = sessionCookieOf(config);
-  const values = (ctx.req.headers.cookie ?? '')
+/** The value of a cookie that a browser sent; undefined when there is none, or more than one. */
+export function cookieValueOf(ctx: ApiContext, name: string): string | undefined {
+  const values = ctx
+    .get('Cookie')
     .split(';')
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(`${name}=`));
   return values.length === 1 ? values[0]?.slice(name.length + 1) : undefined;
+}
+
+export function sessionCookieOf(config: Config): { name: string; attributes: string } {
+  return cookieOf(config, 'sid');
+}
+
+/** The session's token that a browser sent; undefined when there is none, or more than one. */
+export function sessionTokenOf(ctx: ApiContext, config: Config): string | undefined {
+  return cookieValueOf(ctx, sessionCookieOf(config).name);
 }
 
 /** Gives the browser a session's token, or with null takes it away. */

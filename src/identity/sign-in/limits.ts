@@ -7,6 +7,7 @@ import { PasswordsBusyError } from '../people/passwords.js';
 import { consume, createLimiter, limitExceeded } from '../../platform/http/rate-limit.js';
 import { networksOf } from '../../platform/egress/client-address.js';
 import { clientAddress } from '../../platform/http/security.js';
+import { knownBrowserOf } from './known-browsers.js';
 import { createDelays, delayAfter, LONGEST_DELAY_MS } from './delays.js';
 
 const LOG_INS = { points: 5, duration: 15 * 60 };
@@ -63,6 +64,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
      * error before the first hash begins costs none of the tries of the network address, a later one does. The right
      * password of the e-mail address's holder forgets the tries before it, 20 times in 15 minutes; that of an unverified
      * sign-up does not, since strangers can sign up with any address.
+     * A known browser counts in the place of its network address.
      * @param way what the password is for; the successes of each way are counted by themselves
      * @param check undefined when the password is wrong; it passes each hash that it makes through `counted`
      * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many right passwords, or what `check` throws
@@ -73,7 +75,8 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       email: string,
       check: (counted: Counted) => Promise<T | undefined>,
     ): Promise<T | undefined> {
-      const address = clientAddress(ctx, config);
+      const known = knownBrowserOf(ctx, config, email);
+      const address = known === undefined ? clientAddress(ctx, config) : `known:${known}`;
       const keys = {
         address: `log-ins:${address}`,
         both: keyOf('log-in', email, address),

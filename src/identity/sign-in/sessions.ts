@@ -14,6 +14,7 @@ import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
 import type { AccountMail } from './account-mail.js';
 import type { PortalLimits } from './limits.js';
+import { rememberBrowser } from './known-browsers.js';
 import type { Hashing } from './hashing.js';
 import { auditPerson, auditRevokedKeys, inTime } from './person-requests.js';
 import { sessionView } from './views.js';
@@ -96,6 +97,7 @@ export function createSessionHandlers(
       });
       if (user === undefined)
         throw new ServiceError('UNAUTHORIZED', 'The e-mail address or the password is not right.');
+      if (!user.unverified) rememberBrowser(ctx, config, email);
       return begin(ctx, user, 'logIn');
     },
 

@@ -1,0 +1,29 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Config } from '../../platform/config/config.js';
+import type { ApiContext } from '../../platform/http/context.js';
+import { cookieOf, cookieValueOf } from '../access/session-cookie.js';
+
+const KNOWN_MS = 90 * 24 * 3_600_000;
+
+/**
+ * Browsers in which somebody has logged in. What others do at the same network address does not count against them. The
+ * cookie is good for one e-mail address, opens nothing, and is counted itself, so that it gives few guesses to a thief.
+ */
+export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): string | undefined {
+  const value = cookieValueOf(ctx, cookieOf(config, 'known').name) ?? '';
+  const [, id = '', since = '', seal = ''] = /^(([\da-z]{1,10})-[\w-]{22})\.([\w-]{43})$/.exec(value) ?? [];
+  if (id === '' || Date.now() - Number.parseInt(since, 36) > KNOWN_MS) return undefined;
+  return timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(config, email, id))) ? id : undefined;
+}
+
+/** Lets the browser be known from now on; one that is stays what it was. */
+export function rememberBrowser(ctx: ApiContext, config: Config, email: string): void {
+  if (knownBrowserOf(ctx, config, email) !== undefined) return;
+  const { name, attributes } = cookieOf(config, 'known');
+  const id = `${Date.now().toString(36)}-${randomBytes(16).toString('base64url')}`;
+  ctx.append('Set-Cookie', `${name}=${id}.${sealOf(config, email, id)}; ${attributes}; Max-Age=${KNOWN_MS / 1_000}`);
+}
+
+function sealOf({ apiKeyPepper }: Config, email: string, id: string): string {
+  return createHmac('sha256', apiKeyPepper).update(`known browser\n${email}\n${id}`).digest('base64url');
+}
