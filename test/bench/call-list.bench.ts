@@ -1,6 +1,6 @@
 import { createCursors } from '../../src/platform/http/cursor.js';
-import { startService, type Customer, type Service } from '../http/harness.js';
-import { newCallId } from '../store/support/test-database.js';
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { newCallId } from '../support/store/test-database.js';
 import { percentile, report } from './figures.js';
 
 const CALLS = 100_000;

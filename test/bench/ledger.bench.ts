@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database.js';
 import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
-import { newCallId, newLedgerAccountId, openTestDatabase } from '../store/support/test-database.js';
+import { newCallId, newLedgerAccountId, openTestDatabase } from '../support/store/test-database.js';
 import { createRandom } from '../simulation/random.js';
 import { percentile, report } from './figures.js';
 

@@ -5,7 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createIndexes } from '../../src/platform/mongo/connection.js';
 import { openDatabase, type Database } from '../../src/database.js';
-import { createTestCalls } from '../media/support/test-calls.js';
+import { createTestCalls } from '../integration/voice/support/test-calls.js';
 import { percentile, report } from './figures.js';
 import type { CarrierFigures, CarrierOrder } from './media/carriers-process.js';
 import { keepToCores, startMeasured, type MeasuredProcess } from './media/measured-process.js';

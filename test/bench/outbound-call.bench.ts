@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startService, type Service } from '../http/harness.js';
+import { startService, type Service } from '../support/http/harness.js';
 import { startBaseline } from './baseline.js';
 import { percentile, report } from './figures.js';
 

@@ -9,8 +9,8 @@ import { createPorts, type Ports } from '../../src/dev/processes/free-port.js';
 import type { AgentDocument } from '../../src/agents/model.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { eventually, startService, type Customer, type Service } from '../http/harness';
-import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
+import { eventually, startService, type Customer, type Service } from '../support/http/harness';
+import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
 
 /** The API, a worker, a media server and the simulated carrier, with an engine that does what the test says. */
 const engine = createScriptedEngine();

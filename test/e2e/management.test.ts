@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../../src/calls/views/schemas.js';
 import type { Runtime } from '../../src/dev/runtime-file.js';
-import { runCli, startCli } from '../cli/support/run-cli.js';
+import { runCli, startCli } from '../integration/cli/support/run-cli.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
 jest.setTimeout(300_000);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { createPorts } from '../../src/dev/processes/free-port.js';
-import { eventually, startService, type Service } from '../http/harness.js';
+import { eventually, startService, type Service } from '../support/http/harness.js';
 import { startMailServer } from '../support/mail-server.js';
 
 jest.setTimeout(180_000);

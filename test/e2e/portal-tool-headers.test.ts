@@ -5,7 +5,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { createPorts } from '../../src/dev/processes/free-port.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../src/agents/tool-headers.js';
-import { startService, type Service } from '../http/harness.js';
+import { startService, type Service } from '../support/http/harness.js';
 
 jest.setTimeout(180_000);
 

@@ -1,5 +1,5 @@
-import { startService, type Customer, type Service } from '../http/harness.js';
-import { createBrowser } from '../http/portal-support.js';
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { createBrowser } from '../support/http/portal-support.js';
 
 let service: Service;
 let customer: Customer;

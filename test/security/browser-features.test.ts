@@ -1,4 +1,4 @@
-import { startService, type Service } from '../http/harness.js';
+import { startService, type Service } from '../support/http/harness.js';
 import { sendBytes } from '../support/hostile-requests.js';
 
 let service: Service;

@@ -4,7 +4,7 @@ import { sign } from '../../src/telephony/twilio/signature.js';
 import { ServiceError, type ErrorCode } from '../../src/kernel/errors.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
 import { createSignedRequests } from '../../src/platform/http/signed-requests.js';
-import { expectError, startService, type Service } from '../http/harness.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
 import { formOfNames, formOfNamesRequest, sendBytes } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
 

@@ -5,7 +5,7 @@ import { createCallGate } from '../../src/calls/wiring.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
 import { createCarriers } from '../../src/telephony/carriers.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { newSid, SIMULATED } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 

@@ -1,7 +1,7 @@
-import { openMediaFixture, type MediaFixture, type TestCall } from '../media/support/media-fixture';
-import { openLine, type CarrierLine } from '../media/support/carrier-line';
+import { openMediaFixture, type MediaFixture, type TestCall } from '../integration/voice/support/media-fixture';
+import { openLine, type CarrierLine } from '../integration/voice/support/carrier-line';
 import { newSid } from '../support/sids.js';
-import { eventually } from '../http/harness.js';
+import { eventually } from '../support/http/harness.js';
 
 let media: MediaFixture;
 beforeAll(async () => {

@@ -11,7 +11,14 @@ import { parseCarrierMessage } from '../../src/telephony/twilio/media-codec.js';
 import { isFinalStatus } from '../../src/kernel/call-state.js';
 import { encodeCrockford } from '../../src/kernel/ids.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
-import { eventually, expectError, startService, type Answer, type Customer, type Service } from '../http/harness.js';
+import {
+  eventually,
+  expectError,
+  startService,
+  type Answer,
+  type Customer,
+  type Service,
+} from '../support/http/harness.js';
 import { newSid } from '../support/sids.js';
 
 /** Identifiers that lead to another resource of the account, or are in another form than the carrier's. */

@@ -3,7 +3,7 @@ import { spoken } from '../../src/voice/audio/grammar.js';
 import { createSentenceCutter } from '../../src/voice/engines/pipeline/sentences.js';
 import { serverSentEvents } from '../../src/kernel/server-sent-events.js';
 import { contentTypeOf } from '../../src/platform/http/raw-body.js';
-import { startService, type Service } from '../http/harness.js';
+import { startService, type Service } from '../support/http/harness.js';
 import { blankCharset, blankCharsetRequest, sendBytes } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLiveAnswer, startWatch } from '../support/liveness.js';
 

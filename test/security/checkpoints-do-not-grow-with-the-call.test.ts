@@ -7,7 +7,7 @@ import { createConversationRecord } from '../../src/voice/results/conversation-r
 import type { ConversationResults } from '../../src/voice/results/conversation-results.js';
 import type { ConversationResultDocument } from '../../src/voice/results/model.js';
 import { keepResult } from '../../src/voice/results/result-keeper.js';
-import { eventually } from '../http/harness.js';
+import { eventually } from '../support/http/harness.js';
 import { sidOf } from '../support/sids.js';
 
 const CHECKPOINT_BYTES = 8_192;

@@ -1,6 +1,6 @@
 import { parseConfig } from '../../src/platform/config/config.js';
-import { expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser, PASSWORD } from '../http/portal-support.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, PASSWORD } from '../support/http/portal-support.js';
 import { PRODUCTION } from '../support/production.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createPasswords } from '../../src/identity/people/passwords.js';

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { sign } from '../../src/telephony/twilio/signature.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 
 let service: Service;
 let customer: Customer;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { MAX_JSON_MEMBERS } from '../../src/platform/http/contract/fields.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import { routes } from '../../src/api/routes.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 
 let service: Service;
 let customer: Customer;

@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
-import { openTestDatabase } from '../store/support/test-database.js';
+import { openTestDatabase } from '../support/store/test-database.js';
 import { startDnsServer, type DnsServer } from '../support/dns-server.js';
 import { egressConfig } from '../support/egress-config.js';
-import { callToTellOf } from '../webhooks/support/call-to-tell-of.js';
-import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
+import { callToTellOf } from '../integration/webhooks/support/call-to-tell-of.js';
+import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver.js';
 
 let dns: DnsServer;
 let receiver: Receiver;

@@ -6,7 +6,7 @@ import type { CarrierApi, CarrierCall, DialOutcome, DialRequest } from '../../sr
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createLedger, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { eventually, expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { eventually, expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { createRateDeckFile } from './support/rate-deck-file.js';
 
 const CHEAP = '+12025550142';

@@ -3,8 +3,8 @@ import { limitsOf } from '../../src/identity/accounts/accounts.js';
 import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { refillTestBalance } from '../../src/identity/accounts/test-balance.js';
-import { eventually, expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';
 
 let mail: Awaited<ReturnType<typeof startMailServer>>;

@@ -1,7 +1,7 @@
 import { createCallRequests } from '../../src/calls/call-requests.js';
-import { newCallId } from '../store/support/test-database.js';
-import { expectError, type Customer } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { newCallId } from '../support/store/test-database.js';
+import { expectError, type Customer } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
 const EMERGENCY = [

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { startCall } from '../../src/calls/placing/start-call.js';
-import { eventually } from '../http/harness.js';
+import { eventually } from '../support/http/harness.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
 /** Answers and stays silent, by the simulated carrier's scripts. */

@@ -6,8 +6,8 @@ import { createCallProjection } from '../../src/calls/projection.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import { createWebhookAttempts } from '../../src/webhooks/attempts.js';
 import { createWebhookDeliveries } from '../../src/webhooks/deliveries.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 const CHUNK = Buffer.alloc(32_000, 1);
 const OURS = Promise.resolve(true);

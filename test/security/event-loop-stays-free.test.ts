@@ -7,7 +7,7 @@ import { createIndexes } from '../../src/platform/mongo/connection.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { createCallProjection } from '../../src/calls/projection.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
-import { newCallId } from '../store/support/test-database.js';
+import { newCallId } from '../support/store/test-database.js';
 import {
   blankCharsetRequest,
   formOfNamesRequest,

@@ -4,9 +4,9 @@ import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createSignUpExpiry } from '../../src/calls/sign-up-expiry.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
-import { managementOf } from '../http/management-support.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
+import { managementOf } from '../support/http/management-support.js';
 import { startMailServer } from '../support/mail-server.js';
 
 const DAY_MS = 24 * 3_600_000;

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Agent, get } from 'node:http';
 import { createLookUps } from '../../src/identity/access/look-ups.js';
 import { newSecret } from '../../src/identity/api-keys/api-key-secret.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
-import { createBrowser, type Browser } from '../http/portal-support.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { createBrowser, type Browser } from '../support/http/portal-support.js';
 
 /** More failures than one address may have in a minute. */
 const FLOOD = 3_050;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runAdmin, runCli } from '../cli/support/run-cli.js';
+import { runAdmin, runCli } from '../integration/cli/support/run-cli.js';
 
 const KEY = 'sk_live_of-a-developer-who-cloned-a-repository';
 const ENV = { CALLWRIGHT_API_KEY: KEY };

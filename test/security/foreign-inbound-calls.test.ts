@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createSimulator } from '../../src/telephony/simulator/server.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { eventually, expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { eventually, expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { newSid } from '../support/sids.js';
 import { CARRIER_SID, CARRIER_TOKEN, REAL_CARRIER } from './support/real-carrier';
 

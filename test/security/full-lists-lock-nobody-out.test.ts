@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
-import { startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 let service: Service;
 let ask: ReturnType<typeof managementOf>;

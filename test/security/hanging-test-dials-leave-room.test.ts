@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
-import { placeCall, startHarness, type Harness } from '../workflow/harness.js';
+import { placeCall, startHarness, type Harness } from '../integration/workflows/harness.js';
 
 let harness: Harness;
 let release = () => undefined as void;

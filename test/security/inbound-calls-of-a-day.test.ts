@@ -2,8 +2,8 @@ import { createCallGate } from '../../src/calls/wiring.js';
 import { createPeriodCounts } from '../../src/telephony/destinations/period-counts.js';
 import { driverCollection } from '../../src/platform/mongo/driver-collection.js';
 import type { PeriodCountDocument } from '../../src/telephony/destinations/model.js';
-import { eventually, startService, type Customer, type Service } from '../http/harness.js';
-import { newCallId } from '../store/support/test-database.js';
+import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
+import { newCallId } from '../support/store/test-database.js';
 import { newSid } from '../support/sids.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 

@@ -1,6 +1,6 @@
-import { expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../http/portal-support.js';
-import { listOf } from '../http/management-support.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
+import { listOf } from '../support/http/management-support.js';
 
 let service: Service;
 beforeAll(async () => {

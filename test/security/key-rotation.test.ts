@@ -6,7 +6,7 @@ import { resealSecrets } from '../../src/cli/admin/resealing.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders, storedTools } from '../../src/agents/tool-headers.js';
 import { createWebhookSecretBox, createWebhookSecrets } from '../../src/webhooks/secrets.js';
-import { runAdmin } from '../cli/support/run-cli.js';
+import { runAdmin } from '../integration/cli/support/run-cli.js';
 import { likeASecret } from '../support/production.js';
 
 const keyText = (id: string) => `${id}:${Buffer.from(likeASecret(id), 'hex').toString('base64')}`;

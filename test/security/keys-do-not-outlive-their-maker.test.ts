@@ -1,5 +1,5 @@
-import { expectError, startService, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 let service: Service;
 beforeAll(async () => {

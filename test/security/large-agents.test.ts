@@ -1,6 +1,6 @@
 import { createAgents } from '../../src/agents/agents.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 /** UTF-8 bytes of an agent as it is stored, at most. */
 const MOST_BYTES = 262_144;

@@ -7,7 +7,7 @@ import { ledgerAccountId } from '../../src/kernel/ids.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import { createAccountTurns, type AccountTurns } from '../../src/platform/http/routing/account-turns.js';
-import { eventually, startService } from '../http/harness.js';
+import { eventually, startService } from '../support/http/harness.js';
 
 it('every list, export, transcript and recording declares that requests for it take turns', () => {
   const all: [string, Route][] = Object.entries(routes);

@@ -1,6 +1,6 @@
 import { createCallGate } from '../../src/calls/wiring.js';
-import { eventually, expectError, startService, type Service } from '../http/harness.js';
-import { newCallId } from '../store/support/test-database.js';
+import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
+import { newCallId } from '../support/store/test-database.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 const LIMIT = 2;

@@ -2,8 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { createPasswords } from '../../src/identity/people/passwords.js';
 import { networksOf } from '../../src/platform/egress/client-address.js';
-import { startService, type Service } from '../http/harness.js';
-import { createBrowser, PASSWORD } from '../http/portal-support.js';
+import { startService, type Service } from '../support/http/harness.js';
+import { createBrowser, PASSWORD } from '../support/http/portal-support.js';
 
 const HASH_MS = 1_200;
 let isSlow = false;

@@ -1,5 +1,5 @@
-import { eventually, startService, type Service } from '../http/harness.js';
-import { createBrowser, PASSWORD } from '../http/portal-support.js';
+import { eventually, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, PASSWORD } from '../support/http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';
 
 const NEW_PASSWORD = 'another horse battery';

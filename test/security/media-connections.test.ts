@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { encodeCrockford } from '../../src/kernel/ids.js';
 import { createConnectionGate } from '../../src/voice/media/connection-gate.js';
-import { dialIn } from '../media/support/carrier-line.js';
-import { openMediaFixture } from '../media/support/media-fixture.js';
+import { dialIn } from '../integration/voice/support/carrier-line.js';
+import { openMediaFixture } from '../integration/voice/support/media-fixture.js';
 import { newSid } from '../support/sids.js';
 
 const STREAMS = 500;

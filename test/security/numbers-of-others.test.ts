@@ -1,6 +1,6 @@
 import { createCallRequests } from '../../src/calls/call-requests.js';
-import { newCallId } from '../store/support/test-database.js';
-import { expectError } from '../http/harness.js';
+import { newCallId } from '../support/store/test-database.js';
+import { expectError } from '../support/http/harness.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
 const NUMBER = '+12025550171';

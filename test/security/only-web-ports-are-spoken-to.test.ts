@@ -1,7 +1,7 @@
 import { isBadPort } from '../../src/kernel/bad-ports.js';
 import { createWebhookClient } from '../../src/webhooks/client.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 import { egressConfig } from '../support/egress-config.js';
 
 const NUMBER = '+12025550123';

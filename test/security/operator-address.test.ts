@@ -2,8 +2,8 @@ import { routes } from '../../src/api/routes.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createOperators } from '../../src/identity/people/operators.js';
-import { startService, type Answer, type Customer, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../http/portal-support.js';
+import { startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../support/http/portal-support.js';
 
 const TEMPORAL_UI_URL = 'http://temporal-ui.internal:8233';
 const SHOWN = 'temporal-ui.internal';

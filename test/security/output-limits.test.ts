@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { Agent } from 'undici';
 import { createChatModel } from '../../src/voice/engines/pipeline/llm/chat-completions.js';
 import { askForJson } from '../../src/voice/models/chat-client.js';
-import { placeRealtimeCall } from '../media/support/realtime-call';
+import { placeRealtimeCall } from '../integration/voice/support/realtime-call';
 
 const dispatcher = new Agent();
 const asked: Record<string, unknown>[] = [];

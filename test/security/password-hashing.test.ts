@@ -2,8 +2,8 @@ import { request as httpRequest } from 'node:http';
 import { createPortalLimits } from '../../src/identity/sign-in/limits.js';
 import { createPasswords, PasswordsBusyError } from '../../src/identity/people/passwords.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
-import { startService, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits } from '../http/portal-support.js';
+import { startService, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits } from '../support/http/portal-support.js';
 
 let service: Service;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitConnections } from '../../src/platform/http/connection-limits.js';
-import { startService, type Service } from '../http/harness.js';
+import { startService, type Service } from '../support/http/harness.js';
 import { pipelinedRequests, rawRequest, sendBytes, shortestRequests } from '../support/hostile-requests.js';
 import { LIVE_WITHIN_MS, slowestLiveAnswer } from '../support/liveness.js';
 

@@ -1,4 +1,4 @@
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 const DEAR = [

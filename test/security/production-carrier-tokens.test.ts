@@ -4,7 +4,7 @@ import { newToken } from '../../src/platform/config/simulated-accounts.js';
 import { sign } from '../../src/telephony/twilio/signature.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { needsDeploymentTokens, withDeploymentTokens } from '../../src/platform/secrets/deployment-tokens.js';
-import { expectError, startService, type Service } from '../http/harness.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
 import { PRODUCTION } from '../support/production.js';
 import { newSid } from '../support/sids.js';
 

@@ -1,7 +1,7 @@
 import { createTalk } from '../../src/voice/engines/pipeline/talk.js';
 import { promptFor } from '../../src/voice/session/prompt.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 const LONGEST = 'x'.repeat(32_768);
 const toolsOf = (count: number) =>

@@ -5,8 +5,8 @@ import { createRecordings } from '../../src/voice/recordings/recordings.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import type { ApiContext } from '../../src/platform/http/context.js';
 import { createAccountTurns } from '../../src/platform/http/routing/account-turns.js';
-import { eventually, startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 const clients: ClientRequest[] = [];
 afterEach(() => {

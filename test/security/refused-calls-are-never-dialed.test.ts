@@ -2,7 +2,7 @@ import { ulid } from 'ulid';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { startCall } from '../../src/calls/placing/start-call.js';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
-import { expectError, startService, type Service } from '../http/harness.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
 
 let service: Service;
 let connection: Connection;

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { decideBounded } from '../../src/calls/placing/bounded-decision.js';
 import { createPendingReservations } from '../../src/calls/placing/pending-reservations.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { newSid } from '../support/sids.js';
 
 let service: Service;

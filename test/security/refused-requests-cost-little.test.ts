@@ -1,4 +1,4 @@
-import { eventually, expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { eventually, expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 
 /** Rings until it is given up. */
 const NEVER_ANSWERS = '+12025550102';

@@ -1,5 +1,5 @@
 import { createMembers } from '../../src/identity/people/members.js';
-import { startService, type Service } from '../http/harness.js';
+import { startService, type Service } from '../support/http/harness.js';
 
 let service: Service;
 beforeAll(async () => {

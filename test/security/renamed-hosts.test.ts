@@ -1,7 +1,7 @@
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createSimulator } from '../../src/telephony/simulator/server.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { startService, type Service } from '../http/harness.js';
+import { startService, type Service } from '../support/http/harness.js';
 import { rawRequest, sendBytes } from '../support/hostile-requests.js';
 
 const answerOf = async (port: number, path: string, host: string) => {

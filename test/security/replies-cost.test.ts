@@ -1,5 +1,5 @@
-import { eventually } from '../media/support/media-fixture';
-import { ANSWER_MS, placeRealtimeCall } from '../media/support/realtime-call';
+import { eventually } from '../integration/voice/support/media-fixture';
+import { ANSWER_MS, placeRealtimeCall } from '../integration/voice/support/realtime-call';
 import { openStage, type Stage } from '../support/pipeline-stage';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createMembers } from '../../src/identity/people/members.js';
-import { expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../http/portal-support.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../support/http/portal-support.js';
 
 let service: Service;
 beforeAll(async () => {

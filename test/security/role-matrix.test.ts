@@ -8,8 +8,8 @@ import { ROLES, type Role } from '../../src/kernel/access.js';
 import type { Mode } from '../../src/kernel/ids.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createSessions } from '../../src/identity/people/sessions.js';
-import { startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 import { RULED, verdictOf, type Actor, type Target } from './support/route-rules.js';
 
 jest.setTimeout(240_000);

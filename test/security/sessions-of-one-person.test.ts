@@ -1,6 +1,6 @@
 import { createSessions } from '../../src/identity/people/sessions.js';
-import { expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../http/portal-support.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD } from '../support/http/portal-support.js';
 
 let service: Service;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
-import { eventually, startService, type Service } from '../http/harness.js';
-import { createBrowser, PASSWORD } from '../http/portal-support.js';
+import { eventually, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, PASSWORD } from '../support/http/portal-support.js';
 import { rawRequest } from '../support/hostile-requests.js';
 import { holdBack, madeRoom } from './support/held-back-requests.js';
 

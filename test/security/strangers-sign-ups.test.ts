@@ -1,6 +1,6 @@
 import { createIndexes } from '../../src/platform/mongo/connection.js';
-import { eventually, expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
 import { startMailServer, tokenIn } from '../support/mail-server.js';
 
 let mail: Awaited<ReturnType<typeof startMailServer>>;

@@ -1,5 +1,5 @@
-import { openMediaFixture, type MediaFixture, type TestCall } from '../media/support/media-fixture';
-import { eventually } from '../http/harness.js';
+import { openMediaFixture, type MediaFixture, type TestCall } from '../integration/voice/support/media-fixture';
+import { eventually } from '../support/http/harness.js';
 
 /** The ends of calls are read this often here; what a media server does by itself takes no longer than in production. */
 const READ_EVERY_MS = 200;

@@ -1,6 +1,6 @@
-import { startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
-import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../http/portal-support.js';
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
+import { createBrowser, forgetLimits, memberOf, PASSWORD, type Browser } from '../support/http/portal-support.js';
 
 /** The right is looked at every 5 s; the machine that runs the tests is shared. */
 const ENDS_WITHIN_MS = 15_000;

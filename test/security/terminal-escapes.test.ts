@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createOutput } from '../../src/cli/output.js';
 import { createProgram } from '../../src/cli/program.js';
 import { runProgram, type CliProcess } from '../../src/cli/run.js';
-import { runCli } from '../cli/support/run-cli.js';
+import { runCli } from '../integration/cli/support/run-cli.js';
 
 const COMMANDS = /[^\P{Cc}\n\t]/u;
 const HOSTILE = 'Wrong.\u001b]0;owned\u0007 \u009b31m\u007f';

@@ -4,8 +4,8 @@ import type { WebSocket } from 'ws';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
-import { openMediaFixture, STREAM_URL, type MediaFixture } from '../media/support/media-fixture';
-import { dialIn } from '../media/support/carrier-line';
+import { openMediaFixture, STREAM_URL, type MediaFixture } from '../integration/voice/support/media-fixture';
+import { dialIn } from '../integration/voice/support/carrier-line';
 import { newSid, SIMULATED } from '../support/sids.js';
 
 const LIMITS = { all: 6, test: 3 };

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { routes } from '../../src/api/routes.js';
 import type { Route } from '../../src/platform/http/contract/route.js';
 import type { Mode } from '../../src/kernel/ids.js';
-import { expectError, startService, type Answer, type Customer, type Service } from '../http/harness.js';
-import { listOf, managementOf } from '../http/management-support.js';
-import { createBrowser, type Browser } from '../http/portal-support.js';
+import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import { listOf, managementOf } from '../support/http/management-support.js';
+import { createBrowser, type Browser } from '../support/http/portal-support.js';
 
 let service: Service;
 let ask: ReturnType<typeof managementOf>;

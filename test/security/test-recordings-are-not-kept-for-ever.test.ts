@@ -1,9 +1,9 @@
 import { reconcileNow } from '../../src/calls/reconciliation/schedule.js';
 import { createRecordings } from '../../src/voice/recordings/recordings.js';
-import { placeCall, startHarness, type Harness } from '../workflow/harness.js';
+import { placeCall, startHarness, type Harness } from '../integration/workflows/harness.js';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { openLine } from '../media/support/carrier-line';
-import { eventually, openMediaFixture } from '../media/support/media-fixture.js';
+import { openLine } from '../integration/voice/support/carrier-line';
+import { eventually, openMediaFixture } from '../integration/voice/support/media-fixture.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 

@@ -1,9 +1,9 @@
 import { parseConfig } from '../../src/platform/config/config.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
-import { newCallId } from '../store/support/test-database.js';
+import { newCallId } from '../support/store/test-database.js';
 import { PRODUCTION } from '../support/production.js';
-import { expectError, startService, type Customer, type Service } from '../http/harness.js';
+import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 describe('production', () => {

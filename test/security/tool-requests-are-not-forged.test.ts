@@ -3,9 +3,9 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.js';
-import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
-import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
-import { startReceiver, type Receiver } from '../webhooks/support/receiver';
+import { eventually, openMediaFixture, type MediaFixture } from '../integration/voice/support/media-fixture';
+import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
+import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver';
 
 const engine = createScriptedEngine();
 let media: MediaFixture;

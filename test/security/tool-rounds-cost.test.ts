@@ -1,5 +1,5 @@
-import { eventually } from '../media/support/media-fixture';
-import { ANSWER_MS, placeRealtimeCall } from '../media/support/realtime-call';
+import { eventually } from '../integration/voice/support/media-fixture';
+import { ANSWER_MS, placeRealtimeCall } from '../integration/voice/support/realtime-call';
 import { lookUp, openStage } from '../support/pipeline-stage';
 
 const ROUNDS_AT_START = 20;

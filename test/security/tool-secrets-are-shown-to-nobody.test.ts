@@ -1,8 +1,8 @@
 import { createAgents } from '../../src/agents/agents.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { openToolHeaders } from '../../src/agents/tool-headers.js';
-import { expectError, startService, type Answer, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 const SECRET = 'Bearer s3cret-of-the-customer';
 const URL_OF_TOOL = 'https://shop.example.com/orders';

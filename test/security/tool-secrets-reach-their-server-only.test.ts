@@ -2,9 +2,9 @@ import { parseConfig } from '../../src/platform/config/config.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
 import { createSecretBox } from '../../src/platform/secrets/secret-box.js';
 import { storedTools } from '../../src/agents/tool-headers.js';
-import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
-import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
-import { startReceiver, type Receiver } from '../webhooks/support/receiver';
+import { eventually, openMediaFixture, type MediaFixture } from '../integration/voice/support/media-fixture';
+import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
+import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver';
 
 const SECRET = 'Bearer s3cret"of\\the-customer';
 const engine = createScriptedEngine();

@@ -1,7 +1,7 @@
 import type { ToolAnswer } from '../../src/voice/engines/port.js';
 import { createAccounts } from '../../src/identity/accounts/accounts.js';
-import { eventually, openMediaFixture, type MediaFixture } from '../media/support/media-fixture';
-import { createScriptedEngine, type ScriptedCall } from '../media/support/scripted-engine';
+import { eventually, openMediaFixture, type MediaFixture } from '../integration/voice/support/media-fixture';
+import { createScriptedEngine, type ScriptedCall } from '../integration/voice/support/scripted-engine';
 import { createRateDeckFile } from './support/rate-deck-file.js';
 
 const AS_DEAR = '+12025550143';

@@ -2,8 +2,8 @@ import { toolSchemaFault } from '../../src/agents/tool-schema.js';
 import { outcomeOf, outcomeWithoutCarrier } from '../../src/calls/call-outcome.js';
 import { createCallGate } from '../../src/calls/wiring.js';
 import { newCall, type CallState } from '../../src/kernel/call-state.js';
-import { expectError } from '../http/harness.js';
-import { newCallId } from '../store/support/test-database.js';
+import { expectError } from '../support/http/harness.js';
+import { newCallId } from '../support/store/test-database.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
 
 const ANSWERED_AT = 1_700_000_000_000;

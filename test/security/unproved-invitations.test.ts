@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createPasswords } from '../../src/identity/people/passwords.js';
-import { listOf } from '../http/management-support.js';
-import { expectError, startService, type Answer, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { listOf } from '../support/http/management-support.js';
+import { expectError, startService, type Answer, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
 import { PRODUCTION } from '../support/production.js';
 
 /** Production without a mail server: the inviter gets the link, so that it proves nothing about the address. */

@@ -1,5 +1,5 @@
 import { sign } from '../../src/telephony/twilio/signature.js';
-import { eventually, startService, type Service } from '../http/harness.js';
+import { eventually, startService, type Service } from '../support/http/harness.js';
 import { firstAnswer, rawRequest } from '../support/hostile-requests.js';
 import { newSid } from '../support/sids.js';
 import { holdBack, madeRoom } from './support/held-back-requests.js';

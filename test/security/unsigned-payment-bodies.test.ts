@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { eventually, expectError, startService, type Service } from '../http/harness.js';
+import { eventually, expectError, startService, type Service } from '../support/http/harness.js';
 import { firstAnswer, rawRequest } from '../support/hostile-requests.js';
 import { holdBack, madeRoom } from './support/held-back-requests.js';
 

@@ -1,5 +1,5 @@
-import { expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser } from '../http/portal-support.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser } from '../support/http/portal-support.js';
 import { startMailServer } from '../support/mail-server.js';
 
 let mail: Awaited<ReturnType<typeof startMailServer>>;

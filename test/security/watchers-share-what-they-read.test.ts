@@ -2,9 +2,9 @@ import { get, type ClientRequest } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { createCallProjection } from '../../src/calls/projection.js';
 import { createCallResults } from '../../src/calls/wiring.js';
-import { newCallId } from '../store/support/test-database.js';
+import { newCallId } from '../support/store/test-database.js';
 import { sidOf } from '../support/sids.js';
-import { eventually, startService, type Customer, type Service } from '../http/harness.js';
+import { eventually, startService, type Customer, type Service } from '../support/http/harness.js';
 
 const WATCHERS = 20;
 

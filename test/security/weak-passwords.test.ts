@@ -1,5 +1,5 @@
-import { expectError, startService, type Service } from '../http/harness.js';
-import { createBrowser, forgetLimits, PASSWORD } from '../http/portal-support.js';
+import { expectError, startService, type Service } from '../support/http/harness.js';
+import { createBrowser, forgetLimits, PASSWORD } from '../support/http/portal-support.js';
 
 let service: Service;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { createCompletionSender } from '../../src/calls/wiring.js';
 import { Webhook } from 'standardwebhooks';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
-import { startReceiver, type Receiver } from '../webhooks/support/receiver.js';
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
+import { startReceiver, type Receiver } from '../integration/webhooks/support/receiver.js';
 
 let service: Service;
 let ask: ReturnType<typeof managementOf>;

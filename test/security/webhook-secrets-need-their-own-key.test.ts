@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 import { Webhook } from 'standardwebhooks';
 import type { StoredWebhookSecret } from '../../src/identity/accounts/model.js';
 import { createWebhookSecrets } from '../../src/webhooks/secrets.js';
-import { startService, type Customer, type Service } from '../http/harness.js';
-import { managementOf } from '../http/management-support.js';
+import { startService, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
 
 let service: Service;
 let customer: Customer;

@@ -2,7 +2,7 @@ import { HOLD_WINDOW_SECONDS } from '../../src/kernel/hold-windows.js';
 import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
 import { secondsTouched } from '../../src/kernel/money.js';
 import type { LedgerEntryDocument, LedgerMarker } from '../../src/billing/ledger/model.js';
-import { sessionOn, type Execute, type LedgerCells } from '../store/support/memory-ledger-storage.js';
+import { sessionOn, type Execute, type LedgerCells } from '../support/store/memory-ledger-storage.js';
 import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './facts.js';
 
 const UPDATE = 'updateAccount decide';

@@ -1,7 +1,7 @@
 import { HOLD_WINDOW_SECONDS } from '../../src/kernel/hold-windows.js';
 import type { AccountUpdate, LedgerSession } from '../../src/billing/ledger/storage.js';
 import type { LedgerEntryDocument, LedgerMarker } from '../../src/billing/ledger/model.js';
-import type { UpdateChange } from '../store/support/memory-ledger-storage.js';
+import type { UpdateChange } from '../support/store/memory-ledger-storage.js';
 import { LEDGER_ACCOUNT_ID, numberOfKey, rateOfKey, type CallFacts } from './facts.js';
 import {
   constantSeconds,

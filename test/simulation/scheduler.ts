@@ -1,4 +1,4 @@
-import type { Execute } from '../store/support/memory-ledger-storage.js';
+import type { Execute } from '../support/store/memory-ledger-storage.js';
 import type { Random } from './random.js';
 
 /** What the sender of a lost request, or of one whose reply is lost, gets to see. */

@@ -2,7 +2,7 @@ import { HOLD_WINDOW_SECONDS } from '../../src/kernel/hold-windows.js';
 import { encodeCrockford } from '../../src/kernel/ids.js';
 import { LedgerBusyError, createLedgerOn, type HoldAnswer, type Ledger } from '../../src/billing/ledger/ledger.js';
 import { ServiceError } from '../../src/kernel/errors.js';
-import { sessionOn, type LedgerCells } from '../store/support/memory-ledger-storage.js';
+import { sessionOn, type LedgerCells } from '../support/store/memory-ledger-storage.js';
 import { DEFAULT_MICROS_PER_SECOND as SECOND } from '../../src/kernel/money.js';
 import { LEDGER_ACCOUNT_ID, RATES, type CallFacts } from './facts.js';
 import { createInvariants } from './invariants.js';

@@ -11,8 +11,8 @@ import { CARRIERS, createCarriers, type CarrierFactory } from '../../src/telepho
 import { ProtocolViolation, type MediaEvent } from '../../src/telephony/media.js';
 import type { Carrier, StreamUpgrade } from '../../src/telephony/port.js';
 import { createEngines } from '../../src/voice/engines/engines.js';
-import { eventually, startService, type Customer, type Service } from '../http/harness';
-import { createScriptedEngine } from '../media/support/scripted-engine';
+import { eventually, startService, type Customer, type Service } from './http/harness';
+import { createScriptedEngine } from '../integration/voice/support/scripted-engine';
 
 /** What a carrier tells of a call, in our words. */
 export type Told =

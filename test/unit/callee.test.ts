@@ -6,7 +6,7 @@ import { createFarEnd } from '../../src/telephony/simulator/far-ends/far-end.js'
 import { farEndScript } from '../../src/telephony/simulator/far-end-script.js';
 import { createVoices } from '../../src/telephony/simulator/voices.js';
 import { createLogger } from '../../src/platform/telemetry/logger.js';
-import { tone } from '../carrier/support/agent.js';
+import { tone } from '../integration/telephony/support/agent.js';
 
 type PersonSettings = Omit<Extract<z.input<typeof farEndScript>, { kind: 'person' }>, 'kind'>;
 

@@ -1,10 +1,10 @@
 import { createLedgerOn } from '../../src/billing/ledger/ledger.js';
 import { MAX_MARKERS } from '../../src/billing/ledger/decide.js';
-import { describeLedgerControls } from '../store/support/ledger-control-rules.js';
-import { describeLedgerRates } from '../store/support/ledger-rate-rules.js';
-import { describeLedger } from '../store/support/ledger-rules.js';
-import { createMemoryLedgerStorage } from '../store/support/memory-ledger-storage.js';
-import { newCallId, newLedgerAccountId } from '../store/support/test-database.js';
+import { describeLedgerControls } from '../support/store/ledger-control-rules.js';
+import { describeLedgerRates } from '../support/store/ledger-rate-rules.js';
+import { describeLedger } from '../support/store/ledger-rules.js';
+import { createMemoryLedgerStorage } from '../support/store/memory-ledger-storage.js';
+import { newCallId, newLedgerAccountId } from '../support/store/test-database.js';
 
 describe('the ledger on a storage that is atomic per document', () => {
   const storage = createMemoryLedgerStorage();

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import { sign } from '../../../src/telephony/twilio/signature.js';
-import { startEvent } from '../../media/support/carrier-line.js';
+import { startEvent } from '../../integration/voice/support/carrier-line.js';
 
 export interface CarrierOrder {
   port: number;

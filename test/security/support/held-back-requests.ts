@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { eventually } from '../../http/harness.js';
+import { eventually } from '../../support/http/harness.js';
 
 /** A request whose last bytes are not sent yet, on a connection of its own. */
 export interface HeldBack {

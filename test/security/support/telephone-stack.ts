@@ -8,8 +8,8 @@ import { createPorts } from '../../../src/dev/processes/free-port.js';
 import type { AgentDocument } from '../../../src/agents/model.js';
 import type { CallDocument } from '../../../src/calls/call-model.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
-import { eventually, startService, type Customer } from '../../http/harness.js';
-import { createScriptedEngine, type ScriptedCall } from '../../media/support/scripted-engine';
+import { eventually, startService, type Customer } from '../../support/http/harness.js';
+import { createScriptedEngine, type ScriptedCall } from '../../integration/voice/support/scripted-engine';
 import { CARRIER_SID, CARRIER_TOKEN, REAL_CARRIER } from './real-carrier';
 
 /** One call in the carrier's books. */

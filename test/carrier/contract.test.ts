@@ -1,6 +1,0 @@
-import { describeCarrier } from '../support/carrier-contract';
-import { startSimulatedTwilio } from '../support/simulated-far-side';
-import { startTestCarrier } from '../support/test-carrier/far-side';
-
-describeCarrier('Twilio', startSimulatedTwilio);
-describeCarrier('that differs in everything', startTestCarrier);

@@ -1,0 +1,264 @@
+import { createInboundAgents } from '../../../src/agents/inbound-agent.js';
+import {
+  expectError,
+  startService,
+  STREAM_URL,
+  type Answer,
+  type Customer,
+  type Service,
+} from '../../support/http/harness.js';
+import { newSid } from '../../support/sids.js';
+
+let service: Service;
+let customer: Customer;
+
+beforeAll(async () => {
+  service = await startService();
+  customer = await service.customer();
+});
+afterAll(() => service.close());
+
+const formOf = (fields: Record<string, string> = {}) => ({
+  CallSid: newSid('CA'),
+  From: '+12025550143',
+  To: '+12025550199',
+  ...fields,
+});
+
+function post(key: string | undefined, form: Record<string, string>, query = ''): Promise<Answer> {
+  const auth = key === undefined ? {} : { key };
+  return service.request(`/inbound_call${query}`, { method: 'POST', ...auth, body: new URLSearchParams(form) });
+}
+
+/** The call_id of an answer that is the XML of the interface, and nothing else. */
+function callIdOf(answer: Answer): string {
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('content-type')).toMatch(/^text\/xml/);
+  const [, callId = ''] = /\/(call_[0-9A-HJKMNP-TV-Z]{26})"/.exec(answer.text) ?? [];
+  expect(answer.text).toBe(
+    `<?xml version="1.0" encoding="UTF-8"?><Response><Connect><Stream url="${STREAM_URL}/${callId}"/></Connect>` +
+      `<Redirect method="POST">https://calls.test/carrier/calls/${callId}/after-stream</Redirect></Response>`,
+  );
+  return callId;
+}
+
+const requestOf = (callId: string) => service.database.callRequests.findById(callId).lean();
+
+describe('POST /inbound_call', () => {
+  it('answers 200 with XML that streams the audio to {stream_url}/<call_id>, and binds the CallSid', async () => {
+    const form = formOf({ agent_id: customer.agent._id, external_call_id: 'ticket-9' });
+    const callId = callIdOf(await post(customer.liveKey, form));
+    expect(await requestOf(callId)).toMatchObject({
+      accountId: customer.account._id,
+      mode: 'live',
+      direction: 'inbound',
+      fromPhoneNumber: form.From,
+      toPhoneNumber: form.To,
+      carrierSid: form.CallSid,
+      externalCallId: 'ticket-9',
+      agent: { agentId: customer.agent._id },
+    });
+    expect(await service.database.carrierBindings.findById(callId).lean()).toMatchObject({ carrierSid: form.CallSid });
+    expect((await service.place(customer.liveKey, { call_id: callId })).json['status']).toBe('RINGING');
+  });
+
+  it('escapes the stream address in the attribute', async () => {
+    const other = await startService({ env: { STREAM_URL: 'wss://stream.test/a?b="1"&c=<2>' } });
+    try {
+      const owner = await other.customer();
+      const answer = await other.request('/inbound_call', {
+        method: 'POST',
+        key: owner.liveKey,
+        body: new URLSearchParams(formOf({ agent_id: owner.agent._id })),
+      });
+      expect(answer.text).toContain('<Stream url="wss://stream.test/a?b=&quot;1&quot;&amp;c=&lt;2>/call_');
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('a repeated webhook gives the same XML and no second call', async () => {
+    const form = formOf({ agent_id: customer.agent._id });
+    const before = await service.callsAskedFor();
+    const answers = await Promise.all([1, 2, 3, 4].map(() => post(customer.liveKey, form)));
+    expect(new Set(answers.map(callIdOf)).size).toBe(1);
+    expect((await post(customer.liveKey, form)).text).toBe(answers[0]?.text);
+    expect(await service.callsAskedFor()).toBe(before + 1);
+  });
+
+  it('another CallSid, and the same CallSid in the other mode or of another account, are other calls', async () => {
+    const form = formOf({ agent_id: customer.agent._id });
+    const callId = callIdOf(await post(customer.liveKey, form));
+    expect(callIdOf(await post(customer.liveKey, { ...form, CallSid: newSid('CA') }))).not.toBe(callId);
+    // One call of a carrier cannot be two of ours: the second to claim it is told so.
+    expectError(await post(customer.testKey, form), 400, 'MISSING_PARAMS', /CallSid/);
+  });
+
+  it.each(['CallSid', 'From', 'To'])('%s missing or empty is 400 MISSING_PARAMS naming it', async (name) => {
+    const { [name]: _left, ...without } = formOf({ agent_id: customer.agent._id }) as Record<string, string>;
+    expectError(await post(customer.liveKey, without), 400, 'MISSING_PARAMS', new RegExp(name));
+    expectError(await post(customer.liveKey, { ...without, [name]: '' }), 400, 'MISSING_PARAMS', new RegExp(name));
+  });
+
+  it.each(['anonymous', 'sip:someone@example.com', '+266696687'])('From may be %s', async (from) => {
+    const callId = callIdOf(await post(customer.liveKey, formOf({ From: from, agent_id: customer.agent._id })));
+    expect((await requestOf(callId))?.fromPhoneNumber).toBe(from);
+  });
+
+  it('a body that is not a form is 400 MISSING_PARAMS', async () => {
+    const answer = await service.request('/inbound_call', {
+      method: 'POST',
+      key: customer.liveKey,
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(formOf({ agent_id: customer.agent._id })),
+    });
+    expectError(answer, 400, 'MISSING_PARAMS');
+  });
+
+  it('402 INSUFFICIENT_BALANCE and 429 CONCURRENCY_LIMIT_EXCEEDED are answered as on /outbound_call', async () => {
+    const poor = await service.customer(0);
+    expectError(await post(poor.liveKey, formOf({ agent_id: poor.agent._id })), 402, 'INSUFFICIENT_BALANCE');
+    const busy = await service.customer();
+    await service.accounts.setLimits(busy.account._id, { concurrentCalls: 0 });
+    expectError(await post(busy.liveKey, formOf({ agent_id: busy.agent._id })), 429, 'CONCURRENCY_LIMIT_EXCEEDED');
+  });
+
+  it("the agent's webhook_url receives the completion", async () => {
+    const agent = await service.agents.create({
+      accountId: customer.account._id,
+      name: 'Hooked',
+      instruction: 'Hello.',
+      voice: 'amber',
+      language: 'en-US',
+      webhookUrl: 'https://example.com/inbound',
+    });
+    const callId = callIdOf(await post(customer.liveKey, formOf({ agent_id: agent._id })));
+    expect((await requestOf(callId))?.webhookUrl).toBe('https://example.com/inbound');
+  });
+});
+
+describe('agent resolution', () => {
+  let second: string;
+  beforeAll(async () => {
+    const { _id } = await service.agents.create({
+      accountId: customer.account._id,
+      name: 'Second',
+      instruction: 'Hello.',
+      voice: 'amber',
+      language: 'en-US',
+    });
+    second = _id;
+  });
+  const agentOf = async (answer: Answer) => (await requestOf(callIdOf(answer)))?.agent.agentId;
+  const unknown = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
+
+  it('1: agent_id in the query comes before agent_id in the form', async () => {
+    const answer = await post(customer.liveKey, formOf({ agent_id: customer.agent._id }), `?agent_id=${second}`);
+    expect(await agentOf(answer)).toBe(second);
+  });
+
+  it('2: agent_id in the form comes before ForwardedFrom', async () => {
+    const owner = await service.customer();
+    await service.phoneNumbers.add({ number: '+12025550150', accountId: owner.account._id, agentId: owner.agent._id });
+    const form = formOf({ agent_id: customer.agent._id, ForwardedFrom: '+12025550150' });
+    expect(await agentOf(await post(customer.liveKey, form))).toBe(customer.agent._id);
+  });
+
+  it('an agent_id that is present and unknown is 404 AGENT_NOT_FOUND and does not fall through', async () => {
+    const form = formOf({ agent_id: customer.agent._id });
+    expectError(await post(customer.liveKey, form, `?agent_id=${unknown}`), 404, 'AGENT_NOT_FOUND');
+    expectError(await post(customer.liveKey, formOf({ agent_id: unknown })), 404, 'AGENT_NOT_FOUND');
+    const other = await service.customer();
+    expectError(await post(other.liveKey, form), 404, 'AGENT_NOT_FOUND');
+  });
+
+  it('an empty agent_id is absent', async () => {
+    const form = formOf({ agent_id: customer.agent._id });
+    expect(await agentOf(await post(customer.liveKey, form, '?agent_id='))).toBe(customer.agent._id);
+  });
+
+  it('3: ForwardedFrom leads to the active inbound agent of the account that owns the number', async () => {
+    const owner = await service.customer();
+    await service.phoneNumbers.add({ number: '+12025550151', accountId: owner.account._id });
+    const form = formOf({ ForwardedFrom: '+12025550151' });
+    expectError(await post(owner.liveKey, form), 400, 'MISSING_PARAMS', /agent/);
+    await createInboundAgents(service.database).set(owner.account._id, owner.agent._id);
+    expect(await agentOf(await post(owner.liveKey, form))).toBe(owner.agent._id);
+  });
+
+  it("a number's own agent comes before the account's", async () => {
+    const owner = await service.customer();
+    const { _id } = await service.agents.create({
+      accountId: owner.account._id,
+      name: 'For the number',
+      instruction: 'Hello.',
+      voice: 'amber',
+      language: 'en-US',
+    });
+    await createInboundAgents(service.database).set(owner.account._id, owner.agent._id);
+    await service.phoneNumbers.add({ number: '+12025550152', accountId: owner.account._id, agentId: _id });
+    expect(await agentOf(await post(owner.liveKey, formOf({ ForwardedFrom: '+12025550152' })))).toBe(_id);
+  });
+
+  it("with a key only that key's account is looked at; with the carrier's signature the number's owner", async () => {
+    const owner = await service.customer();
+    await service.phoneNumbers.add({ number: '+12025550153', accountId: owner.account._id });
+    await createInboundAgents(service.database).set(owner.account._id, owner.agent._id);
+    const form = formOf({ ForwardedFrom: '+12025550153' });
+    expectError(await post(customer.liveKey, form), 400, 'MISSING_PARAMS');
+    const signed = await service.carrierPost('/inbound_call', form);
+    expect((await requestOf(callIdOf(signed)))?.accountId).toBe(owner.account._id);
+  });
+
+  it('nothing to resolve by is 400 MISSING_PARAMS', async () => {
+    expectError(await post(customer.liveKey, formOf()), 400, 'MISSING_PARAMS', /agent/);
+    expectError(await post(customer.liveKey, formOf({ ForwardedFrom: '+12025550159' })), 400, 'MISSING_PARAMS');
+    expectError(await post(customer.liveKey, formOf({ ForwardedFrom: 'anonymous' })), 400, 'MISSING_PARAMS');
+  });
+});
+
+describe('who may bring a call', () => {
+  const basic = (text: string) => ({ Authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+  const withHeaders = (headers: Record<string, string>) =>
+    service.request('/inbound_call', {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams(formOf({ agent_id: customer.agent._id })),
+    });
+
+  it('nobody without a key or signature: 401 that offers both Bearer and Basic', async () => {
+    const answer = await withHeaders({});
+    expectError(answer, 401, 'UNAUTHORIZED');
+    expect(answer.headers.get('www-authenticate')).toMatch(/Bearer realm="\w+".*Basic realm="\w+"/);
+  });
+
+  it('the key as password of Basic, whatever the user name', async () => {
+    callIdOf(await withHeaders(basic(`bearer:${customer.liveKey}`)));
+    callIdOf(await withHeaders(basic(`:${customer.testKey}`)));
+    expectError(await withHeaders(basic(`${customer.liveKey}:`)), 401, 'UNAUTHORIZED');
+    expectError(await withHeaders(basic('nonsense')), 401, 'UNAUTHORIZED');
+    expectError(await withHeaders({ Authorization: 'Basic !!!' }), 401, 'UNAUTHORIZED');
+  });
+
+  it.each(['live', 'test'] as const)('the carrier account of %s mode, by its signature', async (mode) => {
+    const query = `?agent_id=${customer.agent._id}&note=a%20b`;
+    const answer = await service.carrierPost(
+      `/inbound_call${query}`,
+      formOf({ Extra: 'kept, for the signature' }),
+      mode,
+    );
+    expect((await requestOf(callIdOf(answer)))?.mode).toBe(mode);
+  });
+
+  it('not a signature over other fields, of another account, or over another address', async () => {
+    const form = formOf({ agent_id: customer.agent._id });
+    const { carrierAccountId } = service.config.carriers.live;
+    const wrong = { method: 'POST', headers: { 'X-Twilio-Signature': 'RSOYDt4T1cUTdK1PDd93/VVr8B8=' } };
+    const body = () => new URLSearchParams({ ...form, AccountSid: carrierAccountId });
+    expectError(await service.request('/inbound_call', { ...wrong, body: body() }), 401, 'UNAUTHORIZED');
+    const mixed = await service.carrierPost('/inbound_call', { ...form, AccountSid: `AC${'9'.repeat(32)}` });
+    expectError(mixed, 401, 'UNAUTHORIZED');
+    const swapped = { ...form, AccountSid: service.config.carriers.test.carrierAccountId };
+    expectError(await service.carrierPost('/inbound_call', swapped, 'live'), 401, 'UNAUTHORIZED');
+  });
+});

@@ -1,0 +1,140 @@
+import { createCallResults } from '../../../src/calls/wiring.js';
+import { randomBytes } from 'node:crypto';
+import { createCallRequests } from '../../../src/calls/call-requests.js';
+import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
+import { encodeCrockford } from '../../../src/kernel/ids.js';
+import type { Direction } from '../../../src/kernel/call-state.js';
+import { expectError, startService, type Service } from '../../support/http/harness.js';
+import { newSid, sidOf, SIMULATED } from '../../support/sids.js';
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+});
+afterAll(() => service.close());
+
+const OURS = '+12025550199';
+const THEIRS = '+12025550100';
+const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
+
+/** A call that was talked on for `talkedMs`. */
+async function call(options: { direction?: Direction; transferTo?: string; talkedMs?: number } = {}) {
+  const { direction = 'outbound', transferTo, talkedMs = 60_000 } = options;
+  const callId = `call_${encodeCrockford(randomBytes(16))}`;
+  const sid = newSid('CA');
+  await createCallRequests(service.database).insert({
+    _id: callId,
+    accountId: 'acct_1',
+    mode: 'live',
+    direction,
+    fromPhoneNumber: direction === 'outbound' ? OURS : THEIRS,
+    toPhoneNumber: direction === 'outbound' ? THEIRS : OURS,
+    agent: { agentId: 'agent_1', instruction: 'x', voice: 'amber', language: 'en-US' },
+    inputParameters: '{}',
+    externalCallId: '',
+    ringTimeoutSeconds: 30,
+    maxDurationSeconds: 600,
+    createdAt: new Date(),
+  });
+  await createCarrierBindings(service.database).bind(callId, sid, SIMULATED);
+  await createCallResults(service.database).finish({
+    callId,
+    streamSid: sidOf('MZ', 1),
+    carrierSid: sid,
+    engine: 'test',
+    startedAt: new Date(Date.now() - talkedMs),
+    endedAt: new Date(),
+    endReason: transferTo === undefined ? 'agent_hangup' : 'transferred',
+    agentAudioPlayed: true,
+    turns: [],
+    summary: 'They spoke.',
+    outputParameters: '{}',
+    hasRecording: false,
+    ...(transferTo === undefined ? {} : { transferTo }),
+  });
+  return { callId, sid };
+}
+
+const afterStream = (callId: string, sid: string, fields: Record<string, string> = {}) =>
+  service.carrierPost(`/carrier/calls/${callId}/after-stream`, { CallSid: sid, ...fields });
+
+describe('after the stream of a call that its agent has transferred', () => {
+  it.each(['outbound', 'inbound'] as const)('the carrier dials on from our number (%s)', async (direction) => {
+    const { callId, sid } = await call({ direction, transferTo: '+12025550143' });
+    const { status, text } = await afterStream(callId, sid);
+    expect(status).toBe(200);
+    const [, action, callerId, timeLimit, told, number] =
+      /^<\?xml version="1.0" encoding="UTF-8"\?><Response><Dial action="([^"]+)" method="POST" callerId="([^"]+)" timeLimit="(\d+)"><Number statusCallback="([^"]+)" statusCallbackEvent="answered" statusCallbackMethod="POST">([^<]+)<\/Number><\/Dial><\/Response>$/.exec(
+        text,
+      ) ?? [];
+    expect(action).toBe(`${service.config.publicBaseUrl}/carrier/calls/${callId}/after-stream`);
+    expect(told).toBe(`${service.config.publicBaseUrl}/carrier/calls/${callId}/transfer-status#rc=3&amp;rp=5xx,ct,rt`);
+    expect([callerId, number]).toEqual([OURS, '+12025550143']);
+    // What is left of 600 s after the minute of talk, and the time the test took.
+    expect(Number(timeLimit)).toBeLessThanOrEqual(540);
+    expect(Number(timeLimit)).toBeGreaterThan(480);
+  });
+
+  it('there is always a second left', async () => {
+    const { callId, sid } = await call({ transferTo: '+12025550143', talkedMs: 3_600_000 });
+    expect((await afterStream(callId, sid)).text).toContain('timeLimit="1"');
+  });
+
+  it('the carrier hangs up when the two have spoken, and says sorry when nobody was there', async () => {
+    const { callId, sid } = await call({ transferTo: '+12025550143' });
+    for (const status of ['completed', 'answered']) {
+      expect((await afterStream(callId, sid, { DialCallStatus: status })).text).toBe(HANG_UP);
+    }
+    for (const status of ['busy', 'no-answer', 'failed', 'canceled']) {
+      const { text } = await afterStream(callId, sid, { DialCallStatus: status });
+      expect(text).toMatch(/<Say>We are sorry, nobody could be reached. Goodbye.<\/Say><Hangup\/>/);
+      expect(text).not.toContain('<Dial');
+    }
+  });
+
+  it('nobody else is put through: without a transfer, for another carrier call, without signature', async () => {
+    const plain = await call();
+    expect((await afterStream(plain.callId, plain.sid)).text).toBe(HANG_UP);
+    const { callId } = await call({ transferTo: '+12025550143' });
+    expect((await afterStream(callId, newSid('CA'))).text).toBe(HANG_UP);
+    const unsigned = { method: 'POST', body: new URLSearchParams({ CallSid: newSid('CA') }) };
+    expectError(await service.request(`/carrier/calls/${callId}/after-stream`, unsigned), 403, 'FORBIDDEN');
+  });
+});
+
+describe('POST /carrier/calls/{call_id}/amd', () => {
+  const bindings = () => createCarrierBindings(service.database);
+  const detected = (callId: string, sid: string, answeredBy: string, mode: 'live' | 'test' = 'live') =>
+    service.carrierPost(`/carrier/calls/${callId}/amd`, { CallSid: sid, AnsweredBy: answeredBy }, mode);
+  const answeredBy = async (callId: string) => (await bindings().answeredBy([callId])).get(callId);
+
+  it.each([
+    ['human', 'human'],
+    ['machine_start', 'voicemail'],
+    ['machine_end_beep', 'voicemail'],
+    ['machine_end_silence', 'voicemail'],
+    ['machine_end_other', 'voicemail'],
+    ['fax', 'voicemail'],
+    ['unknown', 'unknown'],
+  ])('%s is kept as %s for the call’s media process', async (told, kept) => {
+    const { callId, sid } = await call();
+    expect((await detected(callId, sid, told)).status).toBe(200);
+    expect(await answeredBy(callId)).toBe(kept);
+  });
+
+  it('changes nothing without AnsweredBy, by another carrier call, by the other mode’s account, or for no call', async () => {
+    const { callId, sid } = await call();
+    expect((await detected(callId, sid, '')).status).toBe(200);
+    expect((await detected(callId, newSid('CA'), 'human')).status).toBe(200);
+    expect((await detected(callId, sid, 'human', 'test')).status).toBe(200);
+    expect((await detected('call_00000000000000000000000000', sid, 'human')).status).toBe(200);
+    expect(await answeredBy(callId)).toBeUndefined();
+  });
+
+  it('needs the carrier’s signature', async () => {
+    const { callId, sid } = await call();
+    const body = new URLSearchParams({ CallSid: sid, AnsweredBy: 'machine_start' });
+    expectError(await service.request(`/carrier/calls/${callId}/amd`, { method: 'POST', body }), 403, 'FORBIDDEN');
+    expect(await answeredBy(callId)).toBeUndefined();
+  });
+});

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { rm } from 'node:fs/promises';
+import { PID_GROUPS, readRuntime, type Runtime } from '../../../src/dev/runtime-file.js';
+import { launch, newDataFolder, type Launched } from '../../support/dev-stack.js';
+
+jest.setTimeout(240_000);
+
+const STOP_WITHIN_MS = 10_000;
+
+describe('the launcher', () => {
+  let first: Launched;
+  let runtime: Runtime;
+  const others: Launched[] = [];
+
+  const another = async (options?: Parameters<typeof launch>[0]) => {
+    const launched = await launch(options);
+    others.push(launched);
+    return launched;
+  };
+
+  beforeAll(async () => {
+    first = await launch();
+    runtime = await first.runtime();
+  });
+  afterEach(async () => {
+    for (const other of others.splice(0)) await other.destroy();
+  });
+  afterAll(() => first.destroy());
+
+  it('tells in runtime.json where everything is', async () => {
+    expect(Object.keys(runtime).join(' ')).toBe(
+      'base_url stream_url portal_url carrier_url temporal_address temporal_ui_url mongodb_uri live_api_key ' +
+        'test_api_key agent_id carrier_account_sid carrier_auth_token test_carrier_account_sid ' +
+        'test_carrier_auth_token webhook_inbox_url pids',
+    );
+    expect(runtime.live_api_key).toMatch(/^sk_live_/);
+    expect(runtime.test_api_key).toMatch(/^sk_test_/);
+    expect(runtime.pids.media).toHaveLength(2);
+    for (const group of ['api', 'worker', 'simulator', 'temporal', 'mongodb'] as const) {
+      expect(runtime.pids[group]).toHaveLength(1);
+    }
+    for (const url of [runtime.portal_url, runtime.temporal_ui_url, runtime.webhook_inbox_url]) {
+      await expect(fetch(url)).resolves.toMatchObject({ ok: true });
+    }
+    await expect(statusOfUnknownCall(runtime)).resolves.toBe(404);
+  });
+
+  it('refuses a second start on the same data folder, and so does reset', async () => {
+    const second = await another({ dataFolder: first.dataFolder });
+    await expect(second.exited).resolves.toBe(1);
+    expect(second.output()).toContain(`already, as process ${first.child.pid}`);
+    const reset = await another({ command: 'reset', dataFolder: first.dataFolder });
+    await expect(reset.exited).resolves.toBe(1);
+    await expect(statusOfUnknownCall(runtime)).resolves.toBe(404);
+  });
+
+  it('runs beside another one on another data folder', async () => {
+    const second = await another();
+    const its = await second.runtime();
+    for (const name of ['base_url', 'stream_url', 'carrier_url', 'temporal_address', 'mongodb_uri'] as const) {
+      expect(its[name]).not.toBe(runtime[name]);
+    }
+    await expect(statusOfUnknownCall(its)).resolves.toBe(404);
+    await expect(statusOfUnknownCall({ ...its, live_api_key: runtime.live_api_key })).resolves.toBe(401);
+  });
+
+  it.each([...PID_GROUPS])('starts a killed %s again and tells its new pid', async (group) => {
+    const [victim] = (await first.runtime()).pids[group];
+    process.kill(victim ?? 0, 'SIGKILL');
+    const whole = ({ pids }: Runtime) => PID_GROUPS.every((name) => pids[name].length === (name === 'media' ? 2 : 1));
+    const after = await first.runtime((now) => whole(now) && !now.pids[group].includes(victim ?? 0));
+    for (const pid of after.pids[group]) expect(process.kill(pid, 0)).toBe(true);
+    expect(first.output()).toContain(`(process ${victim}) ended with signal SIGKILL; starting it again`);
+    await until(async () => (await statusOfUnknownCall(after)) === 404);
+  });
+
+  it('stops all within 10 s of SIGTERM, leaving no process and no runtime.json behind', async () => {
+    const second = await another();
+    await second.runtime();
+    expect((await second.processes()).length).toBeGreaterThan(7);
+    const began = Date.now();
+    second.child.kill('SIGTERM');
+    await expect(second.exited).resolves.toBe(0);
+    expect(Date.now() - began).toBeLessThan(STOP_WITHIN_MS);
+    await expect(second.processes()).resolves.toEqual([]);
+    await expect(readRuntime(second.dataFolder)).resolves.toBeUndefined();
+  });
+
+  it.each([300, 1_500, 3_000])('stops a start in progress after %i ms, leaving no process behind', async (afterMs) => {
+    const second = await another();
+    await sleep(afterMs);
+    const began = Date.now();
+    second.child.kill('SIGINT');
+    await second.exited;
+    expect(Date.now() - began).toBeLessThan(STOP_WITHIN_MS);
+    await expect(second.processes()).resolves.toEqual([]);
+  });
+
+  it('leaves no process behind when it is killed itself, and the next start has its state', async () => {
+    const dataFolder = await newDataFolder();
+    try {
+      const killed = await another({ dataFolder });
+      const before = await killed.runtime();
+      killed.child.kill('SIGKILL');
+      await until(async () => (await killed.processes()).length === 0);
+      const next = await another({ dataFolder });
+      const after = await next.runtime(({ pids }) => pids.api[0] !== before.pids.api[0]);
+      expect(after.live_api_key).toBe(before.live_api_key);
+      expect(after.agent_id).toBe(before.agent_id);
+      await expect(statusOfUnknownCall(after)).resolves.toBe(404);
+    } finally {
+      for (const other of others.splice(0)) await other.destroy();
+      await rm(dataFolder, { recursive: true, force: true });
+    }
+  });
+});
+
+/** 404 says that the API, the key and the database work; 401 that the key is not known. */
+async function statusOfUnknownCall(runtime: Runtime): Promise<number> {
+  const url = `${runtime.base_url}/outbound_call?call_id=call_00000000000000000000000000`;
+  const response = await fetch(url, { headers: { authorization: `Bearer ${runtime.live_api_key}` } });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 50_000;
+  while (!(await holds().catch(() => false))) {
+    if (Date.now() > deadline) throw new Error('What was waited for did not happen.');
+    await sleep(100);
+  }
+}

@@ -1,0 +1,191 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { buildOnce } from '../../../src/dev/servers/build-once.js';
+import { clearDataFolder } from '../../../src/dev/data-folder.js';
+import { createPorts } from '../../../src/dev/processes/free-port.js';
+import { takeLock } from '../../../src/dev/processes/lock.js';
+import { formatLogLine } from '../../../src/dev/processes/log-line.js';
+import { startMediaProxy } from '../../../src/dev/media-proxy.js';
+import { runCommand } from '../../../src/dev/processes/run-command.js';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'callwright-test-parts-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('a lock', () => {
+  it('is held by one at a time and free again after its release', async () => {
+    const file = join(folder, 'lock');
+    const first = await takeLock(file);
+    await expect(takeLock(file)).resolves.toEqual({ held: false, byPid: process.pid });
+    if (first.held) await first.release();
+    await expect(takeLock(file)).resolves.toMatchObject({ held: true });
+  });
+
+  it.each([
+    ['a process that is gone', '999999999 1\n'],
+    ['another process that had our pid', `${process.pid} 1\n`],
+    ['nobody', ''],
+  ])('left behind by %s is taken over', async (_, content) => {
+    const file = join(folder, 'lock');
+    await writeFile(file, content);
+    await expect(takeLock(file)).resolves.toMatchObject({ held: true });
+    await expect(readdir(folder)).resolves.toEqual(['lock']);
+  });
+
+  it('left behind is taken over by exactly one of many', async () => {
+    const file = join(folder, 'lock');
+    await writeFile(file, '999999999 1\n');
+    const attempts = await Promise.all(Array.from({ length: 20 }, () => takeLock(file)));
+    expect(attempts.filter(({ held }) => held)).toHaveLength(1);
+  });
+});
+
+describe('a build', () => {
+  const report = () => undefined;
+
+  it('is made once by all who want it at the same time', async () => {
+    let builds = 0;
+    const build = async (made: string) => {
+      builds += 1;
+      await writeFile(join(made, 'program'), '');
+    };
+    const target = join(folder, 'built');
+    const wanted = Array.from({ length: 5 }, () => buildOnce({ folder: target, what: 'it', report, build }));
+    await expect(Promise.all(wanted)).resolves.toEqual(Array.from({ length: 5 }, () => target));
+    expect(builds).toBe(1);
+    await expect(readdir(folder)).resolves.toEqual(['built']);
+  });
+
+  it('that fails leaves nothing, and the next one may succeed', async () => {
+    const target = join(folder, 'built');
+    const build = () => Promise.reject(new Error('no network'));
+    await expect(buildOnce({ folder: target, what: 'it', report, build })).rejects.toThrow('no network');
+    await expect(readdir(folder)).resolves.toEqual([]);
+    await buildOnce({ folder: target, what: 'it', report, build: () => Promise.resolve() });
+    await expect(readdir(folder)).resolves.toEqual(['built']);
+  });
+});
+
+describe('a long command', () => {
+  const common = { cwd: tmpdir(), env: process.env, file: process.execPath, what: 'waiting' };
+
+  it('tells every few seconds that it runs', async () => {
+    const lines: string[] = [];
+    const args = ['-e', 'setTimeout(() => console.log("done"), 6000)'];
+    const report = (line: string) => lines.push(line);
+    await expect(runCommand({ ...common, args, report, usually: 'usually 6 s', timeoutMs: 60_000 })).resolves.toBe(
+      'done\n',
+    );
+    expect(lines[0]).toMatch(/^waiting, \d+ s so far, usually 6 s$/);
+  });
+
+  it('is ended with all it started when it takes too long or is not wanted any more', async () => {
+    const args = ['-e', 'require("node:child_process").spawnSync("sleep", ["600"])'];
+    const report = () => undefined;
+    await expect(runCommand({ ...common, args, report, timeoutMs: 200 })).rejects.toThrow('was ended');
+    const signal = AbortSignal.timeout(200);
+    await expect(runCommand({ ...common, args, report, signal, timeoutMs: 60_000 })).rejects.toThrow('was stopped');
+  });
+});
+
+describe('ports', () => {
+  it('are the wanted ones when free, and others when another has taken them', async () => {
+    const env = { ...process.env, CALLWRIGHT_CACHE_DIR: folder };
+    const [one, other] = [createPorts(env), createPorts(env)];
+    const port = await one.take();
+    expect(await other.take(port)).not.toBe(port);
+    await one.release();
+    expect(await other.take(port)).toBe(port);
+    await other.release();
+  });
+});
+
+describe('the media proxy', () => {
+  it('takes turns among the processes, passes over a dead one, and ends what ends', async () => {
+    const media = await Promise.all(['a', 'b'].map(greeter));
+    const ports = [...media.map(portOf), await unusedPort()];
+    const port = await unusedPort();
+    const proxy = await startMediaProxy({ host: '127.0.0.1', port, ports });
+    const heard: string[] = [];
+    for (let index = 0; index < 6; index += 1) heard.push(await hear(port));
+    expect(heard).toHaveLength(6);
+    expect(heard.filter((text) => text === 'a').length).toBeGreaterThanOrEqual(2);
+    expect(heard.filter((text) => text === 'b').length).toBeGreaterThanOrEqual(2);
+    await proxy.close();
+    for (const server of media) server.close();
+  });
+
+  it('breaks at once what a media process that died has carried, and hands everything new to the other', async () => {
+    const held: Socket[] = [];
+    const dying = createServer((socket) => held.push(socket));
+    await new Promise<void>((resolve) => dying.listen(0, '127.0.0.1', resolve));
+    const living = await greeter('b');
+    const port = await unusedPort();
+    const proxy = await startMediaProxy({ host: '127.0.0.1', port, ports: [portOf(living), portOf(dying)] });
+    const carried = connect(port, '127.0.0.1');
+    const broken = once(carried, 'close');
+    await once(dying, 'connection');
+    for (const socket of held) socket.destroy();
+    dying.close();
+    await broken;
+    for (let index = 0; index < 4; index += 1) expect(await hear(port)).toBe('b');
+    await proxy.close();
+    living.close();
+  });
+});
+
+describe('reset', () => {
+  it('removes what a stack leaves and nothing else', async () => {
+    await mkdir(join(folder, 'mongodb'));
+    for (const name of ['mongodb/data.mv', 'temporal.db', 'secrets.json', 'letter.txt']) {
+      await writeFile(join(folder, name), '');
+    }
+    await clearDataFolder(folder);
+    await expect(readdir(folder)).resolves.toEqual(['letter.txt']);
+  });
+});
+
+describe('a log line', () => {
+  it('tells whose it is, when, and what', () => {
+    const line = JSON.stringify({
+      level: 40,
+      time: '2026-11-21T10:00:00.000Z',
+      role: 'api',
+      msg: 'slow',
+      callId: 'call_1',
+    });
+    expect(formatLogLine('api', line)).toBe('api       | 10:00:00.000 WARN slow callId=call_1');
+    expect(formatLogLine('worker', 'no JSON')).toBe('worker    | no JSON');
+  });
+});
+
+async function greeter(text: string): Promise<Server> {
+  const server = createServer((socket) => socket.end(text));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+async function unusedPort(): Promise<number> {
+  const server = await greeter('');
+  const port = portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function hear(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  await once(socket, 'close');
+  return text;
+}

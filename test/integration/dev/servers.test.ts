@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto';
+import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { openDatabase } from '../../../src/database.js';
+import { probeTemporal } from '../../../src/dev/servers/temporal/start-temporal.js';
+import { startTimeSkippingEnvironment } from '../../support/time-skipping-environment';
+import { sidOf } from '../../support/sids.js';
+
+describe('the servers of the tests', () => {
+  it('keep documents, build every index and refuse a duplicate', async () => {
+    const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/launch_${randomUUID()}`);
+    try {
+      await createIndexes(database);
+      await database.carrierBindings.create({ _id: 'call_a', carrierSid: sidOf('CA', 1), boundAt: new Date() });
+      const again = database.carrierBindings.create({ _id: 'call_b', carrierSid: sidOf('CA', 1), boundAt: new Date() });
+      await expect(again).rejects.toMatchObject({ code: 11_000 });
+      await expect(database.carrierBindings.countDocuments()).resolves.toBe(1);
+    } finally {
+      await database.close();
+    }
+  });
+
+  it('know every search attribute of ours', async () => {
+    await expect(probeTemporal(process.env.TEST_TEMPORAL_ADDRESS ?? '')).resolves.toBeUndefined();
+  });
+
+  it('include a program that skips time', async () => {
+    const environment = await startTimeSkippingEnvironment();
+    try {
+      const before = await environment.currentTimeMs();
+      await environment.sleep('1 hour');
+      expect((await environment.currentTimeMs()) - before).toBeGreaterThanOrEqual(3_600_000);
+    } finally {
+      await environment.teardown();
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createAccounts } from '../../../src/identity/accounts/accounts.js';
+import { isWellFormed, newSecret } from '../../../src/identity/api-keys/api-key-secret.js';
+import { createApiKeys, type ApiKeys } from '../../../src/identity/api-keys/api-keys.js';
+import type { Database } from '../../../src/database.js';
+import { openTestDatabase } from '../../support/store/test-database.js';
+
+const PEPPER = 'a-pepper-for-tests-a-pepper-for-tests';
+
+describe('API keys', () => {
+  let database: Database;
+  let keys: ApiKeys;
+  let accountId: string;
+  beforeAll(async () => {
+    database = await openTestDatabase('keys');
+    keys = createApiKeys({ database, pepper: PEPPER });
+    accountId = (await createAccounts(database).create({ name: 'Keys' }))._id;
+  });
+  afterAll(() => database.close());
+
+  const create = (options: { mode?: 'live' | 'test'; expiresAt?: Date } = {}) =>
+    keys.create({ accountId, mode: 'live', name: 'a key', ...options });
+
+  it.each(['live', 'test'] as const)('have the form sk_%s_, 32 random characters and a checksum', async (mode) => {
+    const { secret } = await create({ mode });
+    expect(secret).toMatch(new RegExp(`^sk_${mode}_[0-9A-Za-z]{38}$`));
+    expect(isWellFormed(secret)).toBe(true);
+  });
+
+  it('lead to their account and mode', async () => {
+    const { secret, key } = await create({ mode: 'test' });
+    const found = await keys.authenticate(secret);
+    expect(found?.key).toMatchObject({ keyId: key.keyId, mode: 'test', accountId });
+    expect(found?.account._id).toBe(accountId);
+  });
+
+  it('are not kept: the database holds a keyed hash, the first 12 and the last 4 characters', async () => {
+    const { secret, key } = await create();
+    const stored = await database.apiKeys.findOne({ keyId: key.keyId }).lean();
+    expect(JSON.stringify(stored)).not.toContain(secret.slice(12, -4));
+    expect(stored).toMatchObject({ prefix: secret.slice(0, 12), lastFour: secret.slice(-4) });
+    const otherPepper = createApiKeys({ database, pepper: `${PEPPER}!` });
+    expect(await otherPepper.authenticate(secret)).toBeNull();
+  });
+
+  it('are refused from the moment they are revoked, and revoking again keeps the first time', async () => {
+    const { secret, key } = await create();
+    expect(await keys.authenticate(secret)).not.toBeNull();
+    const revoked = await keys.revoke(key.keyId);
+    expect(await keys.authenticate(secret)).toBeNull();
+    await sleep(5);
+    expect((await keys.revoke(key.keyId)).revokedAt).toEqual(revoked.revokedAt);
+  });
+
+  it('are refused after their expiry', async () => {
+    const { secret } = await create({ expiresAt: new Date(Date.now() + 500) });
+    expect(await keys.authenticate(secret)).not.toBeNull();
+    await sleep(600);
+    expect(await keys.authenticate(secret)).toBeNull();
+  });
+
+  it.each([new Date(Date.now() - 1_000), new Date(Number.NaN)])('cannot be born expired (%p)', async (expiresAt) => {
+    await expect(create({ expiresAt })).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+  });
+
+  it('with a wrong checksum are refused without asking the database', async () => {
+    const away = await openTestDatabase('keys_away');
+    const blind = createApiKeys({ database: away, pepper: PEPPER });
+    await away.close();
+    const secret = newSecret('live');
+    const last = secret.endsWith('0') ? '1' : '0';
+    expect(await blind.authenticate(secret.slice(0, -1) + last)).toBeNull();
+    expect(await blind.authenticate('')).toBeNull();
+    expect(await blind.authenticate('sk_live_')).toBeNull();
+    await expect(blind.authenticate(secret)).rejects.toThrow(/connect|closed/i);
+  });
+
+  it('remember their last use, to the minute', async () => {
+    const { secret, key } = await create();
+    const lastUse = async () => (await database.apiKeys.findOne({ keyId: key.keyId }).lean())?.lastUsedAt;
+    await keys.authenticate(secret);
+    for (let i = 0; i < 100 && !(await lastUse()); i++) await sleep(20);
+    const first = await lastUse();
+    expect(first).toBeInstanceOf(Date);
+    await keys.authenticate(secret);
+    await sleep(100);
+    expect(await lastUse()).toEqual(first);
+  });
+
+  it('need a name and an account', async () => {
+    await expect(keys.create({ accountId, mode: 'live', name: ' ' })).rejects.toMatchObject({ code: 'MISSING_PARAMS' });
+    await expect(keys.create({ accountId: 'acct_none', mode: 'live', name: 'x' })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+    await expect(keys.revoke('key_none')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});

@@ -1,0 +1,54 @@
+import { startReceiver } from '../webhooks/support/receiver.js';
+import { createTwilioCarrier } from '../../../src/telephony/twilio/adapter.js';
+import type { MachineDetection } from '../../../src/kernel/voicemail.js';
+
+const SID = `CA${'1'.repeat(32)}`;
+
+/** The form that the carrier gets for a dial. */
+async function dialed(machineDetection?: MachineDetection): Promise<URLSearchParams> {
+  const rest = await startReceiver((response) =>
+    response.writeHead(201, { 'content-type': 'application/json' }).end(JSON.stringify({ sid: SID, status: 'queued' })),
+  );
+  try {
+    const carrier = createTwilioCarrier({
+      account: {
+        kind: 'simulator',
+        carrierAccountId: `AC${'0'.repeat(32)}`,
+        authToken: '1'.repeat(32),
+        baseUrl: new URL(rest.url).origin,
+        fromNumber: '+12025550199',
+      },
+      publicBaseUrl: 'https://calls.test',
+      streamUrl: 'wss://stream.test/audio',
+    });
+    const outcome = await carrier.dial({
+      callId: 'call_1',
+      to: '+12025550100',
+      from: '+12025550199',
+      ringTimeoutSeconds: 30,
+      timeLimitSeconds: 60,
+      ...(machineDetection === undefined ? {} : { machineDetection }),
+    });
+    expect(outcome).toEqual({ outcome: 'accepted', carrierSid: SID });
+    return new URLSearchParams(rest.received[0]?.body);
+  } finally {
+    await rest.close();
+  }
+}
+
+describe('the detection of answering machines, as it is asked for', () => {
+  it.each([
+    ['answer', 'Enable'],
+    ['message_end', 'DetectMessageEnd'],
+  ] as const)('%s is %s, beside the talk and told to us', async (wanted, mode) => {
+    const form = await dialed(wanted);
+    expect(form.get('MachineDetection')).toBe(mode);
+    expect(form.get('AsyncAmd')).toBe('true');
+    expect(form.get('AsyncAmdStatusCallback')).toMatch(/^https:\/\/calls\.test\/carrier\/calls\/call_1\/amd(#|$)/);
+  });
+
+  it('is not paid for when nobody wants it', async () => {
+    const form = await dialed();
+    expect([...form.keys()].filter((key) => /machine|amd/i.test(key))).toEqual([]);
+  });
+});

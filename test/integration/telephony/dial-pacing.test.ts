@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../../src/database.js';
+import { openDatabase } from '../../../src/database.js';
+import { createDialPacing, type DialPacing } from '../../../src/telephony/pacing/dial-pacing.js';
+import { createServerClock } from '../../../src/platform/mongo/server-clock.js';
+import { newCallId, openTestDatabase } from '../../support/store/test-database.js';
+
+const RATE = 10;
+
+interface Dial {
+  accountId: string;
+  /** The moment it was given, and the one at which it dialed. */
+  slotAt: number;
+  at: number;
+}
+
+describe('dial slots on the database', () => {
+  const databases: Database[] = [];
+  /** Each with a connection and a clock reading of its own, as workers on several machines. */
+  const workers: DialPacing[] = [];
+  let now: () => Promise<number>;
+
+  beforeAll(async () => {
+    const first = await openTestDatabase('dial_pacing');
+    databases.push(first);
+    for (let i = 0; i < 3; i++) {
+      databases.push(await openDatabase(`${process.env.TEST_MONGODB_URI}/${first.connection.name}`, { poolSize: 4 }));
+    }
+    for (const database of databases) workers.push(createDialPacing(database));
+    now = createServerClock(first);
+  });
+  afterAll(async () => {
+    for (const database of databases.reverse()) await database.close();
+  });
+
+  /** Asks with whichever worker is at hand until it is granted, then waits for the slot; resolves at the dial. */
+  async function dial(carrierAccountId: string, accountId: string): Promise<Dial> {
+    const carrier = { carrierAccountId, callsPerSecond: RATE };
+    const call = { callId: newCallId(), accountId };
+    for (;;) {
+      const pacing = workers[Math.floor(Math.random() * workers.length)] as DialPacing;
+      const answer = await pacing.ask(carrier, call);
+      if (!answer.granted) {
+        await sleep(answer.askAgainAt - answer.now);
+        continue;
+      }
+      const { slotAt } = answer;
+      if (await pacing.awaitSlot(carrier, slotAt, 3_000)) return { accountId, slotAt, at: await now() };
+    }
+  }
+
+  function mostWithin(ms: number, times: readonly number[]): number {
+    return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + ms).length));
+  }
+
+  it('let no more calls through than the carrier takes, however many workers ask for many accounts at once', async () => {
+    const carrierAccountId = `AC${randomUUID()}`;
+    const dials = await Promise.all(
+      ['A', 'B', 'C'].flatMap((accountId) => Array.from({ length: 15 }, () => dial(carrierAccountId, accountId))),
+    );
+    expect(dials).toHaveLength(45);
+    const slots = dials.map(({ slotAt }) => slotAt);
+    const times = dials.map(({ at }) => at);
+    expect(mostWithin(1_000, slots)).toBeLessThanOrEqual(RATE);
+    // Four clock readings and a busy machine blur each moment by some ten ms; a slot given out twice would double the count.
+    expect(mostWithin(750, times)).toBeLessThanOrEqual(RATE);
+    // 45 slots of 105 ms are 4.6 s; five times that would mean that slots are wasted.
+    const span = Math.max(...times) - Math.min(...times);
+    expect(span).toBeLessThan(23_000);
+  });
+
+  it('let a lone call of one account pass a crowd of another', async () => {
+    const carrierAccountId = `AC${randomUUID()}`;
+    const crowd = Array.from({ length: 40 }, () => dial(carrierAccountId, 'crowd'));
+    await sleep(700);
+    const one = await dial(carrierAccountId, 'one');
+    const others = await Promise.all(crowd);
+    // Of 40 calls at 10 per second, those of the first 1.2 s and of the lead go before; without fairness all would.
+    expect(others.filter(({ at }) => at > one.at).length).toBeGreaterThanOrEqual(15);
+  });
+
+  it('pass unused when a worker dies with them: the next call waits for no one', async () => {
+    const carrier = { carrierAccountId: `AC${randomUUID()}`, callsPerSecond: 1 };
+    const [first, second] = workers as [DialPacing, DialPacing];
+    expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: true });
+    expect(await first.ask(carrier, { callId: newCallId(), accountId: 'A' })).toMatchObject({ granted: false });
+    await sleep(3_000);
+    expect(await second.ask(carrier, { callId: newCallId(), accountId: 'B' })).toMatchObject({ granted: true });
+  });
+
+  it('take the next free moment when they are missed, and none that is too far away', async () => {
+    const carrier = { carrierAccountId: `AC${randomUUID()}`, callsPerSecond: 1 };
+    const [pacing] = workers as [DialPacing];
+    const granted = await pacing.ask(carrier, { callId: newCallId(), accountId: 'A' });
+    const slotAt = granted.granted ? granted.slotAt : 0;
+    expect(await pacing.awaitSlot(carrier, slotAt - 5_000, 0)).toBe(false);
+    expect(await pacing.awaitSlot(carrier, slotAt - 5_000, 10_000)).toBe(true);
+    expect((await now()) - slotAt).toBeGreaterThanOrEqual(1_000);
+  });
+
+  it('refuse what is no call id, because ids become field names', async () => {
+    const [pacing] = workers as [DialPacing];
+    const ask = async () =>
+      pacing.ask({ carrierAccountId: 'AC1', callsPerSecond: 1 }, { callId: '$where', accountId: 'A' });
+    await expect(ask()).rejects.toThrow(RangeError);
+  });
+});

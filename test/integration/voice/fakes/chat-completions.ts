@@ -1,0 +1,161 @@
+import type { ServerResponse } from 'node:http';
+import type { ToolCall } from '../../../../src/voice/engines/port.js';
+import { bodyOf, openLoopback, type Loopback } from './loopback';
+
+interface WireMessage {
+  role: string;
+  content: string | null;
+  tool_calls?: { id: string; function: { name: string; arguments: string } }[];
+}
+
+export interface ChatAnswer {
+  says?: string;
+  calls?: ToolCall;
+  /** Before the first word. */
+  afterMs?: number;
+}
+
+/** What goes wrong with a streamed answer. */
+export type ChatFault =
+  | { kind: 'status'; status: number; headers?: Record<string, string> }
+  /** Nothing comes for so long. */
+  | { kind: 'stall'; ms: number }
+  /** The connection breaks after so many characters. */
+  | { kind: 'cut'; afterCharacters: number }
+  | { kind: 'garbage'; text: string };
+
+export interface FakeChat extends Loopback {
+  /** What is answered to words of the far end or a note, by the whole text. */
+  answers: Map<string, ChatAnswer>;
+  /** To everything that has no answer of its own. */
+  otherwise: (text: string) => ChatAnswer;
+  /** For the next streamed answers, one each. */
+  faults: ChatFault[];
+  /** The values of a finished call, by the names in its schema; null where absent. */
+  values: Record<string, unknown>;
+  summary: string;
+  /** Bodies of the streamed requests. */
+  requests: { messages: WireMessage[]; tools?: { function: { name: string } }[] }[];
+  /** Streamed answers that the other side broke off. */
+  abandoned: number;
+}
+
+/** A chat model's `/chat/completions`: streams scripted answers by small pieces, with tool calls in pieces too. */
+export async function openFakeChat(): Promise<FakeChat> {
+  const loopback = await openLoopback({
+    onRequest(request, response) {
+      void bodyOf(request).then((body) => {
+        if (fake.hanging) return;
+        if (body['response_format'] !== undefined) return conclude(body, response);
+        return void answer(body as FakeChat['requests'][number], response);
+      });
+    },
+  });
+
+  async function answer(body: FakeChat['requests'][number], response: ServerResponse): Promise<void> {
+    fake.requests.push(body);
+    const fault = fake.faults.shift();
+    let done = false;
+    response.on('close', () => {
+      if (!done) fake.abandoned += 1;
+    });
+    if (fault?.kind === 'status') {
+      done = true;
+      response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers });
+      return void response.end('{"error":{"message":"refused"}}');
+    }
+    if (fault?.kind === 'stall') await pause(fault.ms, response);
+    const { says, calls, afterMs } = answerTo(body.messages);
+    if (afterMs !== undefined) await pause(afterMs, response);
+    if (response.destroyed) return;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const send = (delta: object, finish: string | null = null) =>
+      response.write(
+        `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`,
+      );
+    response.write(': a comment\n\n');
+    send({ role: 'assistant', content: '' });
+    if (fault?.kind === 'garbage') {
+      done = true;
+      return void response.end(`data: ${fault.text}\n\n`);
+    }
+    let sent = 0;
+    for (const piece of (says ?? '').match(/.{1,7}/gs) ?? []) {
+      if (fault?.kind === 'cut' && sent >= fault.afterCharacters) {
+        done = true;
+        return void response.destroy();
+      }
+      send({ content: piece });
+      sent += piece.length;
+      await pause(2, response);
+      if (response.destroyed) return;
+    }
+    if (calls !== undefined) {
+      send({
+        tool_calls: [
+          {
+            index: 0,
+            id: `call_${fake.requests.length}`,
+            type: 'function',
+            function: { name: calls.name, arguments: '' },
+          },
+        ],
+      });
+      for (const piece of JSON.stringify(calls.arguments).match(/.{1,5}/gs) ?? [])
+        send({ tool_calls: [{ index: 0, function: { arguments: piece } }] });
+    }
+    send({}, calls === undefined ? 'stop' : 'tool_calls');
+    const usage = { prompt_tokens: 100, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 40 } };
+    response.write(`data: ${JSON.stringify({ choices: [], usage })}\n\n`);
+    done = true;
+    response.end('data: [DONE]\n\n');
+  }
+
+  /** By the last thing said; a tool's answer is repeated. */
+  function answerTo(messages: WireMessage[]): ChatAnswer {
+    const last = messages.at(-1);
+    const text = last?.content ?? '';
+    if (last?.role === 'tool') return { says: `I found this: ${text.replace(/[^\w ]+/g, ' ').trim()}.` };
+    return fake.answers.get(text) ?? fake.otherwise(text);
+  }
+
+  function conclude(body: Record<string, unknown>, response: ServerResponse): void {
+    const format = body['response_format'] as {
+      json_schema: { schema: { properties: Record<string, { properties?: Record<string, unknown> }> } };
+    };
+    const names = Object.keys(format.json_schema.schema.properties['values']?.properties ?? {});
+    const values = Object.fromEntries(names.map((name) => [name, fake.values[name] ?? null]));
+    const content = JSON.stringify({ summary: fake.summary, ...(names.length === 0 ? {} : { values }) });
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify({
+        choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }],
+        usage: { prompt_tokens: 200, completion_tokens: 20 },
+      }),
+    );
+  }
+
+  const fake: FakeChat = Object.assign(loopback, {
+    answers: new Map<string, ChatAnswer>(),
+    otherwise: () => ({ says: 'I see.' }),
+    faults: [],
+    values: {},
+    summary: 'The appointment was talked about.',
+    requests: [],
+    abandoned: 0,
+  });
+  return fake;
+}
+
+/** At most as long as the other side waits. */
+function pause(ms: number, response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    response.on('close', done);
+    function done(): void {
+      clearTimeout(timer);
+      response.off('close', done);
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,268 @@
+import type { IncomingMessage } from 'node:http';
+import type { WebSocket } from 'ws';
+import { decodeMulaw } from '../../../../src/voice/audio/mulaw.js';
+import { openLoopback, type Loopback } from './loopback';
+
+const FRAME_MS = 20;
+const FRAME_BYTES = 160;
+const LOUD = 600;
+const IDLE_CLOSE_MS = 10_000;
+/** Words after so long a pause are those of the caller's next turn, whatever the recogniser has told of the last one. */
+const NEXT_TURN_AFTER_MS = 600;
+
+/** Of the languages the service offers, those that `/v1/listen` knows, as its documentation writes them. */
+const LANGUAGES = 'en en-US en-GB de es es-419 fr hi it ja nl pt pt-BR'.split(' ');
+
+/** What goes wrong with a connection. */
+export type RecogniserFault =
+  | { kind: 'refuse'; status: number; headers?: Record<string, string> }
+  /** Accepts everything, answers nothing. */
+  | { kind: 'stall' }
+  /** Closes at the first word. */
+  | { kind: 'close'; code: number }
+  | { kind: 'garbage'; text: string };
+
+export interface FakeDeepgram extends Loopback {
+  /**
+   * What the next connection understands of the caller's turns, one after the other; ` | ` stands where the caller
+   * pauses. Later connections without a script of their own go on with what is left.
+   */
+  script(turns: readonly string[]): void;
+  /** What every turn is understood as on a connection that no script was ever given for. */
+  unscripted: string;
+  /** For the next connections, one each. */
+  faults: RecogniserFault[];
+  /** Addresses of the connections so far. */
+  urls: URL[];
+  authorizations: (string | undefined)[];
+  /** Texts that were received, by their type. */
+  controls: string[];
+  /** Codes by which connections were closed for being idle. */
+  idleCloses: number;
+}
+
+/** A streaming recogniser by Deepgram's protocols, v1 and v2: hears that there is speech, and takes the words from a script. */
+export async function openFakeDeepgram(): Promise<FakeDeepgram> {
+  let scripts: string[][] = [];
+  let current: string[] | undefined;
+
+  function onSocket(socket: WebSocket, request: IncomingMessage): void {
+    const fault = pending.shift();
+    current = scripts.shift() ?? current;
+    const script = current;
+    const next = () => (script === undefined ? fake.unscripted : (script.shift() ?? ''));
+    const url = new URL(request.url ?? '', 'ws://fake');
+    fake.urls.push(url);
+    fake.authorizations.push(request.headers.authorization);
+    const send = (message: object) => {
+      if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+    };
+    const ear = url.pathname === '/v2/listen' ? fluxEar(send, next) : novaEar(send, next);
+    let idle = setTimeout(closeIdle, IDLE_CLOSE_MS);
+    socket.on('close', () => clearTimeout(idle));
+
+    function closeIdle(): void {
+      fake.idleCloses += 1;
+      socket.close(1011, 'NET-0001');
+    }
+
+    if (url.pathname === '/v2/listen' && fault?.kind !== 'stall' && !fake.hanging)
+      send({ type: 'Connected', request_id: 'r', sequence_id: 0 });
+    socket.on('message', (data: Buffer, isBinary) => {
+      idle.refresh();
+      if (!isBinary) {
+        const { type } = JSON.parse(data.toString('utf8')) as { type: string };
+        fake.controls.push(type);
+        if (type === 'Finalize') ear.finalize();
+        if (type === 'CloseStream') socket.close(1000);
+        return;
+      }
+      for (let at = 0; at < data.length; at += FRAME_BYTES) {
+        const isLoud = decodeMulaw(data.subarray(at, at + FRAME_BYTES)).some((sample) => Math.abs(sample) > LOUD);
+        if (isLoud && fault?.kind === 'close') return socket.close(fault.code);
+        if (isLoud && fault?.kind === 'garbage') return socket.send(fault.text);
+        if (fault?.kind !== 'stall' && !fake.hanging) ear.hear(isLoud);
+      }
+    });
+  }
+
+  const pending: RecogniserFault[] = [];
+  const loopback = await openLoopback({
+    refuse({ url }) {
+      const { pathname, searchParams } = new URL(url ?? '', 'ws://fake');
+      const language = searchParams.get('language');
+      if (pathname === '/v1/listen' && language !== null && !LANGUAGES.includes(language)) return { status: 400 };
+      const [next] = pending;
+      if (next?.kind !== 'refuse') return undefined;
+      pending.shift();
+      return next;
+    },
+    onSocket,
+  });
+  const fake: FakeDeepgram = Object.assign(loopback, {
+    script: (turns: readonly string[]) => void scripts.push([...turns]),
+    unscripted: '',
+    faults: pending,
+    urls: [],
+    authorizations: [],
+    controls: [],
+    idleCloses: 0,
+  });
+  return fake;
+}
+
+interface Ear {
+  hear(isLoud: boolean): void;
+  finalize(): void;
+}
+
+/** Speech and pauses of the audio, in ms. */
+function createSpeechMeter() {
+  let loudFrames = 0;
+  const meter = {
+    atMs: 0,
+    speaking: false,
+    speechMs: 0,
+    silentMs: 0,
+    push(isLoud: boolean): void {
+      meter.atMs += FRAME_MS;
+      loudFrames = isLoud ? loudFrames + 1 : 0;
+      if (isLoud && (meter.speaking || loudFrames >= 3)) {
+        meter.speaking = true;
+        meter.silentMs = 0;
+        meter.speechMs += FRAME_MS;
+      } else if (meter.speaking) meter.silentMs += FRAME_MS;
+    },
+    reset(): void {
+      meter.speaking = false;
+      meter.speechMs = 0;
+      meter.silentMs = 0;
+    },
+  };
+  return meter;
+}
+
+/** Words as they are guessed before they are sure: fewer, and the last one wrong. */
+function guess(text: string, speechMs: number): string {
+  const words = text.split(' ');
+  const count = Math.min(words.length, Math.max(1, Math.floor(speechMs / 300)));
+  return [...words.slice(0, count - 1), `${words[count - 1]}ish`].join(' ');
+}
+
+function novaEar(send: (message: object) => void, next: () => string): Ear {
+  const meter = createSpeechMeter();
+  let parts: string[] = [];
+  let openPart: string | undefined;
+  let utteranceOpen = false;
+
+  function results(transcript: string, isFinal: boolean, isPause: boolean): void {
+    const alternatives = [{ transcript, confidence: transcript === '' ? 0 : 0.98, words: [] }];
+    send({
+      type: 'Results',
+      channel_index: [0, 1],
+      duration: 1,
+      start: meter.atMs / 1_000,
+      is_final: isFinal,
+      speech_final: isPause,
+      channel: { alternatives },
+    });
+  }
+
+  function endPart(isPause: boolean): void {
+    results(openPart ?? '', true, isPause);
+    openPart = undefined;
+  }
+
+  return {
+    hear(isLoud) {
+      const pausedMs = meter.silentMs;
+      meter.push(isLoud);
+      if (!meter.speaking) {
+        if (meter.atMs % 1_000 === 0) results('', false, false);
+        return;
+      }
+      if (meter.silentMs === 0 && openPart === undefined) {
+        const isNextTurn = !utteranceOpen || pausedMs >= NEXT_TURN_AFTER_MS;
+        if (parts.length === 0 && isNextTurn) parts = next().split(' | ');
+        utteranceOpen = true;
+        openPart = parts.shift() ?? '';
+      }
+      if (meter.silentMs === 0 && meter.speechMs % 300 === 0 && openPart)
+        results(guess(openPart, meter.speechMs), false, false);
+      if (meter.silentMs === 300 && openPart !== undefined) endPart(true);
+      if (meter.silentMs === 1_000) {
+        send({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: (meter.atMs - 1_000) / 1_000 });
+        utteranceOpen = false;
+        parts = [];
+        meter.reset();
+      }
+    },
+    finalize() {
+      if (openPart !== undefined) endPart(false);
+    },
+  };
+}
+
+function fluxEar(send: (message: object) => void, next: () => string): Ear {
+  const meter = createSpeechMeter();
+  let parts: string[] | undefined;
+  let said = '';
+  let eager = false;
+  let turnIndex = 0;
+  let sequence = 0;
+
+  function turnInfo(event: string, transcript: string): void {
+    sequence += 1;
+    send({
+      type: 'TurnInfo',
+      request_id: 'r',
+      sequence_id: sequence,
+      event,
+      turn_index: turnIndex,
+      audio_window_start: 0,
+      audio_window_end: meter.atMs / 1_000,
+      transcript,
+      words: [],
+      end_of_turn_confidence: event === 'EndOfTurn' ? 0.9 : 0.4,
+    });
+  }
+
+  return {
+    hear(isLoud) {
+      meter.push(isLoud);
+      if (!meter.speaking) return;
+      if (parts === undefined) {
+        parts = next().split(' | ');
+        said = parts.shift() ?? '';
+        if (said !== '') turnInfo('StartOfTurn', guess(said, 1));
+      }
+      if (said === '') {
+        if (meter.silentMs >= 700) reset();
+        return;
+      }
+      if (meter.silentMs === 0 && eager) {
+        eager = false;
+        turnInfo('TurnResumed', said);
+        said = [said, parts.shift()].filter(Boolean).join(' ');
+      }
+      if (meter.silentMs === 0 && meter.speechMs % 240 === 0) turnInfo('Update', guess(said, meter.speechMs));
+      if (meter.silentMs === 300 && !eager) {
+        eager = true;
+        turnInfo('EagerEndOfTurn', said);
+      }
+      // A turn whose script tells of more is not taken for ended in its pauses.
+      if (meter.silentMs === (parts.length > 0 ? 1_500 : 700)) {
+        turnInfo('EndOfTurn', said);
+        reset();
+      }
+    },
+    finalize: () => undefined,
+  };
+
+  function reset(): void {
+    turnIndex += 1;
+    parts = undefined;
+    eager = false;
+    meter.reset();
+  }
+}

@@ -1,0 +1,358 @@
+import { randomBytes } from 'node:crypto';
+import type { WebSocket } from 'ws';
+import { decodeMulaw, encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
+import type { ScriptedTurn } from '../engine-contract';
+
+/** What a provider may do wrong; may be changed at any time. */
+export interface Nastiness {
+  /** Answers the next so many upgrades with this status. */
+  refuseUpgrades: { status: number; times: number };
+  /** Takes everything and answers nothing. */
+  hangs: boolean;
+  /** Sends nothing for this long, once, before the next answer to the caller. */
+  stallMs: number;
+  /** Closes the socket after so many audio deltas of the next response, once. */
+  closeAfterDeltas: number | undefined;
+  /** Audio is sent so many times as fast as it plays; 0: all at once. */
+  speed: number;
+  /** Refuses every truncation as too long, as if it had produced less than it sent. */
+  refusesTruncation: boolean;
+  /** The next so many responses end as failed. */
+  failResponses: number;
+  /** The next so many responses have nothing in them. */
+  emptyResponses: number;
+  /** Every response that does nothing else calls this. */
+  everCalls?: { name: string; arguments: Record<string, unknown> };
+  /** Responses that are cancelled end as failed. */
+  failsCancelled: boolean;
+  /** The final transcript of speech comes only after the response was done. */
+  lateTranscripts: boolean;
+}
+
+/** An event the client sent, with what the tests look at. */
+export interface ClientEvent {
+  type: string;
+  event_id?: string;
+  session?: {
+    type?: string;
+    instructions?: string;
+    tools?: { name: string }[];
+    audio?: {
+      input?: { format?: { type?: string }; turn_detection?: Record<string, unknown> | null };
+      output?: { format?: { type?: string }; voice?: string };
+    };
+  };
+  item?: { type: string; role?: string; output?: string; call_id?: string; content?: { text?: string }[] };
+  item_id?: string;
+  audio?: string;
+  audio_end_ms?: number;
+  content_index?: number;
+  response?: { metadata?: Record<string, string>; tool_choice?: string };
+  response_id?: string;
+}
+
+export interface FakeSession {
+  /** All but the audio, in order. */
+  readonly events: ClientEvent[];
+  readonly instructions: () => string;
+  readonly socket: WebSocket;
+  send(event: object): void;
+  /** Error codes that the client's events earned. */
+  readonly errors: string[];
+}
+
+const FRAME_MS = 20;
+const WORD_MS = 250;
+const DELTA_MS = 200;
+const LOUD = 700;
+const START_FRAMES = 4;
+const PREFIX_MS = 300;
+
+export const GREETING =
+  'Hello, I am an AI assistant calling from the clinic about your appointment of tomorrow at ten.';
+export const BRIDGE = 'Sorry, the line broke for a moment, so let us go on.';
+export const ASIDE = 'May I ask whether you are there, or shall we come to an end?';
+
+interface Making {
+  id: string;
+  itemId: string;
+  metadata: Record<string, string> | null;
+  done: boolean;
+}
+
+/** One session of the fake provider, on its socket. */
+export function openSession(p: {
+  socket: WebSocket;
+  turns: ScriptedTurn[];
+  nasty: Nastiness;
+  later: (act: () => void, ms: number) => void;
+}): FakeSession {
+  const { socket, turns, nasty, later } = p;
+  const events: ClientEvent[] = [];
+  const errors: string[] = [];
+  /** Audio produced by item, ms. */
+  const produced = new Map<string, number>();
+  let instructions = '';
+  let silenceMs = 500;
+  let answers = true;
+  let count = 0;
+  let heardMs = 0;
+  let loudFrames = 0;
+  let quietMs = 0;
+  let speech: { itemId: string } | undefined;
+  let making: Making | undefined;
+  let greeted = false;
+  let toolOutput: string | undefined;
+  let lastSystemItem: string | undefined;
+
+  const session = randomBytes(4).toString('hex');
+  const id = (prefix: string) => `${prefix}_${session}${++count}`;
+
+  function send(event: object): void {
+    if (!nasty.hangs && socket.readyState === socket.OPEN)
+      socket.send(JSON.stringify({ event_id: id('event'), ...event }));
+  }
+
+  function fail(code: string, message: string, eventId?: string): void {
+    errors.push(code);
+    send({
+      type: 'error',
+      error: { type: 'invalid_request_error', code, message, param: null, event_id: eventId ?? null },
+    });
+  }
+
+  function onEvent(event: ClientEvent): void {
+    if (nasty.hangs) return;
+    if (event.type === 'input_audio_buffer.append') return hear(Buffer.from(event.audio ?? '', 'base64'));
+    events.push(event);
+    switch (event.type) {
+      case 'session.update':
+        return updateSession(event);
+      case 'input_audio_buffer.commit':
+        return speech === undefined
+          ? fail('input_audio_buffer_commit_empty', 'buffer too small', event.event_id)
+          : endSpeech(false);
+      case 'conversation.item.create':
+        if (event.item?.type === 'function_call_output') toolOutput = event.item.output;
+        if (event.item?.role === 'system') lastSystemItem = event.item.content?.[0]?.text;
+        return send({ type: 'conversation.item.added', previous_item_id: null, item: event.item });
+      case 'conversation.item.truncate':
+        return truncate(event);
+      case 'response.cancel':
+        if (making === undefined) return fail('response_cancel_not_active', 'no active response', event.event_id);
+        sendWhatIsOnItsWay(making);
+        return finish(making, nasty.failsCancelled ? 'failed' : 'cancelled');
+      case 'response.create':
+        if (making !== undefined) {
+          return fail('conversation_already_has_active_response', 'already active', event.event_id);
+        }
+        return respond(undefined, event.response?.metadata ?? null);
+      default:
+        return fail('invalid_value', `Invalid value: '${event.type}'`, event.event_id);
+    }
+  }
+
+  function updateSession({ session, event_id: eventId }: ClientEvent): void {
+    const beta = Object.keys(session ?? {}).some((key) => /^(input_audio_|output_audio_|modalities|voice)/.test(key));
+    const formats = [session?.audio?.input?.format?.type, session?.audio?.output?.format?.type];
+    if (session?.type !== 'realtime' || beta || formats.some((type) => type !== undefined && type !== 'audio/pcmu')) {
+      return fail('invalid_value', 'Invalid session', eventId);
+    }
+    instructions = session.instructions ?? instructions;
+    const detection = session.audio?.input?.turn_detection;
+    if (detection !== undefined) {
+      silenceMs = Number(detection?.['silence_duration_ms'] ?? silenceMs);
+      answers = detection?.['create_response'] !== false;
+    }
+    send({ type: 'session.updated', session });
+  }
+
+  /** Audio that was made before the cancellation came. */
+  function sendWhatIsOnItsWay({ id: responseId, itemId }: Making): void {
+    const ms = produced.get(itemId);
+    if (ms === undefined) return;
+    produced.set(itemId, ms + 2 * DELTA_MS);
+    const part = { response_id: responseId, item_id: itemId, output_index: 0, content_index: 0 };
+    for (let times = 0; times < 2; times += 1) {
+      send({ type: 'response.output_audio_transcript.delta', ...part, delta: 'late ' });
+      send({ type: 'response.output_audio.delta', ...part, delta: tone(DELTA_MS).toString('base64') });
+    }
+  }
+
+  function truncate(event: ClientEvent): void {
+    const ms = produced.get(event.item_id ?? '');
+    const asked = event.audio_end_ms ?? Number.NaN;
+    if (ms === undefined) return fail('invalid_value', 'no such item with audio', event.event_id);
+    if (nasty.refusesTruncation || !(asked <= ms)) {
+      const message = `Audio content of ${ms}ms is already shorter than ${asked}ms`;
+      return fail('invalid_value', message, event.event_id);
+    }
+    send({ ...event, type: 'conversation.item.truncated' });
+  }
+
+  function hear(audio: Buffer): void {
+    for (let at = 0; at < audio.length; at += 160) {
+      const frame = decodeMulaw(audio.subarray(at, at + 160));
+      heardMs += FRAME_MS;
+      const loudness = Math.sqrt(frame.reduce((sum, x) => sum + x * x, 0) / frame.length);
+      loudFrames = loudness > LOUD ? loudFrames + 1 : 0;
+      quietMs = loudness > LOUD ? 0 : quietMs + FRAME_MS;
+      if (speech === undefined && loudFrames >= START_FRAMES) {
+        speech = { itemId: id('item') };
+        const startMs = Math.max(0, heardMs - START_FRAMES * FRAME_MS - PREFIX_MS);
+        send({ type: 'input_audio_buffer.speech_started', audio_start_ms: startMs, item_id: speech.itemId });
+      } else if (speech !== undefined && quietMs >= silenceMs) endSpeech(answers);
+    }
+  }
+
+  function endSpeech(answersIt: boolean): void {
+    if (speech === undefined) return;
+    const { itemId } = speech;
+    speech = undefined;
+    const turn = turns.shift();
+    send({ type: 'input_audio_buffer.speech_stopped', audio_end_ms: heardMs, item_id: itemId });
+    send({ type: 'input_audio_buffer.committed', previous_item_id: null, item_id: itemId });
+    later(
+      () =>
+        send({
+          type: 'conversation.item.input_audio_transcription.completed',
+          item_id: itemId,
+          content_index: 0,
+          transcript: turn?.hears ?? 'Something was said.',
+          usage: { type: 'tokens', input_tokens: 10, output_tokens: 5, total_tokens: 15 },
+        }),
+      60,
+    );
+    if (!answersIt) return;
+    const waitMs = nasty.stallMs;
+    nasty.stallMs = 0;
+    if (waitMs === 0) respond(turn, null);
+    else later(() => respond(turn, null), waitMs);
+  }
+
+  /** What a model would say: it knows from its instructions whether the call goes on, and from items what was asked. */
+  function wordsFor(turn: ScriptedTurn | undefined): string {
+    if (toolOutput !== undefined) {
+      const words = `I have looked: ${toolOutput}`;
+      toolOutput = undefined;
+      return words;
+    }
+    if (turn !== undefined) return turn.says ?? (turn.calls === undefined ? 'I see.' : '');
+    if (lastSystemItem !== undefined) {
+      lastSystemItem = undefined;
+      return ASIDE;
+    }
+    if (greeted) return 'I see, thank you.';
+    return /Do not greet/.test(instructions) ? BRIDGE : GREETING;
+  }
+
+  function respond(turn: ScriptedTurn | undefined, metadata: Record<string, string> | null): void {
+    if (making !== undefined || socket.readyState !== socket.OPEN) return;
+    const current: Making = { id: id('resp'), itemId: id('item'), metadata, done: false };
+    making = current;
+    const words = wordsFor(turn);
+    greeted = true;
+    send({ type: 'response.created', response: { id: current.id, status: 'in_progress', output: [], metadata } });
+    send({
+      type: 'rate_limits.updated',
+      rate_limits: [{ name: 'tokens', limit: 40_000, remaining: 39_000, reset_seconds: 1 }],
+    });
+    if (nasty.failResponses > 0) {
+      nasty.failResponses -= 1;
+      return finish(current, 'failed');
+    }
+    if (nasty.emptyResponses > 0) {
+      nasty.emptyResponses -= 1;
+      return finish(current, 'completed');
+    }
+    speak(current, words, () => finish(current, 'completed', turn?.calls ?? nasty.everCalls));
+  }
+
+  function speak(current: Making, words: string, then: () => void): void {
+    const part = { response_id: current.id, item_id: current.itemId, output_index: 0, content_index: 0 };
+    const list = words.split(' ').filter(Boolean);
+    const totalMs = list.length * WORD_MS;
+    if (totalMs === 0) return then();
+    let sentMs = 0;
+    let deltas = 0;
+    const next = (): void => {
+      if (current.done) return;
+      if (sentMs >= totalMs) {
+        send({ type: 'response.output_audio.done', ...part });
+        const transcript = () => send({ type: 'response.output_audio_transcript.done', ...part, transcript: words });
+        if (nasty.lateTranscripts) later(transcript, 300);
+        else transcript();
+        return then();
+      }
+      const ms = Math.min(DELTA_MS, totalMs - sentMs);
+      const from = Math.floor(sentMs / WORD_MS);
+      sentMs += ms;
+      produced.set(current.itemId, sentMs);
+      const heard = list.slice(from, Math.floor(sentMs / WORD_MS));
+      if (heard.length > 0) {
+        send({ type: 'response.output_audio_transcript.delta', ...part, delta: `${heard.join(' ')} ` });
+      }
+      send({ type: 'response.output_audio.delta', ...part, delta: tone(ms).toString('base64') });
+      deltas += 1;
+      if (nasty.closeAfterDeltas !== undefined && deltas >= nasty.closeAfterDeltas) {
+        nasty.closeAfterDeltas = undefined;
+        return socket.terminate();
+      }
+      if (nasty.speed === 0) next();
+      else later(next, ms / nasty.speed);
+    };
+    next();
+  }
+
+  function finish(current: Making, status: string, calls?: ScriptedTurn['calls']): void {
+    if (current.done) return;
+    current.done = true;
+    if (making === current) making = undefined;
+    const output =
+      calls === undefined
+        ? []
+        : [
+            {
+              type: 'function_call',
+              name: calls.name,
+              call_id: id('call'),
+              arguments: JSON.stringify(calls.arguments),
+            },
+          ];
+    send({
+      type: 'response.done',
+      response: {
+        id: current.id,
+        object: 'realtime.response',
+        status,
+        output,
+        metadata: current.metadata,
+        usage: {
+          total_tokens: 175,
+          input_tokens: 100,
+          output_tokens: 75,
+          input_token_details: {
+            text_tokens: 60,
+            audio_tokens: 40,
+            cached_tokens: 30,
+            cached_tokens_details: { text_tokens: 20, audio_tokens: 10 },
+          },
+          output_token_details: { text_tokens: 15, audio_tokens: 60 },
+        },
+      },
+    });
+  }
+
+  socket.on('message', (data: Buffer) => onEvent(JSON.parse(data.toString('utf8')) as ClientEvent));
+  socket.on('error', () => socket.terminate());
+  send({ type: 'session.created', session: { type: 'realtime' } });
+  return { events, errors, socket, send, instructions: () => instructions };
+}
+
+/** A voice of its own: 300 Hz, loud enough to be heard. */
+function tone(ms: number): Buffer {
+  const pcm = Int16Array.from({ length: ms * 8 }, (_, i) =>
+    Math.round(8_000 * Math.sin((2 * Math.PI * 300 * i) / 8_000)),
+  );
+  return Buffer.from(encodeMulaw(pcm));
+}

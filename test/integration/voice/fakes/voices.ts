@@ -1,0 +1,128 @@
+import type { ServerResponse } from 'node:http';
+import type { WebSocket } from 'ws';
+import { encodeMulaw } from '../../../../src/voice/audio/mulaw.js';
+import { bodyOf, openLoopback, type Loopback } from './loopback';
+
+/** How long a character is spoken. */
+export const MS_PER_CHARACTER = 50;
+const PIECE_MS = 250;
+
+/** What goes wrong with a text. */
+export type VoiceFault =
+  | { kind: 'stall' }
+  /** The connection breaks after so much audio. */
+  | { kind: 'cut'; afterMs: number }
+  | { kind: 'garbage'; text: string }
+  | { kind: 'status'; status: number; headers?: Record<string, string> };
+
+export interface FakeVoice extends Loopback {
+  /** Asked for each text; a websocket's refusal by status goes by `refusals`. */
+  faultOf: (text: string) => VoiceFault | undefined;
+  /** Statuses by which the next upgrades are refused. */
+  refusals: number[];
+  /** Texts asked to be spoken, in order. */
+  texts: string[];
+  urls: URL[];
+  /** Before the first audio of a text. */
+  delayMs: number;
+  /** Whether the words of each piece of audio are told. */
+  alignment: boolean;
+}
+
+function tone(ms: number, rate: number): Int16Array {
+  return Int16Array.from({ length: (ms * rate) / 1_000 }, (_, i) => Math.sin((2 * Math.PI * 440 * i) / rate) * 9_000);
+}
+
+function state(loopback: Loopback): FakeVoice {
+  return Object.assign(loopback, {
+    faultOf: () => undefined,
+    refusals: [],
+    texts: [],
+    urls: [],
+    delayMs: 0,
+    alignment: true,
+  });
+}
+
+/** ElevenLabs' `stream-input`: speaks a tone of 50 ms a character, all of a text at once. */
+export async function openFakeElevenLabs(): Promise<FakeVoice> {
+  const fake: FakeVoice = state(
+    await openLoopback({
+      refuse() {
+        const status = fake.refusals.shift();
+        return status === undefined ? undefined : { status };
+      },
+      onSocket(socket, request) {
+        fake.urls.push(new URL(request.url ?? '', 'ws://fake'));
+        let speaking = Promise.resolve();
+        socket.on('message', (data: Buffer) => {
+          const { text } = JSON.parse(data.toString('utf8')) as { text: string };
+          if (text === ' ') return;
+          if (text === '') speaking = speaking.then(() => finish(socket));
+          else speaking = speaking.then(() => speak(socket, text));
+        });
+      },
+    }),
+  );
+
+  async function speak(socket: WebSocket, text: string): Promise<void> {
+    fake.texts.push(text.trim());
+    const fault = fake.faultOf(text.trim());
+    if (fake.hanging || fault?.kind === 'stall') return new Promise(() => undefined);
+    if (fault?.kind === 'garbage') return socket.send(fault.text);
+    await new Promise((resolve) => setTimeout(resolve, fake.delayMs));
+    const perPiece = PIECE_MS / MS_PER_CHARACTER;
+    for (let at = 0, ms = 0; at < text.length; at += perPiece, ms += PIECE_MS) {
+      if (fault?.kind === 'cut' && ms >= fault.afterMs) return socket.close(1011, 'internal');
+      const chars = text.slice(at, at + perPiece).split('');
+      const audio = Buffer.from(encodeMulaw(tone(chars.length * MS_PER_CHARACTER, 8_000))).toString('base64');
+      socket.send(JSON.stringify({ audio, isFinal: null, alignment: fake.alignment ? { chars } : null }));
+    }
+  }
+
+  function finish(socket: WebSocket): void {
+    socket.send(JSON.stringify({ audio: null, isFinal: true }));
+    socket.close(1000);
+  }
+
+  return fake;
+}
+
+/** OpenAI's `/audio/speech` in `pcm`: 24 kHz, in pieces that do not end where samples do. */
+export async function openFakeOpenAiSpeech(): Promise<FakeVoice> {
+  const fake: FakeVoice = state(
+    await openLoopback({
+      onRequest(request, response) {
+        fake.urls.push(new URL(request.url ?? '', 'http://fake'));
+        void bodyOf(request).then((body) => speak(String(body['input']), response));
+      },
+    }),
+  );
+
+  async function speak(text: string, response: ServerResponse): Promise<void> {
+    fake.texts.push(text);
+    const fault = fake.faultOf(text);
+    if (fake.hanging || fault?.kind === 'stall') return;
+    await new Promise((resolve) => setTimeout(resolve, fake.delayMs));
+    if (fault?.kind === 'status') {
+      response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers });
+      return void response.end('{"error":{"message":"refused"}}');
+    }
+    if (fault?.kind === 'garbage') {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      return void response.end(fault.text);
+    }
+    response.writeHead(200, { 'content-type': 'audio/pcm' });
+    const samples = tone(text.length * MS_PER_CHARACTER, 24_000);
+    const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+    const cutAt = fault?.kind === 'cut' ? fault.afterMs * 48 : Infinity;
+    for (let at = 0; at < bytes.length; at += 4_801) {
+      if (at >= cutAt) return void response.destroy();
+      response.write(bytes.subarray(at, at + 4_801));
+      if (fault?.kind === 'cut') await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    response.end();
+  }
+
+  return fake;
+}

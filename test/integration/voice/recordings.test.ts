@@ -1,0 +1,166 @@
+import { buffer } from 'node:stream/consumers';
+import { encodeMulaw, MULAW_SILENCE } from '../../../src/voice/audio/mulaw.js';
+import type { Database } from '../../../src/database.js';
+import type { RecordingChunkDocument } from '../../../src/voice/recordings/model.js';
+import { createRecordings, type Recordings } from '../../../src/voice/recordings/recordings.js';
+import { newCallId, openTestDatabase } from '../../support/store/test-database.js';
+
+const BYTES_PER_MS = 16;
+const OURS = Promise.resolve(true);
+
+let database: Database;
+let recordings: Recordings;
+
+beforeAll(async () => {
+  database = await openTestDatabase('recordings');
+  recordings = createRecordings(database, { giveUpAfterMs: 2_000 });
+});
+afterAll(async () => {
+  await database.connection.dropDatabase();
+  await database.close();
+});
+
+const mulaw = (ms: number, byte: number) => Buffer.alloc(ms * BYTES_PER_MS, byte);
+const chunks = () => database.connection.collection<RecordingChunkDocument>('recordings.chunks');
+const chunksOf = (callId: string) => chunks().countDocuments({ files_id: { $regex: `^${callId}` } });
+
+/** What is read, without the header, as runs of equal mu-law bytes with their length in ms. */
+async function heard(callId: string): Promise<[byte: number, ms: number][]> {
+  const recording = await recordings.read(callId);
+  if (recording === null) throw new Error('there is no recording');
+  const wav = await buffer(recording.stream);
+  expect(wav.length).toBe(recording.bytes);
+  expect(wav.readUInt32LE(40)).toBe(wav.length - 44);
+  const runs: [number, number][] = [];
+  const samples = Int16Array.from({ length: (wav.length - 44) / 2 }, (_, i) => wav.readInt16LE(44 + 2 * i));
+  for (const byte of encodeMulaw(samples)) {
+    const last = runs.at(-1);
+    if (last?.[0] === byte) last[1] += 1 / BYTES_PER_MS;
+    else runs.push([byte, 1 / BYTES_PER_MS]);
+  }
+  return runs;
+}
+
+/** Writes the recording of one stream; without `close` as a process that is killed leaves it. */
+async function record(callId: string, stream: number, offsetMs: number, audio: Buffer, close = true): Promise<void> {
+  const writer = recordings.open({ callId, stream, offsetMs }, OURS);
+  const before = await chunksOf(callId);
+  writer.write(audio);
+  if (close) return writer.close();
+  const whole = Math.floor(audio.length / 32_000);
+  for (const until = Date.now() + 10_000; (await chunksOf(callId)) < before + whole;) {
+    if (Date.now() > until) throw new Error('the chunks were not written');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return undefined;
+}
+
+describe('a recording', () => {
+  it('of one stream is read as it was written, over many chunks', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, Buffer.concat([mulaw(3_000, 1), mulaw(4_500, 2)]));
+    expect(await heard(callId)).toEqual([
+      [1, 3_000],
+      [2, 4_500],
+    ]);
+  });
+
+  it('of several streams is one, with silence between them', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(2_500, 1));
+    await record(callId, 1, 4_000, mulaw(3_000, 2));
+    await record(callId, 3, 9_000, mulaw(100, 3));
+    expect(await heard(callId)).toEqual([
+      [1, 2_500],
+      [MULAW_SILENCE, 1_500],
+      [2, 3_000],
+      [MULAW_SILENCE, 2_000],
+      [3, 100],
+    ]);
+  });
+
+  it('of streams that overlap goes on with the later one', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(5_000, 1));
+    await record(callId, 1, 3_000, mulaw(1_000, 2));
+    expect(await heard(callId)).toEqual([
+      [1, 3_000],
+      [2, 1_000],
+    ]);
+  });
+
+  it('of streams on machines whose clocks disagree still has what the earlier one heard', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(30_000, 1));
+    await record(callId, 1, 0, mulaw(2_000, 2));
+    await record(callId, 2, 21_000, mulaw(1_000, 3));
+    expect(await heard(callId)).toEqual([
+      [1, 20_000],
+      [2, 1_000],
+      [3, 1_000],
+    ]);
+  });
+
+  it('of a killed process cannot be read until it is sealed, and then as far as it was stored', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(5_000, 1), false);
+    expect(await recordings.read(callId)).toBeNull();
+    await record(callId, 1, 6_000, mulaw(500, 2));
+    expect(await recordings.read(callId)).toBeNull();
+    expect(await recordings.seal(callId)).toBe(true);
+    expect(await recordings.seal(callId)).toBe(true);
+    expect(await heard(callId)).toEqual([
+      [1, 4_000],
+      [MULAW_SILENCE, 2_000],
+      [2, 500],
+    ]);
+    await recordings.delete(callId);
+    expect(await chunksOf(callId)).toBe(0);
+    expect(await recordings.read(callId)).toBeNull();
+  });
+
+  it('of a process that was killed between its last chunk and its length is read as far as it was stored', async () => {
+    const callId = newCallId();
+    await record(callId, 0, 0, mulaw(5_000, 1));
+    await database.recordingFiles.updateOne({ _id: callId }, { $set: { open: true }, $unset: { length: '' } });
+    expect(await recordings.seal(callId)).toBe(true);
+    expect(await heard(callId)).toEqual([[1, 5_000]]);
+  });
+
+  it('that is sealed while its process still writes has its whole length in the end', async () => {
+    const callId = newCallId();
+    const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS);
+    writer.write(mulaw(2_000, 1));
+    for (const until = Date.now() + 10_000; (await chunksOf(callId)) === 0 && Date.now() < until;) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(await recordings.seal(callId)).toBe(true);
+    writer.write(mulaw(2_500, 1));
+    await writer.close();
+    expect(await heard(callId)).toEqual([[1, 4_500]]);
+  });
+
+  it('of a stream whose call is another’s leaves nothing', async () => {
+    const callId = newCallId();
+    const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(false));
+    writer.write(mulaw(5_000, 1));
+    await expect(writer.close()).rejects.toThrow('another stream');
+    expect(await chunksOf(callId)).toBe(0);
+    expect(await recordings.seal(callId)).toBe(false);
+  });
+
+  it('that waits too long for the word that it is ours is given up, and keeps no more of the audio', async () => {
+    const callId = newCallId();
+    const writer = recordings.open({ callId, stream: 0, offsetMs: 0 }, new Promise(() => undefined));
+    for (let second = 0; second < 300; second++) writer.write(mulaw(1_000, 1));
+    await expect(writer.close()).rejects.toThrow('too far behind');
+  });
+
+  it('that has no audio is none', async () => {
+    const callId = newCallId();
+    await recordings.open({ callId, stream: 0, offsetMs: 0 }, OURS).close();
+    expect(await recordings.seal(callId)).toBe(false);
+    expect(await recordings.read(callId)).toBeNull();
+    await recordings.delete(callId);
+  });
+});

@@ -1,0 +1,50 @@
+import { createCallResults } from '../../../src/calls/wiring.js';
+import { randomUUID } from 'node:crypto';
+import { keepResult } from '../../../src/voice/results/result-keeper.js';
+import { openDatabase } from '../../../src/database.js';
+import { createLogger } from '../../../src/platform/telemetry/logger.js';
+import { startGate } from './support/gate';
+import { sidOf } from '../../support/sids.js';
+
+const logger = createLogger({ role: 'media', level: 'silent' });
+
+describe('a result for which the database stays away too long', () => {
+  it.each(['end', 'suspension'])(
+    'is given up after the %s, and so is the claim that others wait for',
+    async (how) => {
+      const gate = await startGate((process.env['TEST_MONGODB_URI'] ?? '').replace('mongodb://', ''));
+      const database = await openDatabase(`mongodb://${gate.address}/keeper_${randomUUID()}`, { waitMs: 300 });
+      gate.shut();
+      const startedAt = new Date();
+      const beginning = {
+        callId: 'call_1',
+        streamSid: sidOf('MZ', 1),
+        carrierSid: sidOf('CA', 1),
+        engine: 'x',
+        startedAt,
+      };
+      const keeper = keepResult({
+        results: createCallResults(database),
+        beginning,
+        logger,
+        onClaimed: () => undefined,
+        onTaken: () => undefined,
+        giveUpAfterMs: 1_000,
+      });
+      const progress = { agentAudioPlayed: true, turns: [], outputParameters: '{}' };
+      const ending = {
+        ...beginning,
+        ...progress,
+        summary: 'x',
+        endedAt: startedAt,
+        endReason: 'carrier_stop' as const,
+      };
+      const kept = how === 'end' ? keeper.finish(() => ending) : keeper.suspend(() => progress);
+      expect(await kept).toBe('given_up');
+      expect(await keeper.claimed).toBe(false);
+      await database.close();
+      await gate.close();
+    },
+    20_000,
+  );
+});

@@ -1,0 +1,99 @@
+import { createSynthesizer } from '../../../../src/voice/audio/flite.js';
+import type { PipelineSettings } from '../../../../src/platform/config/engines.js';
+import { createPipelineEngine, type PipelinePatience } from '../../../../src/voice/engines/pipeline/index.js';
+import type { EngineCall, ToolAnswer, ToolCall } from '../../../../src/voice/engines/port.js';
+import type { SilencePatience } from '../../../../src/voice/session/silence-watch.js';
+import { createLogger } from '../../../../src/platform/telemetry/logger.js';
+import { openFakeChat } from '../fakes/chat-completions';
+import { openFakeDeepgram } from '../fakes/deepgram';
+import { openFakeElevenLabs, openFakeOpenAiSpeech } from '../fakes/voices';
+import { openEngineLine } from './engine-line';
+
+export const GREETING = 'Hello, this is the AI assistant of the clinic. I am calling about tomorrow at ten.';
+const GREETED_BY = '[The line is open. Begin to speak.]';
+
+export interface PipelineOptions {
+  recogniserModel?: string;
+  voiceProvider?: 'elevenlabs' | 'openai';
+  silence?: Partial<SilencePatience>;
+  patience?: PipelinePatience;
+  prices?: Record<string, number>;
+}
+
+export type PipelineHarness = Awaited<ReturnType<typeof openPipeline>>;
+
+/** The engine, warmed, and its three providers on this machine. */
+export async function openPipeline(options: PipelineOptions = {}) {
+  const provider = options.voiceProvider ?? 'elevenlabs';
+  const stt = await openFakeDeepgram();
+  const chat = await openFakeChat();
+  const tts = await (provider === 'elevenlabs' ? openFakeElevenLabs() : openFakeOpenAiSpeech());
+  const callers = createSynthesizer();
+  chat.answers.set(GREETED_BY, { says: GREETING });
+  chat.answers.set('[The line is back. Go on.]', { says: 'Sorry, the line broke for a moment.' });
+  const settings: PipelineSettings = {
+    recogniser: {
+      baseUrl: `ws://127.0.0.1:${stt.port}`,
+      apiKey: 'stt-key',
+      model: options.recogniserModel ?? 'nova-3',
+    },
+    model: { baseUrl: `http://127.0.0.1:${chat.port}/v1`, apiKey: 'llm-key', model: 'test-model' },
+    voice: {
+      provider,
+      baseUrl: provider === 'elevenlabs' ? `ws://127.0.0.1:${tts.port}` : `http://127.0.0.1:${tts.port}/v1`,
+      apiKey: 'tts-key',
+      model: 'test-voice-v2_5',
+      voices: { amber: 'voice-amber' },
+      defaultVoice: 'voice-default',
+    },
+  };
+  const factory = createPipelineEngine({
+    settings,
+    prices: options.prices ?? {},
+    logger: createLogger({ role: 'media', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
+    ...(options.silence === undefined ? {} : { silence: options.silence }),
+    ...(options.patience === undefined ? {} : { patience: options.patience }),
+  });
+
+  return {
+    stt,
+    chat,
+    tts,
+    factory,
+    speak: (text: string) => callers.speak(text, 'rms'),
+    hang: () => [stt, chat, tts].forEach((fake) => fake.hang()),
+    kill: () => [stt, chat, tts].forEach((fake) => fake.kill()),
+    dial(changes: Partial<EngineCall> = {}, answerTool?: (call: ToolCall) => Promise<ToolAnswer> | ToolAnswer) {
+      const engine = factory.create();
+      return Object.assign(openEngineLine(engine, { ...CALL, ...changes }, answerTool), { engine });
+    },
+    async close(): Promise<void> {
+      await factory.close();
+      await Promise.all([callers.close(), stt.close(), chat.close(), tts.close()]);
+    },
+  };
+}
+
+const CALL: EngineCall = {
+  callId: 'call_pipeline',
+  instruction: 'Confirm the appointment of tomorrow at ten.',
+  voice: 'amber',
+  language: 'en-US',
+  inputParameters: {},
+  outputTemplate: { confirmed: false, note: null },
+  direction: 'outbound',
+  disclosesAi: true,
+  voicemail: { action: 'continue' },
+  tools: [
+    {
+      name: 'end_call',
+      description: 'Ends the call after a goodbye.',
+      parameters: { type: 'object', properties: {}, additionalProperties: false },
+    },
+    {
+      name: 'look_up',
+      description: 'Looks up the appointment.',
+      parameters: { type: 'object', properties: { day: { type: 'string' } }, required: ['day'] },
+    },
+  ],
+};

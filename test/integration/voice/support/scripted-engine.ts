@@ -1,0 +1,52 @@
+import type {
+  AnsweredBy,
+  Engine,
+  EngineCall,
+  EngineFactory,
+  EngineResult,
+  EngineSink,
+} from '../../../../src/voice/engines/port.js';
+
+/** One call of the scripted engine: what it was told, and the line it may speak on. */
+export interface ScriptedCall {
+  call: EngineCall;
+  sink: EngineSink;
+  answeredBy: AnsweredBy[];
+  played: { itemId: string; playedMs: number; complete: boolean }[];
+  stopped?: string;
+  /** What it makes of the call, beside the rest. */
+  result?: Partial<EngineResult>;
+}
+
+/** An engine that does what the test does with its sink, and nothing by itself. */
+export function createScriptedEngine() {
+  const calls = new Map<string, ScriptedCall>();
+
+  function create(): Engine {
+    let own: ScriptedCall | undefined;
+    return {
+      name: 'scripted',
+      capabilities: { freeForm: true, dtmf: true },
+      async start(call, sink) {
+        own = { call, sink, answeredBy: [], played: [] };
+        calls.set(call.callId, own);
+      },
+      onCallerAudio: () => undefined,
+      onDtmf: () => undefined,
+      onPlayed: (itemId, playedMs, complete) => void own?.played.push({ itemId, playedMs, complete }),
+      onAnsweredBy: (who) => void own?.answeredBy.push(who),
+      async stop(reason) {
+        if (own !== undefined) own.stopped = reason;
+        return { summary: 'Scripted.', outputParameters: own?.call.outputTemplate ?? {}, ...own?.result };
+      },
+    };
+  }
+
+  const factory: EngineFactory = {
+    name: 'scripted',
+    warm: async () => undefined,
+    create,
+    close: async () => undefined,
+  };
+  return { factory, calls };
+}

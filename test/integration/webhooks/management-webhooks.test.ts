@@ -1,0 +1,131 @@
+import { webhookEndpoint } from '../../../src/kernel/webhook-endpoint.js';
+import { startReceiver, type Receiver } from './support/receiver.js';
+import { eventually, expectError, startService, type Customer, type Service } from '../../support/http/harness.js';
+import { listOf, managementOf } from '../../support/http/management-support.js';
+
+let service: Service;
+let ask: ReturnType<typeof managementOf>;
+let customer: Customer;
+
+beforeAll(async () => {
+  service = await startService();
+  ask = managementOf(service);
+  customer = await service.customer();
+});
+afterAll(() => service.close());
+
+describe('webhook deliveries', () => {
+  let receiver: Receiver;
+  let statusCode = 500;
+  beforeAll(async () => {
+    receiver = await startReceiver((response) => response.writeHead(statusCode).end('noted'));
+  });
+  afterAll(() => receiver.close());
+
+  async function failedDelivery(of: Customer): Promise<string> {
+    const callId = await ask.endedCall(of, { webhookUrl: receiver.url });
+    const at = new Date(Date.now() - 60_000);
+    await service.database.webhookDeliveries.create({
+      _id: callId,
+      callId,
+      accountId: of.account._id,
+      mode: 'live',
+      url: receiver.url,
+      endpoint: webhookEndpoint(receiver.url),
+      body: JSON.stringify({ call_id: callId }),
+      createdAt: at,
+      state: 'failed',
+      lastAttemptAt: at,
+      failedAt: at,
+    });
+    for (let number = 1; number <= 4; number++) {
+      const came = { outcome: 'failed' as const, error: 'status', httpStatus: 500 };
+      const row = { callId, number, startedAt: at, finishedAt: at, ...came };
+      await service.database.webhookAttempts.create({ _id: `${callId}:${number}`, ...row });
+    }
+    return callId;
+  }
+
+  it('are listed and read with their attempts', async () => {
+    const owner = await service.customer(0);
+    const callId = await failedDelivery(owner);
+    const list = listOf(await ask.get('/webhook_deliveries?state=failed', owner.liveKey));
+    expect(list.data).toMatchObject([
+      { call_id: callId, webhook_id: `evt_${callId}_completed`, state: 'failed', attempts: 4, redeliveries: 0 },
+    ]);
+    expect(listOf(await ask.get('/webhook_deliveries?state=delivered', owner.liveKey)).data).toEqual([]);
+    const { json } = await ask.get(`/webhook_deliveries/${callId}`, owner.liveKey);
+    expect(json).toMatchObject({ body: JSON.stringify({ call_id: callId }), attempt_log: [{}, {}, {}, { number: 4 }] });
+    for (const key of [owner.testKey, customer.liveKey]) {
+      expectError(await ask.get(`/webhook_deliveries/${callId}`, key), 404, 'NOT_FOUND');
+      expectError(await ask.post(`/webhook_deliveries/${callId}/redeliver`, key), 404, 'NOT_FOUND');
+      const { data } = listOf(await ask.get('/webhook_deliveries?limit=100', key));
+      expect(data.map((delivery) => delivery['call_id'])).not.toContain(callId);
+    }
+  });
+
+  it('that fail one after the other are told of until one succeeds, to their account and mode only', async () => {
+    const owner = await service.customer(0);
+    expect((await ask.get('/failing_webhooks', owner.liveKey)).json).toEqual({ data: [] });
+    const failed: string[] = [];
+    for (let count = 0; count < 20; count++) failed.push(await failedDelivery(owner));
+    const [first = ''] = failed;
+    const endpoint = receiver.url.replace(/\?.*/, '');
+    expect((await ask.get('/failing_webhooks', owner.liveKey)).json).toEqual({
+      data: [
+        {
+          url: endpoint,
+          since: expect.any(String),
+          failed_deliveries: 20,
+          last_failed_at: expect.any(String),
+          last_call_id: expect.stringMatching(/^call_/),
+          last_error: 'status',
+          last_http_status: 500,
+        },
+      ],
+    });
+    for (const key of [owner.testKey, customer.liveKey]) {
+      expect((await ask.get('/failing_webhooks', key)).json).toEqual({ data: [] });
+    }
+    statusCode = 200;
+    await ask.post(`/webhook_deliveries/${first}/redeliver`, owner.liveKey);
+    await eventually(async () => {
+      const { json } = await ask.get('/failing_webhooks', owner.liveKey);
+      return (json['data'] as object[]).length === 0;
+    });
+  });
+
+  it('are sent again on request: the same bytes and id, attempts of their own, one at a time', async () => {
+    const callId = await failedDelivery(customer);
+    statusCode = 503;
+    const path = `/webhook_deliveries/${callId}`;
+    const before = receiver.received.length;
+    const answers = await Promise.all([1, 2, 3].map(() => ask.post(`${path}/redeliver`, customer.liveKey)));
+    for (const { json } of answers) expect(json).toEqual({ call_id: callId, redelivery: 1 });
+    await eventually(async () => receiver.received.length > before);
+    statusCode = 200;
+    const delivered = await eventually(async () => {
+      const { json } = await ask.get(path, customer.liveKey);
+      return json['state'] === 'delivered' && json;
+    });
+    expect(delivered).toMatchObject({ redeliveries: 1, attempts: 6 });
+    expect((delivered['attempt_log'] as object[]).slice(4)).toMatchObject([
+      { number: 5, redelivery: 1, outcome: 'failed', http_status: 503 },
+      { number: 6, redelivery: 1, outcome: 'delivered' },
+    ]);
+    const [first, second] = receiver.received.slice(before);
+    expect(first?.body).toBe(JSON.stringify({ call_id: callId }));
+    expect(second?.body).toBe(first?.body);
+    expect(first?.headers['webhook-id']).toBe(`evt_${callId}_completed`);
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
+    expect((await ask.post(`${path}/redeliver`, customer.liveKey)).json).toEqual({ call_id: callId, redelivery: 2 });
+  });
+
+  it('cannot be sent again while the first delivery goes on', async () => {
+    const callId = await failedDelivery(customer);
+    await service.database.webhookAttempts.deleteOne({ _id: `${callId}:4` });
+    const now = new Date();
+    await service.database.webhookAttempts.updateMany({ callId }, { $set: { startedAt: now, finishedAt: now } });
+    expectError(await ask.post(`/webhook_deliveries/${callId}/redeliver`, customer.liveKey), 409, 'CONFLICT');
+  });
+});

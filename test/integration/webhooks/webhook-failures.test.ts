@@ -1,0 +1,131 @@
+import type { Database } from '../../../src/database.js';
+import { createWebhookDeliveries } from '../../../src/webhooks/deliveries.js';
+import { createWebhookFailures } from '../../../src/webhooks/failures.js';
+import { webhookEndpoint } from '../../../src/kernel/webhook-endpoint.js';
+import { newCallId, openTestDatabase } from '../../support/store/test-database.js';
+
+let database: Database;
+let deliveries: ReturnType<typeof createWebhookDeliveries>;
+let failures: ReturnType<typeof createWebhookFailures>;
+let accountId: string;
+let accounts = 0;
+
+beforeAll(async () => {
+  database = await openTestDatabase('webhook_failures');
+  deliveries = createWebhookDeliveries(database);
+  failures = createWebhookFailures(database);
+});
+afterAll(async () => {
+  await database.connection.dropDatabase();
+  await database.close();
+});
+beforeEach(() => {
+  accountId = `acct_${accounts++}`;
+});
+
+const HOUR_MS = 3_600_000;
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+const ago = (ms: number) => new Date(NOW - ms);
+const URL = 'https://example.com/hook?call=1';
+const ENDPOINT = 'https://example.com/hook';
+
+/** An event whose delivery ended so long ago; with a query of its own, as customers have it. */
+async function event(state: 'delivered' | 'failed', msAgo: number, url = 'https://example.com/hook'): Promise<string> {
+  const callId = newCallId();
+  await deliveries.keep({
+    _id: callId,
+    callId,
+    accountId,
+    mode: 'live',
+    url: `${url}?call=${callId}`,
+    endpoint: webhookEndpoint(`${url}?call=${callId}`),
+    body: '{}',
+    createdAt: ago(msAgo + 40_000),
+  });
+  await deliveries.note(callId, state, ago(msAgo));
+  return callId;
+}
+
+async function failedEvents(count: number, msAgo: number, url?: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++) ids.push(await event('failed', msAgo - index, url));
+  return ids;
+}
+
+const failing = (mode: 'live' | 'test' = 'live', at = NOW) => failures.failing({ accountId, mode }, at);
+
+describe('an endpoint', () => {
+  it('is told by its address without a query', () => {
+    expect(webhookEndpoint(URL)).toBe(ENDPOINT);
+    expect(webhookEndpoint('HTTP://Example.com:80')).toBe('http://example.com/');
+  });
+
+  it('fails from the twentieth event in a row that was given up', async () => {
+    await event('delivered', 9 * HOUR_MS);
+    const ids = await failedEvents(19, 2 * HOUR_MS);
+    expect(await failing()).toEqual([]);
+    const last = await event('failed', HOUR_MS);
+    expect(await failing()).toEqual([
+      {
+        endpoint: ENDPOINT,
+        since: ago(2 * HOUR_MS),
+        lastFailedAt: ago(HOUR_MS),
+        lastCallId: last,
+        failures: ids.length + 1,
+        lastDeliveredAt: ago(9 * HOUR_MS),
+      },
+    ]);
+    expect(await failing('test')).toEqual([]);
+    expect(await failures.failing({ accountId: 'acct_other', mode: 'live' }, NOW)).toEqual([]);
+  });
+
+  it('fails when everything of a day was given up', async () => {
+    await event('failed', 25 * HOUR_MS);
+    await event('failed', 2 * HOUR_MS);
+    expect(await failing()).toEqual([]);
+    await event('failed', HOUR_MS);
+    expect(await failing()).toMatchObject([{ since: ago(25 * HOUR_MS), failures: 3 }]);
+  });
+
+  it('fails no more after a success, also when an old event was delivered again', async () => {
+    const [first = ''] = await failedEvents(30, 2 * HOUR_MS);
+    expect(await failing()).toHaveLength(1);
+    // On its way, nothing is better yet.
+    await deliveries.beginRedelivery(first, 0);
+    await deliveries.note(first, undefined, ago(HOUR_MS));
+    expect(await failing()).toMatchObject([{ failures: 30, since: ago(2 * HOUR_MS) }]);
+    await deliveries.note(first, 'delivered', ago(HOUR_MS));
+    expect(await failing()).toEqual([]);
+    await failedEvents(3, HOUR_MS / 2);
+    expect(await failing()).toEqual([]);
+  });
+
+  it('was accepted when it was, whatever became of delivering that event again', async () => {
+    await failedEvents(15, 3 * HOUR_MS);
+    const success = await event('delivered', 2 * HOUR_MS);
+    await failedEvents(5, HOUR_MS);
+    await deliveries.beginRedelivery(success, 0);
+    await deliveries.note(success, 'failed', ago(HOUR_MS / 2));
+    // Six since the success, not twenty-one.
+    expect(await failing()).toEqual([]);
+  });
+
+  it('is looked at apart from the others of its account', async () => {
+    await failedEvents(20, 2 * HOUR_MS, 'https://example.com/a');
+    await event('delivered', HOUR_MS, 'https://example.com/b');
+    await failedEvents(20, HOUR_MS / 2, 'https://example.com/c');
+    await failedEvents(19, HOUR_MS / 3, 'https://example.com/d');
+    expect((await failing()).map(({ endpoint }) => endpoint)).toEqual([
+      'https://example.com/c',
+      'https://example.com/a',
+    ]);
+  });
+
+  it('that nothing was sent to for a week is not told of, nor what was erased', async () => {
+    const ids = await failedEvents(20, HOUR_MS);
+    expect(await failing('live', NOW + 6 * 24 * HOUR_MS)).toHaveLength(1);
+    expect(await failing('live', NOW + 7 * 24 * HOUR_MS)).toEqual([]);
+    for (const id of ids) await deliveries.erase(id, ago(0));
+    expect(await failing()).toEqual([]);
+  });
+});

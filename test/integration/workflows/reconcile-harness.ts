@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RuntimeOptions } from '@temporalio/worker';
+import { reconcileNow } from '../../../src/calls/reconciliation/schedule.js';
+import type { CarrierCall } from '../../../src/telephony/port.js';
+import { ledgerAccountId } from '../../../src/kernel/ids.js';
+import { RECONCILE_SCHEDULE_ID } from '../../../src/calls/reconciliation/round.js';
+import type { CallInput } from '../../../src/kernel/call-signals.js';
+import { createAccounts } from '../../../src/identity/accounts/accounts.js';
+import { createCarrierBindings } from '../../../src/telephony/carrier-bindings.js';
+import { createFindings } from '../../../src/calls/reconciliation/findings.js';
+import { placeCall, startHarness } from './harness.js';
+import { newSid } from '../../support/sids.js';
+
+/** What an account of these tests has to begin with. */
+export const MONEY = 36_000 * 2_500;
+
+export const keyed = (key: string) => ({ _id: key as never });
+
+/** A carrier's record of a call that is over. */
+export function ended(sid: string, more: Partial<CarrierCall> = {}): CarrierCall {
+  return { carrierSid: sid, status: 'completed', endedAt: Date.now(), ...more };
+}
+
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(50)) if (await holds()) return;
+  throw new Error('it did not come to that in time');
+}
+
+export type Reconciling = Awaited<ReturnType<typeof startReconciling>>;
+
+/** The harness in real time, whose reconciler compares records of any age. */
+export async function startReconciling(options: { runtime?: RuntimeOptions } = {}) {
+  const env = { TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS, RECONCILE_GRACE_SECONDS: '0' };
+  const harness = await startHarness({ realTime: true, env, ...options });
+  const { database, ledger, gateway, carrier, environment } = harness;
+  const bindings = createCarrierBindings(database);
+  const findings = createFindings(database);
+
+  /** A call that rings at the carrier, under a carrier id of its own. */
+  async function ringingCall(input: Partial<CallInput> & { webhookUrl?: string; microsPerSecond?: number } = {}) {
+    carrier.outcomes.push({ outcome: 'accepted', carrierSid: newSid('CA') });
+    const { call } = await placeCall(harness, input);
+    const { callId, accountId } = call;
+    await until(async () => (await bindings.find(callId)) !== null);
+    const { carrierSid: sid } = (await bindings.find(callId)) ?? { carrierSid: '' };
+    return {
+      ...call,
+      sid,
+      money: ledgerAccountId(accountId, 'live'),
+      async talk(): Promise<void> {
+        await gateway.signalCarrier(
+          callId,
+          { carrierSid: sid, kind: 'answered', at: Date.now() },
+          `${callId}:answered`,
+        );
+        await until(async () => (await database.calls.exists({ _id: callId, status: 'IN_PROGRESS' })) !== null);
+      },
+      /** The carrier says that it is over. */
+      async hangUp(durationSeconds?: number): Promise<void> {
+        const end = { carrierSid: sid, kind: 'ended' as const, at: Date.now(), status: 'completed' as const };
+        const more = durationSeconds === undefined ? {} : { durationSeconds };
+        await gateway.signalCarrier(callId, { ...end, ...more }, `${callId}:ended`);
+      },
+      terminate: () => environment.client.workflow.getHandle(callId).terminate('a test'),
+    };
+  }
+
+  return {
+    ...harness,
+    bindings,
+    findings,
+    ringingCall,
+    entries: database.ledgerEntries.collection,
+
+    /** The workflow of the rounds that `round` runs. */
+    roundId: `${RECONCILE_SCHEDULE_ID}-${harness.config.temporal.taskQueue}-now`,
+
+    /** One round, with everything that was put off brought forward. */
+    async round() {
+      await database.reconciliationChecks.updateMany({}, { $set: { dueAt: new Date(0) } });
+      return reconcileNow(harness.config, 60_000);
+    },
+
+    async openFindings(id: string) {
+      const open = await findings.list({ ledgerAccountId: id });
+      return open.map(({ kind, expected, actual }) => ({ kind, expected, actual }));
+    },
+
+    async newAccount(): Promise<{ accountId: string; money: string }> {
+      const { _id } = await createAccounts(database).create({ name: 'Test', plan: 'scale' });
+      const money = ledgerAccountId(_id, 'live');
+      await ledger.topUp({ ledgerAccountId: money, paymentId: 'p1', amountMicros: MONEY });
+      return { accountId: _id, money };
+    },
+
+    /** A call of 7 s that ended as it should. */
+    async completedCall(input: Parameters<typeof ringingCall>[0] = {}) {
+      const call = await ringingCall(input);
+      await call.talk();
+      await call.hangUp(7);
+      await call.result();
+      return call;
+    },
+  };
+}

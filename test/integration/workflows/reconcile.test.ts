@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto';
+import { ulid } from 'ulid';
+import { scheduleReconciliation } from '../../../src/calls/reconciliation/schedule.js';
+import { parseConfig } from '../../../src/platform/config/config.js';
+import { createPorts } from '../../../src/dev/processes/free-port.js';
+import { createLeases } from '../../../src/billing/leases.js';
+import { runAdmin } from '../cli/support/run-cli.js';
+import { keyed, MONEY, startReconciling, type Reconciling } from './reconcile-harness.js';
+
+let stack: Reconciling;
+let metricsAddress: string;
+const ports = createPorts({});
+
+beforeAll(async () => {
+  metricsAddress = `127.0.0.1:${await ports.take()}`;
+  stack = await startReconciling({
+    runtime: { telemetryOptions: { metrics: { prometheus: { bindAddress: metricsAddress } } } },
+  });
+}, 120_000);
+afterAll(async () => {
+  await stack.stop();
+  await ports.release();
+});
+
+describe('reconciliation of records that agree', () => {
+  it('finds nothing and freezes nobody while hundreds of operations and calls go on', async () => {
+    const accounts = await Promise.all([stack.newAccount(), stack.newAccount(), stack.newAccount()]);
+    // A reservation has a second to be made, so the calls are there before the burst; they end in the midst of it.
+    const ringing = [];
+    for (let i = 0; i < 4; i++) ringing.push(await stack.ringingCall());
+    let over = false;
+    const rounds = (async () => {
+      const found: number[] = [];
+      while (!over || found.length < 2) found.push((await stack.round()).newFindings);
+      return found;
+    })();
+    const moves = accounts.flatMap(({ money }) =>
+      Array.from({ length: 5 }, async (_, lane) => {
+        for (let i = 0; i < 8; i++) {
+          const call = { ledgerAccountId: money, callId: `call_${ulid()}` };
+          await stack.ledger.topUp({ ledgerAccountId: money, paymentId: `${lane}-${i}`, amountMicros: 7 });
+          for (const window of [0, 1])
+            await stack.ledger.hold({ ...call, window, maxDurationSeconds: 600, microsPerSecond: 2_500 });
+          await stack.ledger.settle({ ...call, billedSeconds: 0 });
+        }
+      }),
+    );
+    const calls = ringing.map(async (call) => {
+      await call.talk();
+      await call.hangUp(7);
+      await call.result();
+      return call;
+    });
+    const [ended] = await Promise.all([Promise.all(calls), ...moves]).finally(async () => {
+      over = true;
+      await rounds;
+    });
+    expect(new Set(await rounds)).toEqual(new Set([0]));
+    expect((await stack.round()).newFindings).toBe(0);
+    for (const money of [...accounts, ...ended].map((each) => each.money)) {
+      expect(await stack.openFindings(money)).toEqual([]);
+      expect(await stack.ledger.frozen(money)).toBeNull();
+      expect((await stack.ledger.audit(money)).balanced).toBe(true);
+    }
+    for (const call of ended) {
+      expect(await call.balance()).toMatchObject({ billedMicros: 7 * 2_500, heldMicros: 0 });
+    }
+  }, 120_000);
+});
+
+describe('reconciliation of damaged records', () => {
+  it('finds a lost entry once, freezes its account and repairs nothing', async () => {
+    const { money, accountId } = await stack.newAccount();
+    await stack.ledger.sweep(money);
+    await stack.entries.deleteOne(keyed(`T${accountId}~live~p1`));
+    const talking = {
+      ledgerAccountId: money,
+      callId: `call_${ulid()}`,
+      maxDurationSeconds: 600,
+      microsPerSecond: 2_500,
+    };
+    await stack.ledger.hold({ ...talking, window: 0 });
+    const before = await stack.ledger.audit(money);
+    expect((await stack.round()).newFindings).toBe(1);
+    const lost = {
+      kind: 'account_unbalanced',
+      expected: { availableMicros: -150_000, heldMicros: 150_000, creditedMicros: 0, billedMicros: 0 },
+      actual: { availableMicros: MONEY - 150_000, heldMicros: 150_000, creditedMicros: MONEY, billedMicros: 0 },
+    };
+    expect(await stack.openFindings(money)).toEqual([lost]);
+    expect((await stack.ledger.frozen(money))?.reason).toContain('account_unbalanced');
+    expect((await stack.round()).newFindings).toBe(0);
+    expect(await stack.openFindings(money)).toEqual([lost]);
+    expect(await stack.ledger.audit(money)).toEqual(before);
+
+    const another = { ...talking, callId: `call_${ulid()}`, window: 0 };
+    expect(await stack.ledger.hold(another)).toMatchObject({ grantedSeconds: 0, refusal: 'ACCOUNT_FROZEN' });
+    expect(await stack.ledger.hold({ ...talking, window: 1 })).toMatchObject({ grantedSeconds: 180 });
+
+    const metrics = await (await fetch(`http://${metricsAddress}/metrics`)).text();
+    expect(metrics).toMatch(/callwright_reconciliation_findings\{[^}]*kind="account_unbalanced"[^}]*\} [1-9]/);
+    expect(metrics).toMatch(/callwright_reconciliation_open_findings(\{[^}]*\})? [1-9]/);
+  });
+
+  it('finds an altered balance, and again only when it is off by another amount after an operator has closed it', async () => {
+    const { money } = await stack.newAccount();
+    const alter = (availableMicros: number) =>
+      stack.database.ledgerAccounts.collection.updateOne(keyed(money), { $inc: { availableMicros } });
+    await alter(1);
+    await stack.round();
+    expect(await stack.openFindings(money)).toMatchObject([
+      { kind: 'account_unbalanced', expected: { availableMicros: MONEY }, actual: { availableMicros: MONEY + 1 } },
+    ]);
+    const id = `account_unbalanced:${money}`;
+    const { findings } = stack;
+    expect(await findings.resolve({ id, by: 'test', reason: 'known' })).toBe(true);
+    await stack.ledger.topUp({ ledgerAccountId: money, paymentId: 'p2', amountMicros: 5 });
+    await stack.round();
+    expect(await stack.openFindings(money)).toEqual([]);
+    expect(await findings.find(id)).toMatchObject({ reason: 'known' });
+    await alter(1);
+    await stack.round();
+    expect(await stack.openFindings(money)).toHaveLength(1);
+  });
+
+  it('finds an altered counter of the day’s spending', async () => {
+    const { money } = await stack.newAccount();
+    await stack.database.ledgerAccounts.collection.updateOne(keyed(money), { $inc: { spentMicros: 1 } });
+    await stack.round();
+    expect(await stack.openFindings(money)).toMatchObject([
+      { kind: 'account_unbalanced', expected: { spendingOfDay: 'as its operations' } },
+    ]);
+  });
+
+  it('finds a count of places that is not that of the places, and leaves both and the account’s calls as they are', async () => {
+    const leases = createLeases(stack.database);
+    const { accountId, money } = await stack.newAccount();
+    const acquire = (limit: number) => leases.acquire({ accountId, mode: 'live', callId: `call_${ulid()}`, limit });
+    await acquire(5);
+    await stack.database.leases.updateOne({ _id: `${accountId}~live` }, { $inc: { count: 2 } });
+    // Its place would be given back first: no workflow has that call.
+    const places = await leases.placesOf({ accountId, mode: 'live' });
+    expect(places).toMatchObject({ count: 3, taken: [{ accountId, mode: 'live' }] });
+    expect((await stack.round()).newFindings).toBe(1);
+    const miscounted = { kind: 'places_miscounted', expected: { count: 1 }, actual: { count: 3 } };
+    expect(await stack.openFindings(money)).toEqual([miscounted]);
+    expect((await stack.round()).newFindings).toBe(0);
+    // The round gave back the place of a call without a workflow, which takes one off the count, no more.
+    expect(await leases.placesOf({ accountId, mode: 'live' })).toMatchObject({ count: 2, taken: [] });
+    expect(await stack.ledger.frozen(money)).toBeNull();
+    expect(await acquire(2)).toEqual({ granted: false, limit: 2, current: 2 });
+  });
+
+  it('finds a call that was settled at another price than it was asked for at', async () => {
+    const right = await stack.completedCall({ microsPerSecond: 40_000 });
+    const wrong = await stack.completedCall();
+    await stack.database.callRequests.updateOne({ _id: wrong.callId }, { $set: { microsPerSecond: 40_000 } });
+    await stack.round();
+    expect(await right.balance()).toMatchObject({ billedMicros: 7 * 40_000, heldMicros: 0 });
+    expect(await stack.openFindings(right.money)).toEqual([]);
+    expect(await stack.openFindings(wrong.money)).toMatchObject([
+      { kind: 'settlement_mismatch', expected: { microsPerSecond: 40_000 }, actual: { microsPerSecond: 2_500 } },
+    ]);
+  });
+
+  it('finds an altered settlement and an altered bill, each side as it is', async () => {
+    const call = await stack.completedCall();
+    await stack.ledger.sweep(call.money);
+    await stack.entries.updateOne(keyed(`S${call.callId}`), { $set: { billedMicros: 20_000 } });
+    const other = await stack.completedCall();
+    await stack.database.calls.updateOne({ _id: other.callId }, { $set: { costMicros: 1 } });
+    await stack.round();
+    expect(await stack.openFindings(call.money)).toMatchObject([
+      { kind: 'account_unbalanced', expected: { billedMicros: 20_000 }, actual: { billedMicros: 17_500 } },
+      { kind: 'settlement_mismatch', expected: { billedMicros: 17_500 }, actual: { billedMicros: 20_000 } },
+      { kind: 'bill_mismatch', expected: { costMicros: 20_000 }, actual: { costMicros: 17_500, durationSeconds: 7 } },
+    ]);
+    expect(await stack.openFindings(other.money)).toEqual([
+      {
+        kind: 'bill_mismatch',
+        expected: { status: 'COMPLETED', durationSeconds: 7, costMicros: 17_500 },
+        actual: { status: 'COMPLETED', durationSeconds: 7, costMicros: 1 },
+      },
+    ]);
+    expect(await stack.ledger.frozen(other.money)).not.toBeNull();
+    expect(await other.stored()).toMatchObject({ costMicros: 1 });
+  });
+
+  it('finds a bill on a call that nobody was charged for, and a final call without a settlement', async () => {
+    const billed = await stack.completedCall();
+    await stack.database.calls.updateOne({ _id: billed.callId }, { $set: { status: 'FAILED' } });
+    const unsettled = await stack.completedCall();
+    await stack.ledger.sweep(unsettled.money);
+    await stack.entries.deleteOne(keyed(`S${unsettled.callId}`));
+    await stack.round();
+    expect(await stack.openFindings(billed.money)).toMatchObject([
+      { kind: 'bill_mismatch', expected: { status: 'COMPLETED' }, actual: { status: 'FAILED' } },
+    ]);
+    expect((await stack.openFindings(unsettled.money)).map(({ kind }) => kind).toSorted()).toEqual([
+      'account_unbalanced',
+      'settlement_missing',
+    ]);
+  });
+});
+
+describe('operators', () => {
+  const cli = (...args: string[]) =>
+    runAdmin(args, {
+      MONGODB_URI: `${process.env.TEST_MONGODB_URI}/${stack.database.connection.name}`,
+      TEMPORAL_ADDRESS: stack.config.temporal.address,
+      TEMPORAL_TASK_QUEUE: stack.config.temporal.taskQueue,
+    });
+
+  it('run a round, see what is open, and close it with a reason and a credit, which gives the account free', async () => {
+    for (const { _id } of await stack.findings.list()) {
+      await stack.findings.resolve({ id: _id, by: 'test', reason: 'of other tests' });
+    }
+    expect(await cli('reconcile')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Everything adds up.') as string,
+    });
+
+    const call = await stack.completedCall();
+    await stack.database.calls.updateOne({ _id: call.callId }, { $set: { costMicros: 20_000 } });
+    const id = `bill_mismatch:${call.callId}`;
+    const found = await cli('reconcile');
+    expect(found.code).toBe(1);
+    expect(found.stdout).toContain('bill_mismatch');
+    const listed = await cli('findings', 'list', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([
+      { finding_id: id, call_id: call.callId, expected: { costMicros: 17_500 } },
+    ]);
+
+    expect((await cli('findings', 'resolve', id)).code).toBe(2);
+    const resolve = () => cli('findings', 'resolve', id, '--reason', 'shown wrongly', '--credit', '0.0025', '--json');
+    const resolved = await resolve();
+    expect(JSON.parse(resolved.stdout)).toMatchObject({ finding_id: id, frozen: false, credited_micros: 2_500 });
+    expect((await resolve()).code).toBe(1);
+    expect(await stack.ledger.frozen(call.money)).toBeNull();
+    expect(await call.balance()).toMatchObject({ billedMicros: 15_000 });
+    expect(JSON.parse((await cli('findings', 'list', '--json')).stdout)).toEqual([]);
+    expect((await cli('findings', 'list', '--all')).stdout).toContain('resolved: shown wrongly');
+    expect((await cli('reconcile')).code).toBe(0);
+  }, 120_000);
+});
+
+describe('the schedule', () => {
+  it('starts a round each minute, never two at once, and is made only once', async () => {
+    const { temporal } = stack.config;
+    const config = parseConfig({ TEMPORAL_ADDRESS: temporal.address, TEMPORAL_TASK_QUEUE: `none-${randomUUID()}` });
+    await scheduleReconciliation(config);
+    const handle = stack.environment.client.schedule.getHandle(`reconcile-ledger-${config.temporal.taskQueue}`);
+    await handle.pause('an operator');
+    await scheduleReconciliation(config);
+    const { spec, policies, action, state } = await handle.describe();
+    expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
+    expect(policies.overlap).toBe('SKIP');
+    expect(action).toMatchObject({ workflowType: 'ReconcileWorkflow', taskQueue: config.temporal.taskQueue });
+    expect(state).toMatchObject({ paused: true, note: 'an operator' });
+    await handle.delete();
+  });
+});

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import * as workflows from '../../../workflows/index.js';
+import { readHistories } from './recorded-histories.js';
+
+const BUNDLE = path.resolve(__dirname, '../../../dist/workers/workflow-bundle.js');
+
+beforeAll(() => {
+  // The core prints each failed replay as a warning, and the second test wants them.
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { filter: 'OFF', forward: {} } },
+  });
+});
+
+async function replay(code: string) {
+  const histories = await readHistories();
+  const outcomes: Record<string, string> = {};
+  const runs = Worker.runReplayHistories(
+    { workflowBundle: { code } },
+    histories.map(({ name, history }) => ({ workflowId: name, history })),
+  );
+  for await (const { workflowId, error } of runs) outcomes[workflowId] = error === undefined ? 'ok' : error.name;
+  return outcomes;
+}
+
+describe('saved histories', () => {
+  it('replay on today’s workflow code', async () => {
+    const outcomes = await replay(await readFile(BUNDLE, 'utf8'));
+    expect(Object.keys(outcomes).length).toBeGreaterThanOrEqual(8);
+    expect(new Set(Object.values(outcomes))).toEqual(new Set(['ok']));
+  });
+
+  it('are of every kind of workflow', async () => {
+    const types = (await readHistories()).map(
+      ({ history }) => history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name,
+    );
+    expect(new Set(types)).toEqual(new Set(Object.keys(workflows)));
+  });
+
+  it.each([
+    ['completed-10-seconds', "call.apply({ type: 'reserved'"],
+    ['reconcile-unsent-webhook', "const openFindings = await step('findings'"],
+    ['reconcile-nothing-to-do', "const audit = await step('audit'"],
+    ['notify-third-attempt', 'await (0, activity_proxies_js_1.deliverWebhook)(input)'],
+    ['redeliver-second-attempt', 'await (0, activity_proxies_js_1.deliverWebhook)(input)'],
+    ['erased', 'await (0, activity_proxies_js_1.eraseCall)(input)'],
+  ])('fail to replay on code that waits once more, so this guard can fail: %s', async (name, statement) => {
+    const code = await readFile(BUNDLE, 'utf8');
+    expect(code).toContain(statement);
+    const outcomes = await replay(code.replaceAll(statement, `await (0, workflow_1.sleep)(1); ${statement}`));
+    expect(outcomes[name]).toBe('DeterminismViolationError');
+  });
+});

@@ -1,0 +1,252 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { createCallGateway } from '../../../src/calls/gateway.js';
+import { sign, type SignedParams } from '../../../src/telephony/twilio/signature.js';
+import { createCarriers, type CarrierFactory } from '../../../src/telephony/carriers.js';
+import { parseConfig, type Config } from '../../../src/platform/config/config.js';
+import { ledgerAccountId, type Mode } from '../../../src/kernel/ids.js';
+import type { ConnectionLimits } from '../../../src/platform/http/connection-limits.js';
+import { createApiServer } from '../../../src/api/server.js';
+import { createAccounts } from '../../../src/identity/accounts/accounts.js';
+import { createAgents } from '../../../src/agents/agents.js';
+import { createApiKeys } from '../../../src/identity/api-keys/api-keys.js';
+import { createIndexes } from '../../../src/platform/mongo/connection.js';
+import { openDatabase } from '../../../src/database.js';
+import { createLedger } from '../../../src/billing/ledger/ledger.js';
+import type { AccountDocument } from '../../../src/identity/accounts/model.js';
+import type { AgentDocument } from '../../../src/agents/model.js';
+import { withDeploymentTokens } from '../../../src/platform/secrets/deployment-tokens.js';
+import { createPhoneNumbers } from '../../../src/agents/numbers/phone-numbers.js';
+import { createLogger } from '../../../src/platform/telemetry/logger.js';
+import { runWorker } from '../../../workers/worker.js';
+
+export const PUBLIC_BASE_URL = 'https://calls.test';
+export const STREAM_URL = 'wss://stream.test/audio';
+
+/** No carrier answers there: a dial proves at once that no call exists, and the call ends by itself. */
+const NOBODY = 'http://127.0.0.1:9';
+
+export interface Customer {
+  account: AccountDocument;
+  agent: AgentDocument;
+  liveKey: string;
+  testKey: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Parsed, where the answer is JSON. */
+  json: Record<string, unknown>;
+}
+
+export type Service = Awaited<ReturnType<typeof startService>>;
+
+/**
+ * The real application on a port of its own, with a database and a task queue of its own on the shared servers.
+ * @param options.leastTimeMs how long requests have to be answered at least: the machine is shared. 10 s by
+ *   default; 0 where a 503 is waited for
+ * @param options.worker false where no call is started
+ * @param options.adapt changes what no variable can, such as the live carrier
+ * @param options.carriers factories of carriers by kind; by default every carrier there is
+ * @param options.onLog gets each line of the log, where the level says that there is one
+ */
+export async function startService(
+  options: {
+    env?: Record<string, string>;
+    worker?: boolean;
+    connections?: Partial<ConnectionLimits>;
+    leastTimeMs?: number;
+    adapt?: (config: Config) => Config;
+    carriers?: Readonly<Record<string, CarrierFactory>>;
+    onLog?: (line: string) => void;
+  } = {},
+) {
+  const { leastTimeMs = 10_000, onLog } = options;
+  const id = randomUUID();
+  const parsed = parseConfig({
+    NODE_ENV: 'test',
+    ALLOW_INSECURE_DEVELOPMENT: 'true',
+    LOG_LEVEL: 'silent',
+    PUBLIC_BASE_URL,
+    STREAM_URL,
+    API_PORT: '0',
+    MONGODB_URI: `${process.env.TEST_MONGODB_URI}/http_${id}`,
+    TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS,
+    TEMPORAL_TASK_QUEUE: `http-${id}`,
+    SIMULATOR_URL: NOBODY,
+    ANSWER_WITHIN_MS: String(Math.max(1_700, leastTimeMs)),
+    ...options.env,
+  });
+  const destination = onLog === undefined ? {} : { destination: { write: onLog } };
+  const logger = createLogger({ role: 'test', level: parsed.logLevel, ...destination });
+  const database = await openDatabase(parsed.mongodbUri);
+  await createIndexes(database);
+  const settled = await withDeploymentTokens(parsed, database);
+  const config = options.adapt?.(settled) ?? settled;
+  const given = options.carriers && { carriers: createCarriers({ config, factories: options.carriers }) };
+  const gateway = await createCallGateway({ config });
+  const server = createApiServer({ config, database, gateway, logger, leastTimeMs, ...given }, options.connections);
+  const { port } = await server.listen();
+  const bundlePath = join(__dirname, '../../../dist/workers/workflow-bundle.js');
+
+  function startWorker() {
+    const stop = new AbortController();
+    return { stop, worker: runWorker({ config, database, logger, stop: stop.signal, bundlePath, ...given }) };
+  }
+  const own = options.worker === false ? undefined : startWorker();
+  const baseUrl = `http://127.0.0.1:${port}`;
+
+  /** A customer with an agent, both keys and, unless said otherwise, 10 USD of live balance. */
+  async function customer(balanceMicros = 10_000_000): Promise<Customer> {
+    const account = await createAccounts(database).create({ name: 'Test', plan: 'growth' });
+    if (balanceMicros > 0) {
+      await createLedger(database).topUp({
+        ledgerAccountId: ledgerAccountId(account._id, 'live'),
+        paymentId: randomUUID(),
+        amountMicros: balanceMicros,
+      });
+    }
+    const agent = await createAgents(database).create({
+      accountId: account._id,
+      name: 'Reminders',
+      instruction: 'Remind the caller of the appointment.',
+      voice: 'amber',
+      language: 'en-US',
+    });
+    const keys = createApiKeys({ database, pepper: config.apiKeyPepper });
+    const key = async (mode: Mode) => (await keys.create({ accountId: account._id, mode, name: mode })).secret;
+    return { account, agent, liveKey: await key('live'), testKey: await key('test') };
+  }
+
+  async function request(path: string, init: RequestInit & { key?: string } = {}): Promise<Answer> {
+    const { key, ...rest } = init;
+    const headers = new Headers(rest.headers);
+    if (key !== undefined) headers.set('Authorization', `Bearer ${key}`);
+    const response = await fetch(`${baseUrl}${path}`, { ...rest, headers, signal: AbortSignal.timeout(20_000) });
+    return answerOf(response);
+  }
+
+  async function withClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
+    const connection = await Connection.connect({ address: config.temporal.address });
+    try {
+      return await use(new Client({ connection }));
+    } finally {
+      await connection.close();
+    }
+  }
+
+  /** POST /outbound_call with a JSON body. */
+  function place(key: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return request('/outbound_call', {
+      method: 'POST',
+      key,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  }
+
+  /** The first call of a process waits for code to be loaded and connections to be made; tests are about the others. */
+  async function warmUp(): Promise<string> {
+    const { account, testKey } = await customer(0);
+    const body = { to_phone_number: '+12025550100', instruction: 'Hello.' };
+    await eventually(async () => (await place(testKey, body)).status === 200);
+    return account._id;
+  }
+  const warmUpAccount = own === undefined ? '' : await warmUp();
+
+  return {
+    config,
+    database,
+    gateway,
+    port,
+    baseUrl,
+    customer,
+    request,
+    startWorker,
+    accounts: createAccounts(database),
+    agents: createAgents(database),
+    phoneNumbers: createPhoneNumbers(database),
+    apiKeys: createApiKeys({ database, pepper: config.apiKeyPepper }),
+
+    place,
+
+    /** POST of a form as the carrier account of a mode would send and sign it. */
+    carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<Answer> {
+      const { carrierAccountId, authToken } = config.carriers[mode];
+      const params: SignedParams = { AccountSid: carrierAccountId, ...form };
+      const signature = sign({ authToken, url: `${config.publicBaseUrl}${path}`, params });
+      return request(path, {
+        method: 'POST',
+        headers: { 'X-Twilio-Signature': signature },
+        body: new URLSearchParams({ AccountSid: carrierAccountId, ...form }),
+      });
+    },
+
+    /** How many calls were ever asked for; a workflow is started only after this was written. */
+    callsAskedFor(): Promise<number> {
+      return database.callRequests.countDocuments({ accountId: { $ne: warmUpAccount } });
+    },
+
+    /** Workflows of this service that match a visibility query; visibility follows with a delay. */
+    countWorkflows(query: string): Promise<number> {
+      return withClient(async (client) => {
+        return (await client.workflow.count(`TaskQueue = "${config.temporal.taskQueue}" AND ${query}`)).count;
+      });
+    },
+
+    /** Signals in a call's history. */
+    countSignals(callId: string): Promise<number> {
+      return withClient(async (client) => {
+        const { events } = await client.workflow.getHandle(callId).fetchHistory();
+        return (events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length;
+      });
+    },
+
+    /** Ends a call's run as an operator does in the Temporal UI. */
+    async terminate(callId: string): Promise<void> {
+      await withClient((client) => client.workflow.getHandle(callId).terminate('test'));
+    },
+
+    async close(given: { databaseIsClosed?: boolean } = {}): Promise<void> {
+      await server.close();
+      own?.stop.abort();
+      await own?.worker;
+      await gateway.close();
+      if (given.databaseIsClosed) return;
+      await database.connection.dropDatabase();
+      await database.close();
+    },
+  };
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text !== '' ? (JSON.parse(text) as Record<string, unknown>) : {},
+  };
+}
+
+/** Waits for something that comes to be, at most 50 s unless said otherwise. */
+export async function eventually<T>(look: () => Promise<T | undefined | null | false>, withinMs = 50_000): Promise<T> {
+  for (const giveUpAt = Date.now() + withinMs; ;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > giveUpAt) throw new Error(`It did not come to be within ${withinMs / 1_000} s.`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Asserts the error object: exactly its members, the code and the status of that code, and a request id beside it. */
+export function expectError(answer: Answer, status: number, code: string, message?: RegExp): void {
+  expect({ status: answer.status, code: answer.json['error_code'] }).toEqual({ status, code });
+  expect(answer.json['success']).toBe(false);
+  expect(answer.json['message']).toEqual(message ? expect.stringMatching(message) : expect.any(String));
+  expect(answer.headers.get('x-request-id')).toMatch(/\S/);
+}
