@@ -1,7 +1,7 @@
 /** Timers by name. */
 export interface Timers<Name extends string> {
   /** Runs an action later; a timer of the same name is replaced. */
-  set(name: Name, ms: number, action: () => void): void;
+  set: (name: Name, ms: number, action: () => void) => void;
   clear(): void;
 }
 

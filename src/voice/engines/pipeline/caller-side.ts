@@ -14,7 +14,7 @@ export function listenToCaller(p: {
   language: string;
   stalledMs: number;
   now: () => number;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   onGone(error: ProviderError): void;
 }) {
   const { turnTaking, now, happened } = p;

@@ -24,7 +24,7 @@ export function createReplies(p: {
   now: () => number;
   speech: Speech;
   toolRounds: ToolRounds;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
 }) {
   const { deps, call, talk, speech, happened } = p;
   const tools = toolsFor(call);

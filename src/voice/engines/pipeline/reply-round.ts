@@ -17,7 +17,7 @@ export interface RoundDeps {
   signal: AbortSignal;
   /** @returns false when all was said that may be said in one answer */
   say(sentences: readonly string[]): boolean;
-  onUsage(usage: ModelUsage): void;
+  onUsage: (usage: ModelUsage) => void;
 }
 
 /**

@@ -35,7 +35,7 @@ export interface ReplyDeps {
   callTool(request: ToolRequest): Promise<ToolAnswer>;
   /** Tools that end the call are called when all was handed to the line before them. */
   isLast(tool: string): boolean;
-  onUsage(usage: ModelUsage): void;
+  onUsage: (usage: ModelUsage) => void;
   /** First audio, and the reply is confirmed: the caller's waiting is over. */
   onHeardFirst(times: ReplyMoments): void;
   /** Both attempts came to nothing. */
@@ -97,7 +97,7 @@ export function startReply(deps: ReplyDeps) {
     const utterance = deps.openUtterance({
       itemId,
       held: !confirmed,
-      onMade: moments.audio,
+      onMade: () => moments.audio(),
       onFailed: fail,
       onClosed: (heard, complete) => void (round.heard = complete || heard === '' ? heard : `${heard} [interrupted]`),
     });

@@ -12,7 +12,7 @@ export interface ReplySpeech {
   onMade(): void;
   onFailed(error: ProviderError): void;
   /** The item is over; with the words heard of it. */
-  onClosed(heard: string, complete: boolean): void;
+  onClosed: (heard: string, complete: boolean) => void;
 }
 
 export type Speech = ReturnType<typeof createSpeech>;

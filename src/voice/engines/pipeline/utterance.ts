@@ -38,10 +38,10 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
   /** Nothing more will come of the voice. */
   let silent = false;
   let closed = false;
-  const ahead = measureSpeechAhead(text.comingMs);
+  const ahead = measureSpeechAhead(() => text.comingMs());
   const feed = createSentenceFeed({
     stream: () => stream,
-    aheadMs: p.aheadMs,
+    aheadMs: () => p.aheadMs(),
     onGiven(sentence) {
       ahead.given();
       text.say(sentence);
@@ -112,10 +112,10 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
     say(sentence: string): void {
       if (!closed && !silent) feed.say(sentence);
     },
-    finish: feed.finish,
+    finish: () => feed.finish(),
     aheadMs: () => (closed ? 0 : ahead.ms()),
-    played: ahead.played,
-    handOver: feed.handOver,
+    played: (ms: number) => ahead.played(ms),
+    handOver: () => feed.handOver(),
     release(): void {
       if (held === undefined || closed) return;
       const audio = held;
