@@ -9,6 +9,7 @@ import { createAgents } from '../../src/agents/agents.js';
 import { openDatabase, type Database } from '../../src/database.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
 import type { CallDocument } from '../../src/calls/call-model.js';
+import type { ConversationResultDocument } from '../../src/voice/results/model.js';
 import { placeCall } from '../support/placed-call.js';
 import { launch, type Launched } from '../support/dev-stack.js';
 
@@ -53,6 +54,7 @@ const ENDS: readonly [script: string, status: FinalStatus, endReason: EndReason 
  * delay the words of the others.
  */
 const BREAK_OFF = ['40', '42'];
+const BREAKS_OFF_AFTER_MS = 3_000;
 const BROKEN_AFTER_MS = 6_000;
 
 interface CarrierCall {
@@ -148,6 +150,8 @@ describe('calls on the whole service', () => {
 
     beforeAll(async () => {
       const ids = new Map<string, string>();
+      // The first call finds a service whose voice is still being loaded.
+      await ended(await place('98', { key: runtime.test_api_key }));
       for (const script of BREAK_OFF) ids.set(script, await place(script));
       await sleep(BROKEN_AFTER_MS);
       for (const [script] of ENDS) {
@@ -204,9 +208,13 @@ describe('calls on the whole service', () => {
   it.each(BREAK_OFF)('%s goes on with a second stream, and nobody is greeted twice', async (script) => {
     const call = await database.calls.findOne({ accountId, externalCallId: script }).lean<CallDocument>();
     expect(call).toMatchObject({ resumptions: 1, hasRecording: true });
-    const lines = call?.transcription?.split('\n') ?? [];
-    expect(lines.filter((line) => line.startsWith(`agent: ${INTRODUCTION}`))).toHaveLength(1);
-    expect(lines.filter((line) => line.startsWith(`agent: ${LINE_BROKE}`))).toHaveLength(1);
+    const result = await database.conversationResults.findById(call?._id).lean<ConversationResultDocument>();
+    const turns = result?.turns.filter(({ speaker }) => speaker === 'agent') ?? [];
+    const introductions = turns.filter(({ text }) => text.startsWith(INTRODUCTION));
+    expect(introductions).toHaveLength(1);
+    // On a machine so busy that the first stream was too short for it, the second one introduces itself.
+    const heardAtOnce = (introductions[0]?.startMs ?? 0) < BREAKS_OFF_AFTER_MS;
+    expect(turns.filter(({ text }) => text.startsWith(LINE_BROKE))).toHaveLength(heardAtOnce ? 1 : 0);
   });
 
   it('an inbound call is answered, billed and reported like an outbound one', async () => {

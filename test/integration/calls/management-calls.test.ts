@@ -310,10 +310,11 @@ describe('erasing', () => {
   });
 
   it('a call that runs is 409', async () => {
-    const { json } = await ask.post('/calls', customer.testKey, {
+    const { status, json } = await ask.post('/calls', customer.testKey, {
       to_phone_number: '+12025550100',
       agent_id: customer.agent._id,
     });
+    expect(status).toBe(200);
     const callId = String(json['call_id']);
     const running = await ask.post(`/calls/${callId}/erase`, customer.testKey);
     if (running.status !== 200) expectError(running, 409, 'CONFLICT');

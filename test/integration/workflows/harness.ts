@@ -229,7 +229,7 @@ export async function placeCall(
       ...(direction === 'inbound' ? { carrierSid: SID } : {}),
       ...input,
     },
-    Date.now() + 15_000,
+    Date.now() + 50_000,
   );
   const now = () => environment.currentTimeMs();
   let sequence = 0;
@@ -276,7 +276,7 @@ export async function placeCall(
         callId,
         { carrierSid: SID, at: await now(), agentAudioPlayed: true, ...facts },
         `${SID}:${after}`,
-        Date.now() + 15_000,
+        Date.now() + 50_000,
       ),
     end: async (status, more = {}) => {
       const signal = { carrierSid: SID, kind: 'ended' as const, at: await now(), status, ...more };
