@@ -62,9 +62,11 @@ describe('names of one customer that never resolve', () => {
     const post = poster();
     const dead = times(15, (index) => post('acct_dead', `c${index}.dead.example`));
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    expect(namesAsked()).toEqual(new Set(times(10, (index) => `c${index}.dead.example`)));
+    // The resolver may still ask for names of the test before.
+    const asked = [...namesAsked()].filter((name) => name.startsWith('c'));
+    expect(asked.toSorted()).toEqual(times(10, (index) => `c${index}.dead.example`));
     const results = await Promise.all(dead);
-    expect(namesAsked().size).toBe(15);
+    expect([...namesAsked()].filter((name) => name.startsWith('c'))).toHaveLength(15);
     for (const { error } of results) expect(error).toBe('dns_failed');
     const [first] = results;
     expect(first?.durationMs).toBeGreaterThan(1_800);
