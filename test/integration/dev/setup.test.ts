@@ -7,7 +7,7 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { SEARCH_ATTRIBUTES } from '../../../src/platform/temporal/search-attributes.js';
 import { openDatabase } from '../../../src/database.js';
 
-const ROOT = join(__dirname, '../..', '../..');
+const ROOT = join(__dirname, '../../..');
 const database = `setup_${randomUUID()}`;
 const namespace = `setup-${randomUUID()}`;
 
