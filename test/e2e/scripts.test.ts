@@ -151,7 +151,7 @@ describe('calls on the whole service', () => {
     beforeAll(async () => {
       const ids = new Map<string, string>();
       // The first call finds a service whose voice is still being loaded.
-      await ended(await place('98', { key: runtime.test_api_key }));
+      await ended(await place('98'));
       for (const script of BREAK_OFF) ids.set(script, await place(script));
       await sleep(BROKEN_AFTER_MS);
       for (const [script] of ENDS) {
