@@ -26,6 +26,7 @@ import { boundStrangersBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
 import { createAuthenticator, type Authenticator } from '../identity/access/authentication.js';
+import type { Passwords } from '../identity/people/passwords.js';
 import { errors } from './errors.js';
 import { createFailureLimiter, createRateLimiter, type RateLimiter } from '../platform/http/rate-limit.js';
 import { createPrincipalWatch } from '../identity/access/principal-watch.js';
@@ -65,6 +66,8 @@ export interface AppDeps {
   mailer: Mailer;
   /** By default those that the configuration names. */
   carriers?: Carriers;
+  /** By default hashed as soon as it is their turn; for tests of what waits. */
+  passwords?: Passwords;
   /** Requests are given at least so long to be answered; for tests that share their machine. */
   leastTimeMs?: number;
 }

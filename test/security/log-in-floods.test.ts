@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { request as httpRequest } from 'node:http';
+import * as argon2 from '@node-rs/argon2';
 import { createPasswords } from '../../src/identity/people/passwords.js';
 import { networksOf } from '../../src/platform/egress/client-address.js';
 import { startService, type Service } from '../support/http/harness.js';
@@ -8,22 +9,18 @@ import { createBrowser, PASSWORD } from '../support/http/portal-support.js';
 const HASH_MS = 1_200;
 let isSlow = false;
 
-/** Slow hashes, as they are where many wait, without the work: this machine is shared. */
-jest.mock('@node-rs/argon2', () => {
-  const real =
-    jest.requireActual<Record<'hash' | 'verify', (...given: never[]) => Promise<unknown>>>('@node-rs/argon2');
-  const slow =
-    (of: (...given: never[]) => Promise<unknown>) =>
-    async (...given: never[]) => {
-      if (isSlow) await new Promise((resolve) => setTimeout(resolve, HASH_MS));
-      return of(...given);
-    };
-  return { ...real, hash: slow(real.hash), verify: slow(real.verify) };
-});
+/** Hashes later, as where many wait, without the work of it: this machine is shared. */
+const delayed =
+  <Given extends unknown[], T>(work: (...given: Given) => Promise<T>) =>
+  async (...given: Given): Promise<T> => {
+    if (isSlow) await new Promise((resolve) => setTimeout(resolve, HASH_MS));
+    return work(...given);
+  };
+const slowPasswords = () => createPasswords({ hash: delayed(argon2.hash), verify: delayed(argon2.verify) });
 
 let service: Service;
 beforeAll(async () => {
-  service = await startService({ worker: false, env: { TRUST_PROXY: 'true' } });
+  service = await startService({ worker: false, env: { TRUST_PROXY: 'true' }, passwords: slowPasswords() });
 });
 afterAll(() => service.close());
 afterEach(() => (isSlow = false));
@@ -45,10 +42,7 @@ function abandoned(email: string, address: string): Promise<void> {
         'Sec-Fetch-Site': 'same-origin',
       },
     });
-    request
-
-      .on('error', () => undefined)
-      .on('close', resolve);
+    request.on('error', () => undefined).on('close', resolve);
     request.end(body);
     setTimeout(() => request.destroy(), 3_000);
   });

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { hash, verify, type Algorithm } from '@node-rs/argon2';
+import * as argon2 from '@node-rs/argon2';
 import { createFairTurns, type TurnClaim } from './fair-turns.js';
 
 const SALT_BYTES = 16;
 
 /** OWASP's minimum for Argon2id: 19 MiB, two passes. */
-const OPTIONS = { algorithm: 2 as Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+const OPTIONS = { algorithm: 2 as argon2.Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 /** Each takes 19 MiB, so few run at once; more than this many waiting would take too long to be answered. */
 const AT_ONCE = 3;
@@ -25,8 +25,11 @@ const OURSELVES: TurnClaim = { groups: ['ourselves'] };
 
 export type Passwords = ReturnType<typeof createPasswords>;
 
+/** What hashes: the library, or in tests something slower that hashes by it. */
+export type Hasher = Pick<typeof argon2, 'hash' | 'verify'>;
+
 /** Hashes of passwords, slow on purpose. Each waits for its turn, which networks get in rounds. */
-export function createPasswords() {
+export function createPasswords({ hash, verify }: Hasher = argon2) {
   const turns = createFairTurns({
     atOnce: AT_ONCE,
     mostWaiting: MOST_WAITING,

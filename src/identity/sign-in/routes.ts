@@ -6,7 +6,7 @@ import { createKeyMakers } from '../api-keys/key-makers.js';
 import { createEmailLinks } from '../people/email-links.js';
 import { createMembers } from '../people/members.js';
 import { createPasswordRules } from '../people/password-rules.js';
-import { createPasswords } from '../people/passwords.js';
+import { createPasswords, type Passwords } from '../people/passwords.js';
 import { createSessions } from '../people/sessions.js';
 import type { RouteHandlers } from '../access/principal.js';
 import type { Auditor } from '../access/audit.js';
@@ -26,6 +26,8 @@ export interface PortalHandlersDeps {
   auditor: Auditor;
   mailer: Mailer;
   logger: Logger;
+  /** By default those of the library. */
+  passwords?: Passwords;
 }
 
 /** What people do as people: open accounts, log in, manage members. */
@@ -39,7 +41,7 @@ export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<ty
     keyMakers: createKeyMakers(deps.database),
     accountMail: createAccountMail({ ...deps, members, emailLinks }),
     sessions: createSessions(deps.database),
-    hashing: createHashing({ config: deps.config, passwords: createPasswords() }),
+    hashing: createHashing({ config: deps.config, passwords: deps.passwords ?? createPasswords() }),
     passwordRules: createPasswordRules(),
     limits: createPortalLimits(deps),
   };

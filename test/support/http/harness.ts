@@ -17,6 +17,7 @@ import { createLedger } from '../../../src/billing/ledger/ledger.js';
 import type { AccountDocument } from '../../../src/identity/accounts/model.js';
 import type { AgentDocument } from '../../../src/agents/model.js';
 import { withDeploymentTokens } from '../../../src/platform/secrets/deployment-tokens.js';
+import type { Passwords } from '../../../src/identity/people/passwords.js';
 import { createPhoneNumbers } from '../../../src/agents/numbers/phone-numbers.js';
 import { createLogger } from '../../../src/platform/telemetry/logger.js';
 import { runWorker } from '../../../workers/worker.js';
@@ -51,6 +52,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  * @param options.worker false where no call is started
  * @param options.adapt changes what no variable can, such as the live carrier
  * @param options.carriers factories of carriers by kind; by default every carrier there is
+ * @param options.passwords slower hashes, where it is tested what waits for them
  * @param options.onLog gets each line of the log, where the level says that there is one
  */
 export async function startService(
@@ -61,10 +63,11 @@ export async function startService(
     leastTimeMs?: number;
     adapt?: (config: Config) => Config;
     carriers?: Readonly<Record<string, CarrierFactory>>;
+    passwords?: Passwords;
     onLog?: (line: string) => void;
   } = {},
 ) {
-  const { leastTimeMs = 10_000, onLog } = options;
+  const { leastTimeMs = 10_000, onLog, passwords } = options;
   const id = randomUUID();
   const parsed = parseConfig({
     NODE_ENV: 'test',
@@ -88,7 +91,10 @@ export async function startService(
   const config = options.adapt?.(settled) ?? settled;
   const given = options.carriers && { carriers: createCarriers({ config, factories: options.carriers }) };
   const gateway = await createCallGateway({ config });
-  const server = createApiServer({ config, database, gateway, logger, leastTimeMs, ...given }, options.connections);
+  const server = createApiServer(
+    { config, database, gateway, logger, leastTimeMs, ...given, ...(passwords && { passwords }) },
+    options.connections,
+  );
   const { port } = await server.listen();
   const bundlePath = join(__dirname, '../../../dist/workers/workflow-bundle.js');
 
