@@ -18,7 +18,7 @@ import {
 } from './agent-rules.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, HttpTool } from './model.js';
-import { refuseLongPrompt } from './prompt-size.js';
+import { refuseLongPrompt, refuseLongTemplate } from './prompt-size.js';
 import { storedTools } from './tool-headers.js';
 
 const MOST_AGENTS = 1_000;
@@ -92,6 +92,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       refuseUnspeakable(fields, policy);
       const { instruction, tools: givenTools = [] } = fields;
       refuseLongPrompt(givenTools.length > 0 ? 'tools' : 'instruction', { instruction, tools: givenTools });
+      refuseLongTemplate(fields.outputParameters);
       const account = await database.accounts
         .findById(accountId, { unverified: 1, inboundAgentId: 1 })
         .lean<Pick<AccountDocument, 'unverified' | 'inboundAgentId'>>();
@@ -136,6 +137,7 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
         refuseUnspeakable({ voice, language, engine: engine ?? undefined }, policy);
       }
       refuseLongerPrompt(given, present);
+      refuseLongTemplate(given.outputParameters ?? undefined);
       const stored = { ...given, ...(await usable(given, present)) };
       refuseLarge({ ...present, ...stored }, present);
       const update = { ...stored, updatedAt: new Date() };

@@ -11,7 +11,7 @@ import { snapshotOfAgent, type AgentSnapshot } from '../../agents/agent-snapshot
 import type { CallRequestDocument } from '../call-request-model.js';
 import type { PhoneNumbers } from '../../agents/numbers/phone-numbers.js';
 import { refuseEngine } from '../../agents/agent-rules.js';
-import { refuseLongPrompt } from '../../agents/prompt-size.js';
+import { refuseLongPrompt, refuseLongValues } from '../../agents/prompt-size.js';
 import type { Principal } from '../../identity/access/principal.js';
 
 export interface OutboundDeps {
@@ -43,6 +43,12 @@ export async function outboundCallOf(
   if (request.instruction !== undefined) {
     refuseLongPrompt('instruction', { instruction: request.instruction, tools: agent?.tools ?? [] });
   }
+  refuseLongValues({
+    instruction: request.instruction ?? agent?.instruction ?? '',
+    isOwn: request.instruction !== undefined,
+    inputParameters: request.input_parameters,
+    outputParameters: request.output_parameters,
+  });
   const to = request.to_phone_number;
   const fault = await deps.dialGate.fault(to, account, mode);
   if (fault !== undefined) throw new ServiceError('DESTINATION_NOT_ALLOWED', fault);

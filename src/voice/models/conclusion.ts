@@ -5,8 +5,8 @@ import type { EngineCall, EngineResult, TranscriptTurn } from '../engines/port.j
 import { askForJson, ChatError } from './chat-client.js';
 import type { ChatSettings } from './chat-client.js';
 
-/** The longest transcript that is read; of a longer one, the end. */
-const MAX_TRANSCRIPT_CHARACTERS = 100_000;
+/** The longest transcript that is read, in UTF-8; of a longer one, the end. */
+const MAX_TRANSCRIPT_BYTES = 100_000;
 const MAX_SUMMARY_CHARACTERS = 1_000;
 const RETRY_AFTER_MS = 250;
 
@@ -81,7 +81,9 @@ async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): 
 
 function transcriptOf(turns: readonly TranscriptTurn[]): string {
   const lines = turns.map(({ speaker, text }) => `${speaker}: ${text.replace(/\s+/g, ' ')}`);
-  return lines.join('\n').slice(-MAX_TRANSCRIPT_CHARACTERS);
+  const end = Buffer.from(lines.join('\n')).subarray(-MAX_TRANSCRIPT_BYTES).toString('utf8');
+  // Of a character that was cut in two.
+  return end.replace(/^\uFFFD{1,3}/, '');
 }
 
 function withoutModel(turns: readonly TranscriptTurn[]): string {

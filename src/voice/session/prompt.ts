@@ -1,35 +1,21 @@
+import {
+  dataLines,
+  filled,
+  filledInstruction,
+  findingLines,
+  listed,
+  marked,
+  plain,
+  textOf,
+} from '../../agents/prompt-values.js';
 import { SESSION_POLICY } from './reducer/policy.js';
 import { wasIntroduced } from './reducer/resume.js';
 import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/port.js';
 
-const MAX_VALUE_CHARACTERS = 500;
-/** Of all values that a text names, since one may be named thousands of times. */
-const MAX_FILLED_BYTES = 16_384;
 /** Of what was said before a call was cut off; the newest turns are kept. */
 const MAX_RESUMED_BYTES = 12_000;
-const PLACEHOLDER = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;
 
-/** Marks a value as data. The two characters are taken out of values, so that none can end its own marking. */
-const marked = (value: string) => `⟦${value}⟧`;
-
-/**
- * Puts input parameters in the place of their names: `{{name}}`, or `{{order.id}}` into an object. Each value becomes one
- * line of plain text of at most 500 characters, and is itself not looked through for names. Without a value, or
- * once the values have 16,384 bytes together: nothing.
- * @param as how a value is written; as it is, unless a prompt must tell data from instructions
- */
-export function filled(
-  text: string,
-  inputParameters: Record<string, unknown>,
-  as: (value: string) => string = (value) => value,
-): string {
-  let left = MAX_FILLED_BYTES;
-  return text.replace(PLACEHOLDER, (_, name: string) => {
-    const value = left > 0 ? plain(textOf(valueOf(inputParameters, name))) : '';
-    left -= Buffer.byteLength(value);
-    return as(value);
-  });
-}
+export { filled };
 
 /**
  * What a language model is told of a call: the task with its parameters filled in, how to speak on a telephone, what to
@@ -41,7 +27,7 @@ export function promptFor(call: EngineCall): string {
     section('Your task', taskOf(call)),
     section('How to speak', manner(call)),
     section('What to find out', findings(call.outputTemplate)),
-    section('Data of this call', dataOf(call.inputParameters)),
+    section('Data of this call', listed(dataLines(call.inputParameters))),
     section('Answering machines', voicemail(call)),
     section('Tools', tools(call)),
     section('Where the call stands', resumed(call)),
@@ -75,7 +61,7 @@ function identity({ agentName, direction, language }: EngineCall): string[] {
 }
 
 function taskOf({ instruction, inputParameters }: EngineCall): string[] {
-  const task = filled(instruction, inputParameters, (value) => (value === '' ? marked('not given') : marked(value)));
+  const task = filledInstruction(instruction, inputParameters);
   return [task.trim() === '' ? 'Greet, ask what you can do, and take a message.' : task.trim()];
 }
 
@@ -94,24 +80,12 @@ function manner(call: EngineCall): string[] {
 }
 
 function findings(template: ParameterValues): string[] {
-  const keys = Object.entries(template);
-  if (keys.length === 0) return [];
+  const lines = findingLines(template);
+  if (lines.length === 0) return [];
   return [
     'Find these out in the course of the talk, without reading the names aloud. What nobody tells you stays unknown: never guess.',
-    ...keys.map(([key, value]) => `- ${marked(plain(key))} (${kindOf(value)})`),
+    ...listed(lines),
   ];
-}
-
-function kindOf(value: ParameterValues[string]): string {
-  if (typeof value === 'boolean') return 'yes or no';
-  if (typeof value === 'number') return 'a number';
-  if (typeof value !== 'string' || value === '') return 'text, a number, or yes or no';
-  return value.includes('|') ? `one of: ${marked(plain(value))}` : `text, ${marked(plain(value))} if nothing is said`;
-}
-
-function dataOf(parameters: Record<string, unknown>): string[] {
-  const entries = Object.entries(parameters);
-  return entries.map(([name, value]) => `- ${marked(plain(name))}: ${marked(plain(textOf(value)))}`);
 }
 
 /** The engine itself hangs up or says the message, so that a mailbox is not told it twice. */
@@ -143,48 +117,25 @@ function resumed(call: EngineCall): string[] {
     goesOn(call)
       ? 'The line broke for a moment and is back. Do not greet or introduce yourself again: say one short bridging sentence, then go on where you were.'
       : 'The line broke before you had said anything, and is back. Begin the call anew.',
-    ...known.map(([key, value]) => `- already known: ${marked(plain(key))}: ${marked(plain(textOf(value)))}`),
+    ...listed(known.map(([key, value]) => `- already known: ${marked(plain(key))}: ${marked(plain(textOf(value)))}`)),
     'Said so far:',
-    ...newest(resume.turns).map(({ speaker, text }) => `- ${speaker}: ${marked(plain(text, 2_000))}`),
+    ...newest(resume.turns),
   ];
 }
 
-function newest(turns: readonly TranscriptTurn[]): TranscriptTurn[] {
-  const kept: TranscriptTurn[] = [];
+/** Measured as they are written: a word is a line of its own. */
+function newest(turns: readonly TranscriptTurn[]): string[] {
+  const kept: string[] = [];
   let bytes = 0;
-  for (const turn of turns.toReversed()) {
-    bytes += Buffer.byteLength(turn.text);
+  for (const { speaker, text } of turns.toReversed()) {
+    const line = `- ${speaker}: ${marked(plain(text, 2_000))}`;
+    bytes += Buffer.byteLength(line);
     if (bytes > MAX_RESUMED_BYTES) break;
-    kept.unshift(turn);
+    kept.unshift(line);
   }
   return kept;
 }
 
 function section(title: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : `# ${title}\n${lines.join('\n')}`;
-}
-
-/** A parameter by its name, or by a path into objects; only what the request itself holds. */
-function valueOf(parameters: Record<string, unknown>, name: string): unknown {
-  if (Object.hasOwn(parameters, name)) return parameters[name];
-  return name.split('.').reduce<unknown>((value, key) => {
-    const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, key);
-    return isObject ? (value as Record<string, unknown>)[key] : undefined;
-  }, parameters);
-}
-
-function textOf(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-}
-
-/** One line without control, format or unpaired characters and without our own marks. */
-function plain(text: string, maxCharacters = MAX_VALUE_CHARACTERS): string {
-  const line = text
-    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
-    .replace(/[⟦⟧]|\{\{|\}\}/g, '')
-    .replace(/\s+/g, ' ')
-    .trim();
-  // By characters, not by halves of them.
-  return Array.from(line).slice(0, maxCharacters).join('');
 }

@@ -8,7 +8,7 @@ import type { HttpTool } from '../../agents/model.js';
 import type { ToolAnswer } from '../engines/port.js';
 
 const TIMEOUT_MS = 10_000;
-/** What a model gets to read of an answer. */
+/** What a model gets to read of an answer, as JSON: `9e20` becomes 900000000000000000000, and a quote two characters. */
 const MAX_ANSWER_BYTES = 8_192;
 /** A header's value that is shorter may stand in an answer for itself. */
 const SHORTEST_SECRET = 6;
@@ -106,18 +106,30 @@ function withoutSecrets(body: string, secrets: readonly string[]): string {
 
 /** JSON as such, where all of it fits; else text without control characters, cut. */
 function readable(body: string): unknown {
-  const bytes = Buffer.from(body);
-  const fits = bytes.length <= MAX_ANSWER_BYTES;
-  if (fits) {
-    try {
-      return JSON.parse(body) as unknown;
-    } catch {
-      // Text is an answer, too.
-    }
+  try {
+    const value = JSON.parse(body) as unknown;
+    if (bytesOf(value) <= MAX_ANSWER_BYTES) return value;
+  } catch {
+    // Text is an answer, too.
   }
-  const kept = bytes.subarray(0, MAX_ANSWER_BYTES).toString('utf8');
-  const text = withoutTrailing(kept.replace(/[^\P{Cc}\n\t]/gu, ' '), '\uFFFD');
-  return fits ? text : `${text} (cut off)`;
+  const bytes = Buffer.from(body);
+  const start = bytes.subarray(0, MAX_ANSWER_BYTES).toString('utf8');
+  const text = withoutTrailing(start.replace(/[^\P{Cc}\n\t]/gu, ' '), '\uFFFD');
+  const kept = cutTo(MAX_ANSWER_BYTES, text);
+  return bytes.length <= MAX_ANSWER_BYTES && kept === text ? text : `${kept} (cut off)`;
+}
+
+/** The longest beginning of a text that has at most so many bytes as JSON, its quotes left out. */
+function cutTo(maxBytes: number, text: string): string {
+  const characters = Array.from(text);
+  let bytes = 0;
+  const end = characters.findIndex((character) => (bytes += bytesOf(character)) > maxBytes);
+  return end < 0 ? text : characters.slice(0, end).join('');
+}
+
+/** As JSON, the quotes of a text left out. */
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? 2 : 0);
 }
 
 function faultOf({ error, httpStatus }: EgressAnswer): string {

@@ -12,12 +12,18 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ToolAnswer, ToolCall, ToolDefinition } from '../engines/port.js';
 import { settledWithin } from '../session/within.js';
 import { argumentFault } from './arguments.js';
+import { createAnswerRoom } from './answer-room.js';
 import { askServer } from './http-tool.js';
 
 /** The port's promise to engines. */
 const ANSWER_WITHIN_MS = 15_000;
 /** A model that asks in circles is stopped: more requests than this no conversation needs. */
 const MAX_REQUESTS = 100;
+/** The server was asked all the same, and may have done what it was asked for. */
+const LEFT_OUT: ToolAnswer = {
+  ok: true,
+  result: 'done; the answer is left out, since tools answered too much. Go on without it, or ask again in a minute.',
+};
 
 /** What tools may do to the line. */
 export interface ToolLine {
@@ -60,6 +66,7 @@ export function createToolHost(
   const { logger } = deps;
   const { _id: callId, agent } = request;
   const definitions = new Map(offered.map((definition) => [definition.name, definition]));
+  const room = createAnswerRoom(() => performance.now());
   let requests = 0;
   let transferring = false;
 
@@ -128,7 +135,10 @@ export function createToolHost(
     // Read each time: a secret may be replaced during a call.
     const keys = await deps.webhookSecrets.keys(accountId);
     const headers = openToolHeaders(tool, accountId, deps.secretBox);
-    return askServer(deps.egress, tool, given, { callId, accountId, keys, headers });
+    const answer = await askServer(deps.egress, tool, given, { callId, accountId, keys, headers });
+    if (!answer.ok || room.takes(answer.result)) return answer;
+    logger.warn({ callId, tool: name }, 'an answer of a tool was left out: they are too long together');
+    return LEFT_OUT;
   }
 
   return {

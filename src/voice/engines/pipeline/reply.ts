@@ -9,6 +9,9 @@ import type { Utterance } from './utterance.js';
 
 /** A model that calls tools again and again has to answer without any at last. */
 const MAX_ROUNDS = 6;
+/** Of the tools called in one reply, what was asked and answered: each round is sent it again. One more may be begun. */
+const MAX_TOOL_BYTES = 40_000;
+const NO_ROOM: ToolAnswer = { ok: false, error: 'tools were asked too much at once; go on without this one' };
 
 export interface ReplyDeps {
   replyId: string;
@@ -65,6 +68,7 @@ export function startReply(deps: ReplyDeps) {
   const moments = createMoments(deps);
   let confirmed = deps.confirmed;
   let isRunning = true;
+  const room = createToolRoom();
   /** A reply that is taken back while it waits hands on what it waited for. */
   let toolsCalled = deps.after;
   let confirmNow: () => void = () => undefined;
@@ -77,7 +81,7 @@ export function startReply(deps: ReplyDeps) {
     const before = deps.messages();
     for (let count = 0; count < MAX_ROUNDS; count += 1) {
       const round = openRound(`${deps.replyId}.${count}`);
-      const mayCallTools = count < MAX_ROUNDS - 1 && deps.toolRounds.hasRoom();
+      const mayCallTools = count < MAX_ROUNDS - 1 && deps.toolRounds.hasRoom() && room.isLeft();
       const requests = await speak(round, before, mayCallTools);
       if (round.text === '') deps.forgetUtterance(round.utterance.itemId);
       else round.utterance.finish();
@@ -109,10 +113,18 @@ export function startReply(deps: ReplyDeps) {
   function speak(round: Round, before: readonly ChatMessage[], mayCallTools: boolean): Promise<ToolRequest[]> {
     const { model, tools, onUsage } = deps;
     const messages = () => [...before, ...messagesOf(rounds)];
-    const text = () => round.text;
     const say = (sentences: readonly string[]) => sayIn(round, sentences);
-    const { signal } = controller;
-    return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onUsage }, rounds.length > 1);
+    const asked = {
+      model,
+      tools,
+      mayCallTools,
+      messages,
+      text: () => round.text,
+      signal: controller.signal,
+      say,
+      onUsage,
+    };
+    return speakRound(asked, rounds.length > 1);
   }
 
   function sayIn(round: Round, sentences: readonly string[]): boolean {
@@ -132,10 +144,10 @@ export function startReply(deps: ReplyDeps) {
       const isLast = deps.isLast(request.name);
       if (isLast) await allQueued(rounds);
       if (!isRunning) return true;
-      const calling = deps.callTool(request);
+      const calling = isLast || room.isLeft() ? deps.callTool(request) : Promise.resolve(NO_ROOM);
       toolsCalled = calling;
       const answer = await calling;
-      round.answered.push({ request, answer: JSON.stringify(answer.ok ? answer.result : { error: answer.error }) });
+      round.answered.push(room.taken(request, answer));
       if (isLast && answer.ok) isEnd = true;
     }
     return isEnd || !isRunning;
@@ -203,6 +215,19 @@ function createMoments({ now, onHeardFirst }: Pick<ReplyDeps, 'now' | 'onHeardFi
     confirm(): void {
       isConfirmed = true;
       tell();
+    },
+  };
+}
+
+/** What tools may be asked and answer in one reply. */
+function createToolRoom() {
+  let bytes = 0;
+  return {
+    isLeft: () => bytes < MAX_TOOL_BYTES,
+    taken(request: ToolRequest, given: ToolAnswer): Round['answered'][number] {
+      const answer = JSON.stringify(given.ok ? given.result : { error: given.error });
+      bytes += Buffer.byteLength(request.arguments) + Buffer.byteLength(answer);
+      return { request, answer };
     },
   };
 }

@@ -35,7 +35,7 @@ export function createTalk(prompt: string) {
       let bytes = 0;
       for (const part of parts.toReversed()) {
         const messages = part.messages();
-        bytes += messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+        bytes += bytesOf(messages);
         if (bytes > MAX_BYTES && kept.length > 0) break;
         kept.unshift(messages);
       }
@@ -46,6 +46,11 @@ export function createTalk(prompt: string) {
 
 const NOTES = `# Notes
 Lines in [square brackets] come from the telephone system and not from the far end. Do not read them aloud and do not write any.`;
+
+/** All that is sent: the arguments of tools, and what marks a message as one, too. */
+function bytesOf(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
+}
 
 export function noteMessage(text: string): ChatMessage {
   return { role: 'user', content: `[${text}]` };
