@@ -5,7 +5,8 @@ import { deadlineOf, within } from '../platform/http/deadline.js';
 import { content } from '../platform/http/routing/answer.js';
 import { readBody } from '../platform/http/raw-body.js';
 import type { ReadSigned } from '../platform/http/signed-requests.js';
-import type { AnswerTerms, CarrierRequest } from './callbacks.js';
+import type { Forwarder } from '../identity/access/principal.js';
+import type { AnswerTerms, CallInstruction, CarrierRequest } from './callbacks.js';
 import type { CallbackDeps, Carrier } from './port.js';
 
 /** The carrier waits longer for us than clients do, and a call in its hands is worth a second try of the database. */
@@ -21,7 +22,7 @@ export interface VerifiedRequest {
 }
 
 /** Reads, verifies and answers the requests of one kind of carrier. */
-export function createCallbackGate({ carriers, publicBaseUrl, signedRequests }: CallbackDeps) {
+export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, logger }: CallbackDeps) {
   const accounts = (['live', 'test'] as const).flatMap((mode) => {
     const carrier = carriers[mode];
     return carrier === undefined ? [] : [{ mode, carrier }];
@@ -52,6 +53,19 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests }: 
     return signed;
   }
 
+  function terms(ctx: ApiContext): AnswerTerms {
+    return { deadline: deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), requestId: ctx.state.requestId };
+  }
+
+  function logRejection({ state: { requestId } }: ApiContext, error: unknown): void {
+    if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') {
+      logger.error({ requestId, err: error }, 'an inbound call could not be decided and was rejected');
+      return;
+    }
+    // The operator configures these calls at the carrier, which now hears of no error. No refusal of theirs repeats a value.
+    logger.warn({ requestId, code: error.code, reason: error.message }, 'an inbound call was rejected');
+  }
+
   return {
     read,
     mayBeSigned,
@@ -67,8 +81,25 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests }: 
     },
 
     /** By when a callback must be answered. */
-    terms(ctx: ApiContext): AnswerTerms {
-      return { deadline: deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), requestId: ctx.state.requestId };
+    terms,
+
+    /**
+     * What becomes of a call that has come in. When the carrier brings it, whatever keeps it from being taken rejects it: a
+     * carrier answers a call whose webhook fails, and bills it.
+     * @throws whatever `decide` throws, to the owner of a key
+     */
+    async arrival(
+      ctx: ApiContext,
+      forwarder: Forwarder,
+      decide: (deadline: number) => Promise<CallInstruction>,
+    ): Promise<CallInstruction> {
+      if (forwarder.account !== undefined) return decide(deadlineOf(ctx));
+      try {
+        return await decide(terms(ctx).deadline);
+      } catch (error) {
+        logRejection(ctx, error);
+        return { kind: 'reject' };
+      }
     },
 
     /**

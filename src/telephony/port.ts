@@ -13,6 +13,7 @@ import type {
   CarrierRequest,
   Markup,
 } from './callbacks.js';
+import type { Logger } from '../platform/telemetry/logger.js';
 import type { MediaCodec } from './media.js';
 
 /** A call as the carrier's own record tells it. */
@@ -96,6 +97,7 @@ export interface CallbackDeps {
   authenticator: Pick<Authenticator, 'byKeyOrCarrier'>;
   events: CallEvents;
   instructions: CallInstructions;
+  logger: Logger;
 }
 
 /** The requests of a carrier: the routes they come to, and how they are verified and read before they are told in our words. */

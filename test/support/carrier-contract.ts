@@ -151,6 +151,7 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
         { kind: 'transfer', callId: 'call_1', to: '+12025550143', callerId: '+12025550199', timeLimitSeconds: 540 },
         { kind: 'apology', words: 'We are sorry & gone.' },
         { kind: 'hang_up' },
+        { kind: 'reject' },
       ])('$kind', (instruction) => {
         const markup = carrier.render(instruction);
         expect(markup.contentType).toMatch(/; charset=utf-8$/);

@@ -123,6 +123,7 @@ function read(markup: Markup): Partial<CallInstruction> {
     const to = first.children[0]?.text ?? '';
     return { kind: 'transfer', callId: callIdOf(action), to, callerId, timeLimitSeconds: Number(timeLimit) };
   }
+  if (first?.name === 'Reject') return { kind: 'reject' };
   expect(verbs.at(-1)?.name).toBe('Hangup');
   return first?.name === 'Say' ? { kind: 'apology', words: first.text } : { kind: 'hang_up' };
 }

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
-import { ServiceError, type ErrorCode } from '../../kernel/errors.js';
+import { ServiceError } from '../../kernel/errors.js';
 import { encodeCrockford, type Mode } from '../../kernel/ids.js';
 import { snapshotOfAgent } from '../../agents/agent-snapshot.js';
 import { refuseEngine } from '../../agents/agent-rules.js';
-import type { ArrivedCall, CallInstruction, CallInstructions } from '../../telephony/callbacks.js';
+import type { ArrivedCall, CallInstructions } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { AgentDocument } from '../../agents/model.js';
@@ -23,17 +23,11 @@ export interface InboundCallDeps
   dialGate: DialGate;
 }
 
-/** What an account lacks for a call. The carrier need not answer it to say so. */
-const LIMITS: readonly ErrorCode[] = ['INSUFFICIENT_BALANCE', 'SPEND_LIMIT_EXCEEDED', 'CONCURRENCY_LIMIT_EXCEEDED'];
-
-/**
- * A call has come in: it finds its agent and starts. A repeat of it finds the call that it has become. When its account lacks
- * something for it, a carrier rejects it unanswered, and the owner of a key is told by the error.
- */
+/** A call has come in: it finds its agent and starts. A repeat of it finds the call that it has become. */
 export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arrived'] {
   const requireOwnCarrierCall = createRequireOwnCarrierCall(deps);
 
-  async function take(call: ArrivedCall, deadline: number): Promise<CallInstruction> {
+  return async (call, deadline) => {
     const { agentId, forwardedFrom, mode } = call;
     const agent = await within(deadline, inboundAgent(deps, call.forwarder, { agentId, forwardedFrom }));
     if (mode === 'live') refuseEngine(agent.engine, deps.config);
@@ -54,17 +48,6 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     const withdrawn = deps.dialGate.withdrawReceived({ account, mode, callId: request._id });
     await within(deadline, withdrawn).catch(() => undefined);
     throw refusal;
-  }
-
-  return async (call, deadline) => {
-    try {
-      return await take(call, deadline);
-    } catch (error) {
-      const isOwner = call.forwarder.account !== undefined;
-      if (isOwner || !(error instanceof ServiceError) || !LIMITS.includes(error.code)) throw error;
-      deps.logger.warn({ code: error.code }, 'an inbound call was rejected');
-      return { kind: 'reject' };
-    }
   };
 }
 

@@ -1,13 +1,13 @@
 import { ServiceError } from '../../kernel/errors.js';
+import type { Forwarder } from '../../identity/access/principal.js';
 import type { ApiContext } from '../../platform/http/context.js';
-import { deadlineOf } from '../../platform/http/deadline.js';
 import { fieldsOf, single, type FormFields } from '../../platform/http/form.js';
 import { contentTypeOf } from '../../platform/http/raw-body.js';
 import { bindRoutes } from '../../platform/http/routing/bound-route.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { createCallbackGate } from '../callback-gate.js';
-import type { CallInstruction, CarrierCallRef, AnswerTerms } from '../callbacks.js';
+import type { AnswerTerms, ArrivedCall, CallInstruction, CarrierCallRef } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
 import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
 import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.js';
@@ -101,42 +101,47 @@ function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRou
   const gate = createCallbackGate(deps);
 
   return async ({ ctx }) => {
-    const deadline = deadlineOf(ctx);
     let body: Promise<Buffer> | undefined;
     const readOnce = (signal?: AbortSignal) => (body ??= gate.read(ctx, signal));
     const forwarder = await authenticator.byKeyOrCarrier(
       ctx,
       gate.mayBeSigned(ctx) ? async (read) => gate.signerOf(ctx, await read(readOnce))?.mode : undefined,
     );
-    if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
-      throw new ServiceError('MISSING_PARAMS', 'The request body must be application/x-www-form-urlencoded.');
-    }
-    const query = validated(InboundCallQuery, presentFields(fieldsOf(ctx.querystring)));
-    const fields = validated(InboundCallForm, presentFields(fieldsOf((await readOnce()).toString('utf8'))));
-    const { mode } = forwarder;
-    const carrier = deps.carriers[mode];
+    const carrier = deps.carriers[forwarder.mode];
     if (carrier === undefined) {
       throw new ServiceError(
         'MISSING_PARAMS',
-        `CallSid must be an identifier of the ${mode} carrier, which is another.`,
+        `CallSid must be an identifier of the ${forwarder.mode} carrier, which is another.`,
       );
     }
-    const instruction = await instructions.arrived(
-      {
-        mode,
-        carrier,
-        carrierSid: fields.CallSid,
-        forwarder,
-        from: fields.From,
-        to: fields.To,
-        forwardedFrom: fields.ForwardedFrom,
-        agentId: query.agent_id ?? fields.agent_id,
-        externalCallId: fields.external_call_id,
-        wording: WORDING,
-      },
-      deadline,
+    const instruction = await gate.arrival(ctx, forwarder, async (deadline) =>
+      instructions.arrived(await arrivedCallOf(ctx, { forwarder, carrier, read: readOnce }), deadline),
     );
     return carrier.render(instruction).body;
+  };
+}
+
+/** @throws ServiceError MISSING_PARAMS, or what reading the body throws */
+async function arrivedCallOf(
+  ctx: ApiContext,
+  { forwarder, carrier, read }: { forwarder: Forwarder; carrier: Carrier; read: () => Promise<Buffer> },
+): Promise<ArrivedCall> {
+  if (contentTypeOf(ctx.req).type !== 'application/x-www-form-urlencoded') {
+    throw new ServiceError('MISSING_PARAMS', 'The request body must be application/x-www-form-urlencoded.');
+  }
+  const query = validated(InboundCallQuery, presentFields(fieldsOf(ctx.querystring)));
+  const fields = validated(InboundCallForm, presentFields(fieldsOf((await read()).toString('utf8'))));
+  return {
+    mode: forwarder.mode,
+    carrier,
+    carrierSid: fields.CallSid,
+    forwarder,
+    from: fields.From,
+    to: fields.To,
+    forwardedFrom: fields.ForwardedFrom,
+    agentId: query.agent_id ?? fields.agent_id,
+    externalCallId: fields.external_call_id,
+    wording: WORDING,
   };
 }
 

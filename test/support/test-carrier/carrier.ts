@@ -25,7 +25,8 @@ export type Action =
   | { do: 'connect'; url: string; attempt: number; after: string }
   | { do: 'say'; text: string }
   | { do: 'call'; number: string; show: string; max_seconds: number; events: string; after: string }
-  | { do: 'hang_up' };
+  | { do: 'hang_up' }
+  | { do: 'decline' };
 
 /** The end of a stream's address, which only the account can know. */
 export function streamToken(secret: string, streamUrl: string): string {
@@ -79,8 +80,9 @@ function actionsOf(
     case 'apology':
       return [{ do: 'say', text: instruction.words }, { do: 'hang_up' }];
     case 'hang_up':
-    case 'reject':
       return [{ do: 'hang_up' }];
+    case 'reject':
+      return [{ do: 'decline' }];
   }
 }
 

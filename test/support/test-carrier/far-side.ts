@@ -67,6 +67,8 @@ export async function startTestCarrier({ api, carrier: port }: Ports): Promise<F
           return { kind: 'apology', words: action.text };
         case 'hang_up':
           return { kind: 'hang_up' };
+        case 'decline':
+          return { kind: 'reject' };
       }
     },
     close: () => server.close(),

@@ -83,18 +83,13 @@ export const TEST_CONTRACT: CarrierContract = {
       },
 
       async receiveTestCall({ ctx }) {
-        const { ref, mode, carrier, notice } = await verified(ctx);
-        const instruction = await instructions.arrived(
-          {
-            ...ref,
-            forwarder: { mode },
-            from: notice.from ?? '',
-            to: notice.to ?? '',
-            agentId: notice.agent_id,
-            wording: { notOwn: 'The call is not yours.', ofAnotherCall: 'The call is another one.' },
-          },
-          gate.terms(ctx).deadline,
-        );
+        const { mode, carrier, request: told } = await gate.admit(ctx);
+        const forwarder = { mode };
+        const instruction = await gate.arrival(ctx, forwarder, async (deadline) => {
+          const { call: carrierSid, from = '', to = '', agent_id: agentId } = noticeOf(told.body);
+          const wording = { notOwn: 'The call is not yours.', ofAnotherCall: 'The call is another one.' };
+          return instructions.arrived({ mode, carrier, carrierSid, forwarder, from, to, agentId, wording }, deadline);
+        });
         return sent(carrier.render(instruction));
       },
     });
