@@ -4,7 +4,7 @@ import type { ToolRounds } from '../../session/tool-rounds.js';
 import type { ToolAnswer } from '../port.js';
 import { ProviderError } from './ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from './ports.js';
-import { speakRound } from './reply-round.js';
+import { speakRound, type RoundDeps } from './reply-round.js';
 import type { Utterance } from './utterance.js';
 
 /** A model that calls tools again and again has to answer without any at last. */
@@ -111,20 +111,8 @@ export function startReply(deps: ReplyDeps) {
   }
 
   function speak(round: Round, before: readonly ChatMessage[], mayCallTools: boolean): Promise<ToolRequest[]> {
-    const { model, tools, onUsage } = deps;
-    const messages = () => [...before, ...messagesOf(rounds)];
     const say = (sentences: readonly string[]) => sayIn(round, sentences);
-    const asked = {
-      model,
-      tools,
-      mayCallTools,
-      messages,
-      text: () => round.text,
-      signal: controller.signal,
-      say,
-      onUsage,
-    };
-    return speakRound(asked, rounds.length > 1);
+    return speakIn(round, rounds, before, { ...deps, mayCallTools, say, signal: controller.signal });
   }
 
   function sayIn(round: Round, sentences: readonly string[]): boolean {
@@ -217,6 +205,17 @@ function createMoments({ now, onHeardFirst }: Pick<ReplyDeps, 'now' | 'onHeardFi
       tell();
     },
   };
+}
+
+function speakIn(
+  round: Round,
+  rounds: readonly Round[],
+  before: readonly ChatMessage[],
+  { model, tools, mayCallTools, signal, say, onUsage }: Omit<RoundDeps, 'messages' | 'text'>,
+): Promise<ToolRequest[]> {
+  const messages = () => [...before, ...messagesOf(rounds)];
+  const text = () => round.text;
+  return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onUsage }, rounds.length > 1);
 }
 
 /** What tools may be asked and answer in one reply. */
