@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import type { CallProjection } from '../src/calls/projection.js';
 import type { Recordings } from '../src/voice/recordings/recordings.js';
 import type { Logger } from '../src/platform/telemetry/logger.js';
+import { tryEach } from '../src/platform/try-each.js';
 import { whileBeating } from './while-beating.js';
 
 interface Deps {
@@ -33,26 +34,35 @@ export function createRecordingActivities({ recordings, projection, logger, rete
     await recordings.delete(callId);
   }
 
-  async function forgetOlder(days: number, which: 'all' | 'test', deadline: number): Promise<number> {
+  async function forgetOlder(days: number, which: 'all' | 'test', until: number): Promise<number> {
     const oldest = new Date(Date.now() - days * DAY_MS);
+    const left = new Set<string>();
+    const failed = (err: unknown, callId: string) => {
+      left.add(callId);
+      logger.error({ err, callId }, 'a recording past its retention could not be deleted');
+    };
     let deleted = 0;
-    while (days > 0 && Date.now() < deadline) {
-      const callIds = await recordings.callsBefore(oldest, CALLS_AT_ONCE, which);
+    while (days > 0 && Date.now() < until) {
+      const found = await recordings.callsBefore(oldest, CALLS_AT_ONCE + left.size, which);
+      const callIds = found.filter((callId) => !left.has(callId));
       if (callIds.length === 0) break;
-      for (const callId of callIds) await forget(callId);
-      deleted += callIds.length;
+      deleted += (await tryEach(callIds, { until, failed, work: forget })).length;
     }
     return deleted;
   }
 
+  /** Of recordings whose process died unnoticed. @returns how many */
+  async function finish(until: number): Promise<number> {
+    const callIds = await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE);
+    const failed = (err: unknown, callId: string) =>
+      logger.error({ err, callId }, 'a recording that nobody finished could not be finished');
+    return (await tryEach(callIds, { until, failed, work: (callId) => recordings.seal(callId) })).length;
+  }
+
   async function sweep(): Promise<{ deleted: number; finished: number }> {
     const deadline = Date.now() + STEP_BUDGET_MS;
-    let [deleted, finished] = [0, 0];
-    for (const callId of await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE)) {
-      await recordings.seal(callId);
-      finished++;
-    }
-    deleted += await forgetOlder(retentionDays, 'all', deadline);
+    const finished = await finish(deadline);
+    let deleted = await forgetOlder(retentionDays, 'all', deadline);
     deleted += await forgetOlder(testRetentionDays, 'test', deadline);
     if (deleted > 0) logger.info({ deleted }, 'recordings past their retention were deleted');
     Context.current()

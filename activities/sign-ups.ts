@@ -11,7 +11,7 @@ interface Deps {
 
 /** Housekeeping of sign-ups, part of each round of reconciliation. */
 export function createSignUpActivities({ database, logger, eraseCall }: Deps) {
-  const expiry = createSignUpExpiry({ database, eraseCall });
+  const expiry = createSignUpExpiry({ database, eraseCall, logger });
   return {
     /** Deletes sign-ups whose address nobody verified in time. */
     expireSignUps: (): Promise<{ deleted: number }> =>

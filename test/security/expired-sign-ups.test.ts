@@ -2,6 +2,7 @@ import { reconcileNow } from '../../src/calls/reconciliation/schedule.js';
 import { ledgerAccountId } from '../../src/kernel/ids.js';
 import { createEmailLinks } from '../../src/identity/people/email-links.js';
 import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
 import { createMembers } from '../../src/identity/people/members.js';
 import { createSignUpExpiry } from '../../src/calls/sign-up-expiry.js';
 import { expectError, startService, type Customer, type Service } from '../support/http/harness.js';
@@ -27,10 +28,14 @@ afterAll(async () => {
 beforeEach(() => forgetLimits(service));
 
 const erased: string[] = [];
+const unerasable = new Set<string>();
+const log: string[] = [];
 const expiry = () =>
   createSignUpExpiry({
     database: service.database,
+    logger: createLogger({ role: 'test', level: 'error', destination: { write: (line) => void log.push(line) } }),
     eraseCall: async ({ callId }) => {
+      if (unerasable.has(callId)) throw new Error('the connection timed out');
       erased.push(callId);
       await service.database.calls.updateOne({ _id: callId }, { $set: { erasedAt: new Date() } });
     },
@@ -169,6 +174,53 @@ describe('a sign-up that nobody verified', () => {
       expect(await collectionsWith(person.email)).toEqual([]);
     }
   });
+
+  it('keeps no other from being deleted when it cannot be', async () => {
+    const [first, ...others] = [await signUp(30), await signUp(20), await signUp(10)];
+    const customer = { account: { _id: first.accountId }, agent: { _id: 'agent', name: 'A' } } as Customer;
+    unerasable.add(await make.endedCall(customer, { mode: 'test' }));
+    await runNowAndLater();
+    for (const other of others) expect(await hangsOn(other)).toBe(0);
+    expect(await hangsOn(first)).toBeGreaterThan(0);
+    expect(log.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({ msg: 'a sign-up could not be ended', userId: first.userId }),
+    ]);
+    expect(log.join('')).not.toContain('@');
+    unerasable.clear();
+    await expiry().run(Date.now() + 2 * HOUR_MS);
+    expect(await hangsOn(first)).toBe(0);
+  });
+
+  it('is tried again after a hundred others, so that as many that cannot be deleted keep none waiting', async () => {
+    const { unverifiedUsers, calls } = service.database;
+    const expiredAt = new Date(Date.now() - 30 * DAY_MS);
+    const stuck = Array.from({ length: 100 }, (_, n) => ({
+      _id: `user_stuck_${n}`,
+      email: `stuck${n}@example.com`,
+      name: 'Stuck',
+      accountId: `acct_stuck_${n}`,
+      role: 'owner' as const,
+      passwordHash: 'none',
+      unverified: true as const,
+      createdAt: expiredAt,
+      expiredAt,
+    }));
+    await unverifiedUsers.insertMany(stuck);
+    const call = { sequence: 1, mode: 'test', direction: 'outbound', status: 'IN_PROGRESS', createdAt: expiredAt };
+    const running = stuck.map(({ accountId }, n) => ({
+      ...call,
+      _id: `call_stuck_${n}`,
+      accountId,
+      updatedAt: expiredAt,
+    }));
+    await calls.collection.insertMany(running as never);
+    const person = await signUp(8);
+    await runNowAndLater();
+    await expiry().run(Date.now() + 2 * HOUR_MS);
+    expect(await hangsOn(person)).toBe(0);
+    await unverifiedUsers.deleteMany({ name: 'Stuck' });
+    await calls.deleteMany({ _id: /^call_stuck_/ });
+  }, 60_000);
 
   it('is deleted by the rounds of the reconciler', async () => {
     const person = await signUp(8);

@@ -37,6 +37,25 @@ describe('recordings of test calls, which cost nothing', () => {
     const kept = await Promise.all([old, young, live].map(async (id) => (await recordings.read(id)) !== null));
     expect(kept).toEqual([false, true, true]);
   }, 120_000);
+
+  it('are deleted although older ones can be neither finished nor deleted', async () => {
+    const { database } = harness;
+    const undeletable = await recorded(true, 60);
+    await database.calls.collection.updateOne(
+      { _id: undeletable as never },
+      { $set: { hasRecording: true }, $unset: { updatedAt: '' } },
+    );
+    const unfinished = await recorded(true, 50);
+    await database.recordingFiles.updateOne({ _id: unfinished }, { $set: { open: true }, $unset: { length: '' } });
+    await database.connection
+      .collection('recordings.chunks')
+      .updateMany({ files_id: unfinished }, { $unset: { data: '' } });
+    const old = await recorded(true, 31);
+    await expect(reconcileNow(harness.config, 60_000)).resolves.toMatchObject({ deletedRecordings: 2 });
+    const left = await database.recordingFiles.find({ _id: { $in: [undeletable, unfinished, old] } }).lean();
+    expect(left.map(({ _id }) => _id)).toEqual([undeletable]);
+    await database.recordingFiles.deleteMany({});
+  }, 120_000);
 });
 
 const { carriers } = parseConfig({ NODE_ENV: 'test' });

@@ -36,4 +36,4 @@ export const auditEntrySchema = new Schema<AuditEntryDocument>(
 // Unique only so that every server builds it; the log pages on it.
 auditEntrySchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
-auditEntrySchema.index({ actorId: 1 });
+auditEntrySchema.index({ actorId: 1, actorName: 1 });

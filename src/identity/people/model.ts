@@ -26,6 +26,8 @@ export interface UserDocument {
   verifyingSince?: Date;
   /** With somebody unverified: when the sign-up expired. Nobody finds it any more, and what hangs on it is being deleted. */
   expiredAt?: Date;
+  /** With somebody unverified whose sign-up expired: when its removal was tried last. */
+  removalTriedAt?: Date;
   /** With somebody unverified: does not expire, because money was paid into the account. */
   kept?: true;
 }
@@ -97,6 +99,7 @@ export const unverifiedUserSchema = new Schema<UserDocument>(
     unverified: { type: Boolean, required: true },
     verifyingSince: Date,
     expiredAt: Date,
+    removalTriedAt: Date,
     kept: Boolean,
   },
   { collection: 'unverified_users', versionKey: false },
