@@ -71,6 +71,13 @@ describe('an invitation', () => {
 });
 
 describe('invitations are bounded', () => {
+  it('by their time: they are deleted when it is over, and looked up by index', async () => {
+    const indexes = await service.database.invitations.collection.indexes();
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { expiresAt: 1 }, expireAfterSeconds: 0 }));
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { accountId: 1, createdAt: -1 } }));
+    expect(indexes).toContainEqual(expect.objectContaining({ key: { invitedBy: 1 } }));
+  });
+
   it('to one address from one account', async () => {
     const owner = await newOwner();
     const body = { email: 'pestered@example.com', role: 'viewer' };

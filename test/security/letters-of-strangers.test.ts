@@ -25,6 +25,13 @@ const signUp = (email: string, { account = 'Acme', from = `198.51.100.${++last}`
     { email, password: PASSWORD, name: 'Ada', account_name: account },
     { 'X-Forwarded-For': from },
   );
+async function verifiedOwner(email = newEmail()) {
+  const browser = createBrowser(service);
+  await browser.signUp(email);
+  const token = tokenIn(await eventually(async () => mail.to(email)[0]));
+  expect((await browser.post('/portal/verify-email', { token })).status).toBe(200);
+  return browser;
+}
 const letterTo = async (email: string) =>
   (await eventually(async () => mail.to(email)[0])).text.replaceAll('\r\n', ' ');
 
@@ -50,12 +57,7 @@ describe('a stranger writes nothing of their own from the operator’s address',
 describe('letters to strangers are bounded', () => {
   it('to 1,000 in an hour, which is logged once, and members go on getting theirs', async () => {
     const known = newEmail();
-    const browser = createBrowser(service);
-    await browser.signUp(known);
-    expect(
-      (await browser.post('/portal/verify-email', { token: tokenIn(await eventually(async () => mail.to(known)[0])) }))
-        .status,
-    ).toBe(200);
+    await verifiedOwner(known);
     await service.database.rateLimits.updateMany({ key: 'mail:strangers' }, { $set: { points: 1_000 } });
     const unlucky = [newEmail(), newEmail()];
     for (const email of unlucky) expect((await signUp(email)).status).toBe(200);
@@ -65,6 +67,38 @@ describe('letters to strangers are bounded', () => {
     for (const email of unlucky) expect(mail.to(email)).toEqual([]);
     expect(log.match(/the limit of e-mail to strangers is reached/g)).toHaveLength(1);
     for (const email of unlucky) expect(log).not.toContain(email);
+  });
+
+  it('with a reserve for new people: invitations and repeated letters are not written when they have used their share', async () => {
+    const owner = await verifiedOwner();
+    const invited = newEmail();
+    const invite = (email: string) => owner.send('POST', '/portal/invitations', { email, role: 'viewer' });
+    expect((await invite(invited)).status).toBe(200);
+    await letterTo(invited);
+    const counted = await service.database.rateLimits.findOne({ key: 'mail:strangers' }).lean<{ points: number }>();
+    // That of the owner's own sign-up, and the invitation.
+    expect(counted?.points).toBe(2);
+    await service.database.rateLimits.updateMany({ key: 'mail:strangers:others' }, { $set: { points: 700 } });
+    const refused = newEmail();
+    const answer = await invite(refused);
+    expectError(answer, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(60);
+    expect(await service.database.invitations.countDocuments({ email: refused })).toBe(0);
+    const newcomer = newEmail();
+    await signUp(newcomer);
+    expect(await letterTo(newcomer)).toContain('Verify your e-mail address');
+  });
+
+  it('of one network, which leaves the rest to others', async () => {
+    const [first, second, other] = [newEmail(), newEmail(), newEmail()];
+    await signUp(first, { from: '2001:db8:9:1::1' });
+    await letterTo(first);
+    await service.database.rateLimits.updateMany({ key: /^mail:strangers:2001:/ }, { $set: { points: 100 } });
+    await signUp(second, { from: '2001:db8:9:2::1' });
+    await signUp(other, { from: '2001:db8:a:1::1' });
+    await letterTo(other);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(mail.to(second)).toEqual([]);
   });
 
   it('by sign-ups of one site: 30 in an hour from a /48, however many /64s it has', async () => {

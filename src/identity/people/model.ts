@@ -147,3 +147,7 @@ export const invitationSchema = new Schema<InvitationDocument>(
   },
   { collection: 'invitations', versionKey: false },
 );
+// Listed and withdrawn by account, withdrawn by the person who made them.
+invitationSchema.index({ accountId: 1, createdAt: -1 });
+invitationSchema.index({ invitedBy: 1 });
+invitationSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

@@ -5,6 +5,7 @@ import { linkTo, type EmailLinks } from '../people/email-links.js';
 import type { IdentityDatabase } from '../database.js';
 import type { Members } from '../people/members.js';
 import type { UserDocument } from '../people/model.js';
+import { createLettersToStrangers, type LetterCause } from './letters-to-strangers.js';
 import { consume, createLimiter } from '../../platform/http/rate-limit.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Mail, Mailer } from '../../platform/mail/mailer.js';
@@ -16,12 +17,6 @@ const MAILS = { points: 3, duration: 30 * 60 };
  * still valid while they are counted, and finishes any sign-up with the address.
  */
 const VERIFICATIONS = { points: 6, duration: 30 * 60 };
-
-/**
- * In an hour to people who did not show that the address is theirs, whoever caused it: far more than sign up on a good day,
- * and few enough that the operator's domain keeps its name.
- */
-const STRANGERS = { points: 1_000, duration: 3_600 };
 
 /** A year, or the number of a street; not of a telephone. */
 const MOST_DIGITS = 4;
@@ -38,24 +33,20 @@ export function createAccountMail(deps: {
   mailer: Mailer;
   logger: Logger;
 }) {
-  const { config, accounts, members, emailLinks, mailer, logger } = deps;
+  const { config, accounts, members, emailLinks, mailer } = deps;
   const base = config.publicBaseUrl;
   const mails = createLimiter(deps.database, MAILS);
   const verifications = createLimiter(deps.database, VERIFICATIONS);
-  const strangers = createLimiter(deps.database, STRANGERS);
+  const strangers = createLettersToStrangers(deps);
 
   const hashOf = (email: string) => createHash('sha256').update(email).digest('base64url');
   const mayReset = async (email: string) => (await consume(mails, `mail:reset:${hashOf(email)}`)).allowed;
-  async function mayWriteToStranger(): Promise<boolean> {
-    const { allowed, state } = await consume(strangers, 'mail:strangers');
-    if (state.consumedPoints === STRANGERS.points + 1) logger.warn('the limit of e-mail to strangers is reached');
-    return allowed;
-  }
+  const mayWriteToStranger = async (cause: LetterCause) => (await strangers.count(cause)) === undefined;
 
-  const mayVerify = async ({ _id, email }: UserDocument) =>
+  const mayVerify = async ({ _id, email }: UserDocument, cause: LetterCause) =>
     (await consume(mails, `mail:verify:${_id}`)).allowed &&
     (await consume(verifications, `mail:verify:${hashOf(email)}`)).allowed &&
-    (await mayWriteToStranger());
+    (await mayWriteToStranger(cause));
 
   const letter = (to: string, subject: string, ...paragraphs: string[]): Mail => ({
     to,
@@ -65,9 +56,9 @@ export function createAccountMail(deps: {
 
   return {
     /** To somebody who signed up; who has the address already is told of the sign-up instead. */
-    verification(user: UserDocument): void {
+    verification(user: UserDocument, cause: LetterCause): void {
       mailer.post(async () => {
-        if (!(await mayVerify(user))) return undefined;
+        if (!(await mayVerify(user, cause))) return undefined;
         if (await members.findByEmail(user.email)) {
           return letter(
             user.email,
@@ -90,13 +81,14 @@ export function createAccountMail(deps: {
       });
     },
 
-    passwordReset(email: string): void {
+    /** @param address of the client who asks for it */
+    passwordReset(email: string, address: string): void {
       mailer.post(async () => {
         const user = await members.findByEmail(email);
         const isKnown = user !== null || (await members.countUnverified(email)) > 0;
         if (!isKnown || !(await mayReset(email))) return undefined;
         if (user === null) {
-          if (!(await mayWriteToStranger())) return undefined;
+          if (!(await mayWriteToStranger({ address, isFirst: false }))) return undefined;
           // Whoever signed up never showed that the address is theirs, so nothing of it is handed to its owner.
           return letter(
             email,
@@ -116,6 +108,12 @@ export function createAccountMail(deps: {
         );
       });
     },
+
+    /**
+     * Counts an invitation among the letters to strangers, whoever has the address: whether it is known is nobody's business.
+     * @returns how long to wait, in ms, when it may not be written
+     */
+    countInvitation: (address: string): Promise<number | undefined> => strangers.count({ address, isFirst: false }),
 
     /** The limits of invitations apply instead of those of other mail. */
     invitation(p: { email: string; token: string; accountName: string }): void {

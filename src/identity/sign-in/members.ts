@@ -7,6 +7,8 @@ import type { KeyMakers } from '../api-keys/key-makers.js';
 import type { Members } from '../people/members.js';
 import type { Sessions } from '../people/sessions.js';
 import { wholeList } from '../../platform/http/lists.js';
+import { limitExceeded } from '../../platform/http/rate-limit.js';
+import { clientAddress } from '../../platform/http/security.js';
 import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { granted } from '../../platform/http/granted.js';
@@ -65,6 +67,10 @@ export function createMemberHandlers(deps: {
       const { email, role } = await readBody();
       await within(deadlineOf(ctx), limits.countInvitation(ctx, { accountId: account._id, email }));
       const isMailed = config.mail !== undefined;
+      if (isMailed) {
+        const waitMs = await within(deadlineOf(ctx), accountMail.countInvitation(clientAddress(ctx, config)));
+        if (waitMs !== undefined) throw limitExceeded(ctx, Math.ceil(waitMs / 1_000));
+      }
       const invited = members.invite({
         accountId: account._id,
         email,

@@ -9,6 +9,7 @@ import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
+import { clientAddress } from '../../platform/http/security.js';
 import type { RouteHandlers } from '../access/principal.js';
 import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf } from '../access/session-cookie.js';
@@ -80,7 +81,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     async requestPasswordReset({ ctx, body: { email } }) {
       refuseWithoutMail(config);
       await inTime(ctx, limits.countLink(ctx));
-      accountMail.passwordReset(email);
+      accountMail.passwordReset(email, clientAddress(ctx, config));
       return { requested: true };
     },
 
@@ -125,7 +126,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is verified already.');
       refuseWithoutMail(config);
       await inTime(ctx, limits.countLink(ctx));
-      accountMail.verification(user);
+      accountMail.verification(user, { address: clientAddress(ctx, config), isFirst: false });
       return { requested: true };
     },
   };

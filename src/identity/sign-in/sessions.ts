@@ -9,6 +9,7 @@ import type { UserDocument } from '../people/model.js';
 import type { PasswordRules } from '../people/password-rules.js';
 import type { Sessions } from '../people/sessions.js';
 import type { ApiContext } from '../../platform/http/context.js';
+import { clientAddress } from '../../platform/http/security.js';
 import type { RouteHandlers } from '../access/principal.js';
 import type { Auditor } from '../access/audit.js';
 import { sessionTokenOf, setSessionToken } from '../access/session-cookie.js';
@@ -66,7 +67,7 @@ export function createSessionHandlers(
       const passwordHash = await hashing.hash(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.signUp({ email, name, passwordHash, accountName, ...unverified }));
       const session = await begin(ctx, user, 'signUp');
-      if (user.unverified) accountMail.verification(user);
+      if (user.unverified) accountMail.verification(user, { address: clientAddress(ctx, config), isFirst: true });
       return session;
     },
 
@@ -81,7 +82,7 @@ export function createSessionHandlers(
       const passwordHash = await hashing.hash(ctx, { email, ...unverified }, password);
       const user = await inTime(ctx, members.accept(token, { name, passwordHash, ...unverified }));
       const session = await begin(ctx, user, 'acceptInvitation');
-      if (user.unverified) accountMail.verification(user);
+      if (user.unverified) accountMail.verification(user, { address: clientAddress(ctx, config), isFirst: true });
       return session;
     },
 
