@@ -74,6 +74,7 @@ export function createPerformer(p: {
     cancel_reply: () => replies.cancel(),
     run_tool: (command) => void replies.runTool(command),
     answer_tool: ({ toolCallId, answer }) => replies.answer(toolCallId, answer),
+    let_provider_answer: () => undefined,
     hurry_recogniser: () => caller.hurry(),
     forget_turn: () => caller.forget(),
     reopen_recogniser: () => caller.reopen(),

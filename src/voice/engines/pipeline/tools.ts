@@ -1,12 +1,10 @@
 import type { EngineCall } from '../port.js';
-import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
+import { ANSWERING_MACHINE_TOOL, endsCall } from '../../session/reducer/tools.js';
 import type { ChatTool, ToolRequest } from './ports.js';
 
 /** After these nothing is said any more. */
-const LAST_TOOLS: ReadonlySet<string> = new Set(['end_call', 'transfer_call', ANSWERING_MACHINE_TOOL]);
-
 export function isLastTool(name: string): boolean {
-  return LAST_TOOLS.has(name);
+  return name === ANSWERING_MACHINE_TOOL || endsCall(name);
 }
 
 /** The call's tools, and the one by which the model tells of an answering machine where something is to be done then. */

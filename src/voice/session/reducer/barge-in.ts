@@ -7,14 +7,20 @@ import {
   isOnlyFilling,
   isClosing,
   isReplyRunning,
+  startsReplies,
   without,
+  withoutAwaited,
   type SessionState,
   type SessionStep,
 } from './state.js';
 
 /** The caller interrupts: what is on the line is cleared, and what is being said is taken back. */
 export function bargeIn(state: SessionState, atMs: number): SessionStep {
-  if (isClosing(state) || !isAgentSpeaking(state)) return [state, []];
+  if (isClosing(state) || !isInterruptible(state)) return [state, []];
+  if (startsReplies(state)) {
+    const taken = withoutAwaited({ ...without(state, 'waiting'), isReplyDue: false });
+    return inOrder(stopReply(taken, atMs), (next) => agentDone(next, atMs));
+  }
   // What is being made is not said yet: words take it back, a mere noise must not.
   if (isOnlyFilling(state) && isReplyRunning(state)) return clearLine(state, atMs);
   return inOrder(stopReply({ ...without(state, 'waiting'), owed: 'rest' }, atMs), (next) => agentDone(next, atMs));
@@ -23,6 +29,11 @@ export function bargeIn(state: SessionState, atMs: number): SessionStep {
 /** When the caller's voice over the agent's has lasted long enough to be an interruption. */
 export function bargeInDueMs(state: SessionState): number | undefined {
   const { turns, setup } = state;
-  if (!turns.isVoiced || turns.voice === undefined || isClosing(state) || !isAgentSpeaking(state)) return undefined;
+  if (!turns.isVoiced || turns.voice === undefined || isClosing(state) || !isInterruptible(state)) return undefined;
   return turns.voice.sinceAtMs + setup.policy.bargeIn.voiceMs;
+}
+
+/** A provider that starts replies answers whoever speaks: a reply that is being made is of no use, either. */
+function isInterruptible(state: SessionState): boolean {
+  return isAgentSpeaking(state) || (startsReplies(state) && isReplyRunning(state));
 }

@@ -16,8 +16,10 @@ export type SessionCommand =
   | { type: 'clear' }
   /** The item is over: nothing more of it is sent. `item_words` follows with the words that were heard. */
   | { type: 'close_item'; itemId: string; kind: ItemKind; playedMs: number; complete: boolean; startMs: number }
-  /** Adds to what the model knows of the conversation. */
-  | { type: 'tell_model'; from: 'caller' | 'phone'; text: string }
+  /** Adds to what the model knows of the conversation; `digits` are those that the text tells of. */
+  | { type: 'tell_model'; from: 'caller' | 'phone'; text: string; digits?: string }
+  /** Whether the provider may answer the caller by itself from now on; where the provider starts replies. */
+  | { type: 'let_provider_answer'; answers: boolean }
   /**
    * Asks for a reply. One that is not confirmed answers `heard`, words that may not be all, and is kept from the line
    * until it is.

@@ -53,6 +53,7 @@ export function completeDigits(state: SessionState, atMs: number): SessionStep {
             { ...next, waiting: { sinceMs: atMs, knownMs: atMs } },
             `The far end pressed these keys: ${spacedDigits(digits)}`,
             atMs,
+            { digits },
           ),
   );
 }

@@ -20,12 +20,19 @@ export type SessionHappening =
   | { type: 'turn_may_end'; text: string; streamMs: number }
   | { type: 'turn_goes_on' }
   | { type: 'turn_ended'; text: string; streamMs: number }
+  // Turns of a provider that starts replies: it hears their end before it knows their words, which may come very late.
+  | { type: 'turn_over'; endMs: number }
+  | { type: 'turn_words'; text: string; startMs: number; endMs: number }
   // The recognizer: alive but without words, lost and being opened again, open again.
   | { type: 'recogniser_alive' }
   | { type: 'recogniser_lost' }
   | { type: 'recogniser_reopened' }
   | { type: 'dtmf_digit'; digit: string }
-  // Replies of the model.
+  // Replies of the model. `reply_begun`: the provider began one by itself; `reply_missed`: it did not begin the one it owed.
+  | { type: 'reply_begun'; replyId: string }
+  | { type: 'reply_missed' }
+  /** The model has been told something that it is to answer, such as what tools brought. */
+  | { type: 'reply_wanted' }
   | { type: 'reply_heard'; replyId: string; times: ReplyMoments }
   | { type: 'reply_done'; replyId: string }
   | { type: 'reply_failed'; replyId: string; part: FaultyPart; message: string }
@@ -47,6 +54,9 @@ export type SessionHappening =
   | { type: 'tone_heard' }
   | { type: 'answered_by'; who: 'human' | 'voicemail' | 'unknown' }
   | { type: 'ending_soon'; secondsLeft: number }
+  /** A provider that starts replies went away and is dialed again; there again, and told of what was said. */
+  | { type: 'provider_lost' }
+  | { type: 'provider_back' }
   | { type: 'provider_gone'; part: FaultyPart; message: string }
   | { type: 'timer'; timer: SessionTimer }
   | { type: 'stopped' };

@@ -1,6 +1,14 @@
 import { dropExpected, expectItem } from './playback.js';
 import { mustIntroduce } from './resume.js';
-import { inOrder, isAgentSpeaking, isClosing, isReplyRunning, type SessionState, type SessionStep } from './state.js';
+import {
+  inOrder,
+  isAgentSpeaking,
+  isClosing,
+  isReplyRunning,
+  startsReplies,
+  type SessionState,
+  type SessionStep,
+} from './state.js';
 
 /** An answer is being made from now on. */
 export function armFiller(state: SessionState, atMs: number): SessionState {
@@ -50,5 +58,6 @@ export function onFillerTimer(state: SessionState): SessionStep {
 function isNeeded(state: SessionState): boolean {
   const hasBegun = (state.playback.heardAnything || state.setup.resumed) && !mustIntroduce(state);
   const isAnswerHere = isReplyRunning(state) && state.reply?.hasAudio === true;
-  return hasBegun && !isClosing(state) && !isAgentSpeaking(state) && !isAnswerHere;
+  const isMade = !startsReplies(state) || isReplyRunning(state) || state.provider.toolsAtWork > 0;
+  return hasBegun && isMade && !isClosing(state) && !isAgentSpeaking(state) && !isAnswerHere;
 }

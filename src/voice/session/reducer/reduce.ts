@@ -31,9 +31,19 @@ import {
   replyDueMs,
   wrapUpIfQuiet,
 } from './replies.js';
+import {
+  onProviderBack,
+  onProviderLost,
+  onReplyBegun,
+  onReplyMissed,
+  onReplyWanted,
+  onTurnOver,
+  onTurnWords,
+  tellWhetherToAnswer,
+} from './provider-replies.js';
 import { SESSION_TIMERS, type SessionTimer } from './kinds.js';
 import { agentDone, onSilenceTimer, silenceDueMs } from './silence.js';
-import { inOrder, without, type SessionState, type SessionStep } from './state.js';
+import { inOrder, startsReplies, without, type SessionState, type SessionStep } from './state.js';
 import { onToolCalled, onToolFinished } from './tools.js';
 import {
   endTurn,
@@ -81,12 +91,7 @@ const ON_TIMER: Record<SessionTimer, (state: SessionState, atMs: number) => Sess
 };
 
 const ON_EVENT: Handlers = {
-  line_opened: (state, { atMs }) =>
-    answerNote(
-      { ...state, silence: { quietSinceMs: atMs, prompted: false } },
-      state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.',
-      atMs,
-    ),
+  line_opened: onLineOpened,
   voice_started: onVoiceStarted,
   voice_paused: onVoicePaused,
   voice_ended: onVoiceEnded,
@@ -94,10 +99,15 @@ const ON_EVENT: Handlers = {
   turn_may_end: onTurnMayEnd,
   turn_goes_on: onTurnGoesOn,
   turn_ended: (state, { text, atMs, streamMs }) => endTurn(state, text, atMs, streamMs),
+  turn_over: onTurnOver,
+  turn_words: onTurnWords,
   recogniser_alive: onRecogniserAlive,
   recogniser_lost: (state, { atMs }) => onRecogniserLost(state, atMs),
   recogniser_reopened: (state, { atMs }) => waitAnew(state, atMs),
   dtmf_digit: (state, { digit, atMs }) => onDigit(state, digit, atMs),
+  reply_begun: onReplyBegun,
+  reply_missed: (state, { atMs }) => onReplyMissed(state, atMs),
+  reply_wanted: (state, { atMs }) => onReplyWanted(state, atMs),
   reply_heard: onReplyHeard,
   reply_done: (state, { replyId, atMs }) =>
     inOrder(onReplyDone(state, replyId, atMs), (next) => onClosingReplyOver(next, replyId)),
@@ -116,6 +126,8 @@ const ON_EVENT: Handlers = {
   tone_heard: (state) => ({ ...state, voicemail: { ...state.voicemail, toneHeard: true } }),
   answered_by: onAnsweredBy,
   ending_soon: (state, { secondsLeft }) => onEndingSoon(state, secondsLeft),
+  provider_lost: (state, { atMs }) => onProviderLost(state, atMs),
+  provider_back: (state, { atMs }) => onProviderBack(state, atMs),
   provider_gone: (state, event) => closeForFault(state, event, event.atMs),
   timer: (state, { timer, atMs }) => onTimer(state, timer, atMs),
   stopped: onStopped,
@@ -123,16 +135,30 @@ const ON_EVENT: Handlers = {
 
 /** One step of a session: what an event changes, and what is to be done about it. Pure. */
 export function reduceSession(state: SessionState, event: SessionEvent): SessionStep {
-  // The words of the last items are stored even then.
-  if (state.stopped) return event.type === 'item_words' ? onItemWords(state, event) : [state, []];
+  if (state.stopped) return onLastWords(state, event);
   const { atMs } = event;
   const handle = ON_EVENT[event.type] as (state: SessionState, event: SessionEvent) => SessionState | SessionStep;
   const step = inOrder(
     handle(state, event),
     (next) => ((bargeInDueMs(next) ?? Infinity) <= atMs ? bargeIn(next, atMs) : next),
     (next) => wrapUpIfQuiet(next, atMs),
+    (next) => tellWhetherToAnswer(next, atMs),
   );
   return withTimers(afterClosedItems(step, atMs));
+}
+
+/** The words of the last items and turns are stored even when the session is over. */
+function onLastWords(state: SessionState, event: SessionEvent): SessionStep {
+  if (event.type === 'item_words') return onItemWords(state, event);
+  return event.type === 'turn_words' ? onTurnWords(state, event) : [state, []];
+}
+
+/** A provider that starts replies is told by its session's instructions that it begins. */
+function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
+  const opened = { ...state, silence: { quietSinceMs: atMs, prompted: false } };
+  if (startsReplies(state)) return beginReply(opened, atMs);
+  const note = state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.';
+  return answerNote(opened, note, atMs);
 }
 
 /** An item that is over may have been the last line; one that was heard gives the caller all the time from here. */

@@ -12,18 +12,23 @@ import {
   isOnlyFilling,
   isClosing,
   isReplyRunning,
+  startsReplies,
   without,
+  withoutAwaited,
   type SessionState,
   type SessionStep,
 } from './state.js';
 
 /**
  * Asks for a reply to what the model was told; it takes the place of any other. Without room it waits, unless it is to be
- * said last.
+ * said last. A provider that starts replies makes one after the other: what is on the line goes on, and who speaks is
+ * answered after it.
  */
 export function beginReply(state: SessionState, atMs: number, as?: ItemKind): SessionStep {
+  const isProviders = startsReplies(state);
+  if (isProviders && state.turns.isOpen && as !== 'message') return [state, []];
   return inOrder(
-    stopReply(state, atMs, true),
+    isProviders ? state : stopReply(state, atMs, true),
     (next) => without({ ...next, mustWrapUp: false }, 'owed'),
     (next) => {
       if (as !== 'message' && !hasRoom(next.replies, next.setup.policy.replies, atMs)) return due(next, true);
@@ -40,12 +45,16 @@ export function beginEarlyReply(state: SessionState, heard: string, atMs: number
   return requested(state, { confirmed: false, heard, atMs });
 }
 
+const isAwaited = ({ provider }: SessionState) => provider.awaitedSinceMs !== undefined;
+
 function due(state: SessionState, isReplyDue: boolean): SessionState {
   return { ...state, isReplyDue };
 }
 
 /** When an answer that waits for room is begun. */
 export function replyDueMs(state: SessionState): number | undefined {
+  if (startsReplies(state) && (state.reply?.running === true || isAwaited(state) || state.turns.isOpen))
+    return undefined;
   return state.isReplyDue && !isClosing(state) ? roomAtMs(state.replies, state.setup.policy.replies) : undefined;
 }
 
@@ -59,12 +68,20 @@ function requested(
   const heard = p.heard === undefined ? {} : { heard: p.heard };
   const reply = { id: replyId, kind, confirmed: p.confirmed, running: true, hasAudio: false, ...heard };
   const replies = withOneTaken(state.replies, state.setup.policy.replies, p.atMs);
-  return [{ ...state, count, reply, replies }, [{ type: 'request_reply', replyId, confirmed: p.confirmed, ...heard }]];
+  return [
+    { ...withoutAwaited(state), count, reply, replies },
+    [{ type: 'request_reply', replyId, confirmed: p.confirmed, ...heard }],
+  ];
 }
 
 /** The agent speaks of its own accord, or to what the telephone reports. */
-export function answerNote(state: SessionState, noteToModel: string, atMs: number, as?: ItemKind): SessionStep {
-  return inOrder([state, [{ type: 'tell_model', from: 'phone', text: noteToModel }]], (next) =>
+export function answerNote(
+  state: SessionState,
+  noteToModel: string,
+  atMs: number,
+  { as, ...digits }: { as?: ItemKind; digits?: string } = {},
+): SessionStep {
+  return inOrder([state, [{ type: 'tell_model', from: 'phone', text: noteToModel, ...digits }]], (next) =>
     beginReply(next, atMs, as),
   );
 }
@@ -90,7 +107,10 @@ export function answerTurn(state: SessionState, text: string, atMs: number): Ses
  */
 export function stopReply(state: SessionState, atMs: number, anAnswerFollows = false): SessionStep {
   const keep = anAnswerFollows && isOnlyFilling(state) ? 'filler' : undefined;
-  return inOrder(stopFiller(state, atMs), (next) => clearLine(next, atMs, keep), cancelReply);
+  const clear = (next: SessionState) => clearLine(next, atMs, keep);
+  // A provider of audio stops first, and is told then how much of it was heard.
+  const steps = startsReplies(state) ? [cancelReply, clear] : [clear, cancelReply];
+  return inOrder(stopFiller(state, atMs), ...steps);
 }
 
 /** The reply is of no use any more. */
@@ -119,6 +139,9 @@ export function onReplyHeard(state: SessionState, event: Extract<SessionEvent, {
 export function onReplyDone(state: SessionState, replyId: string, atMs: number): SessionStep {
   const { reply } = state;
   if (reply?.id !== replyId) return [state, []];
+  // Another reply of the provider follows when its tools have answered.
+  const goesOn = startsReplies(state) && (!reply.hasAudio || state.provider.toolsAtWork > 0);
+  if (goesOn) return [{ ...state, reply: { ...reply, running: false } }, []];
   return inOrder(stopFiller({ ...state, reply: { ...reply, running: false } }, atMs), (next) =>
     without(next, 'waiting'),
   );

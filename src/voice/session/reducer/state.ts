@@ -9,6 +9,8 @@ export interface SessionSetup {
   capabilities: {
     /** Who says that a turn is over: `session` waits for voice detection to agree, `provider` is believed. */
     endsTurns: 'session' | 'provider';
+    /** `provider`: it ends turns, too, and begins a reply after each by itself, unless it is told not to. */
+    startsReplies?: 'session' | 'provider';
   };
   voicemail: { action: 'hang_up' | 'leave_message' | 'continue'; hasMessage: boolean };
   /** The call goes on after its stream was lost. */
@@ -55,6 +57,17 @@ export interface ClosingState {
   /** Ways to say the line that were not tried yet. */
   otherWays: readonly ('voice' | 'prepared')[];
   untilMs?: number;
+}
+
+/** What a session knows of a provider that starts replies. */
+export interface ProviderReplies {
+  /** Whether it answers the caller by itself, as it was told last. */
+  answers: boolean;
+  /** Replies are scarce: it is asked for each until there are enough again. */
+  isScarce: boolean;
+  /** Since when it owes a reply that it begins by itself. */
+  awaitedSinceMs?: number;
+  toolsAtWork: number;
 }
 
 export interface SessionState {
@@ -107,6 +120,8 @@ export interface SessionState {
   replies: ReplyCount;
   /** An answer waits until there is room for another reply. */
   isReplyDue: boolean;
+  /** Of a provider that starts replies. */
+  provider: ProviderReplies;
   filler: { dueMs?: number };
   voicemail: {
     met: boolean;
@@ -143,6 +158,7 @@ export function newSession(setup: SessionSetup): SessionState {
     dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
     replies: { left: setup.policy.replies.atOnce, atMs: 0 },
     isReplyDue: false,
+    provider: { answers: true, isScarce: false, toolsAtWork: 0 },
     filler: {},
     voicemail: { met: false, toneHeard: false },
     timers: {},
@@ -181,10 +197,21 @@ export const isClosing = (state: SessionState) => state.stopped || state.closing
 export const isAgentSpeaking = ({ playback }: SessionState) => playback.items.length > 0;
 export const isOnlyFilling = ({ playback }: SessionState) =>
   playback.items.length > 0 && playback.items.every(({ kind }) => kind === 'filler');
-/** Also one that waits for room. */
-export const isReplyRunning = ({ reply, isReplyDue }: SessionState) => isReplyDue || reply?.running === true;
+export const startsReplies = ({ setup }: SessionState) => setup.capabilities.startsReplies === 'provider';
+/** Also one that waits for room, or that the provider owes. */
+export const isReplyRunning = ({ reply, isReplyDue, provider }: SessionState) =>
+  isReplyDue || reply?.running === true || provider.awaitedSinceMs !== undefined;
 /** Somebody speaks, or an answer is being made. */
 export const isBusy = (state: SessionState) =>
-  isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state) || state.turns.isOpen;
+  isClosing(state) ||
+  isAgentSpeaking(state) ||
+  isReplyRunning(state) ||
+  state.turns.isOpen ||
+  state.provider.toolsAtWork > 0;
+/** The provider owes no reply. */
+export function withoutAwaited(state: SessionState): SessionState {
+  const { awaitedSinceMs: _, ...provider } = state.provider;
+  return { ...state, provider };
+}
 /** Whether audio of this item may go to the line. */
 export const isOnLine = ({ playback }: SessionState, itemId: string) => playback.items.some(({ id }) => id === itemId);

@@ -1,9 +1,15 @@
 import type { SessionEvent } from './events.js';
-import type { SessionState, SessionStep } from './state.js';
+import { armFiller } from './filler.js';
+import { startsReplies, type SessionState, type SessionStep } from './state.js';
 import { meetMachine } from './voicemail.js';
 
 /** The model's own report that no person is on the line; it is not one of the call's tools. */
 export const ANSWERING_MACHINE_TOOL = 'answering_machine';
+
+/** After these nothing is said any more. */
+const LAST_TOOLS: ReadonlySet<string> = new Set(['end_call', 'transfer_call']);
+
+export const endsCall = (tool: string) => LAST_TOOLS.has(tool);
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
@@ -13,12 +19,22 @@ export function onToolCalled(state: SessionState, event: EventOf<'tool_called'>)
     const [met, commands] = meetMachine(state, atMs);
     return [met, [{ type: 'answer_tool', toolCallId, answer: { ok: true, result: 'noted' } }, ...commands]];
   }
-  if (given !== null) return [state, [{ type: 'run_tool', toolCallId, name, arguments: given }]];
+  if (given !== null) return [atWork(state, atMs), [{ type: 'run_tool', toolCallId, name, arguments: given }]];
   const answer = { ok: false, error: 'the arguments were no JSON object' } as const;
   return [state, [{ type: 'answer_tool', toolCallId, answer }]];
 }
 
 /** A tool that ends the call has done so: what is queued is heard, and nothing else is said. */
 export function onToolFinished(state: SessionState, { endsCall, ok }: EventOf<'tool_finished'>): SessionState {
-  return endsCall && ok ? { ...state, closing: state.closing ?? { otherWays: [] } } : state;
+  const { provider } = state;
+  const done = { ...state, provider: { ...provider, toolsAtWork: Math.max(0, provider.toolsAtWork - 1) } };
+  return endsCall && ok ? { ...done, closing: state.closing ?? { otherWays: [] } } : done;
+}
+
+/** A provider that starts replies ends one before its tools have answered: the session knows that more is to come. */
+function atWork(state: SessionState, atMs: number): SessionState {
+  if (!startsReplies(state)) return state;
+  const { provider, filler } = state;
+  const working = { ...state, provider: { ...provider, toolsAtWork: provider.toolsAtWork + 1 } };
+  return filler.dueMs === undefined ? armFiller(working, atMs) : working;
 }

@@ -44,7 +44,7 @@ export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep
   const speaking: SessionState = { ...state, voicemail: rest, closing: { ...closing, untilMs } };
   if (!setup.voicemail.hasMessage) {
     const note = 'The answering machine is recording now. Say in two sentences who calls and why.';
-    return inOrder(answerNote(speaking, note, atMs, 'message'), (next) => ({
+    return inOrder(answerNote(speaking, note, atMs, { as: 'message' }), (next) => ({
       ...next,
       closing: { ...closing, untilMs, lastReplyId: next.reply?.id ?? '' },
     }));

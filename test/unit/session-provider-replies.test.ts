@@ -1,0 +1,172 @@
+import { openWorld, type World } from '../support/session-world';
+
+const POLICY_BARGE_IN_MS = 160;
+const PROVIDER = { capabilities: { endsTurns: 'provider', startsReplies: 'provider' } } as const;
+
+/** A session whose provider hears turns and answers them; the agent has introduced itself. */
+function talking(setup: Parameters<typeof openWorld>[0] = {}): World {
+  const world = openWorld({ ...PROVIDER, ...setup });
+  world.happens({ type: 'line_opened' });
+  world.pass(5_000);
+  return world;
+}
+
+const asked = (world: World) => world.of('request_reply').map(({ replyId }) => replyId);
+const cancelled = (world: World) => world.of('cancel_reply').map(({ replyId }) => replyId);
+const mayAnswer = (world: World) => world.of('let_provider_answer').map(({ answers }) => answers);
+
+function turn(world: World, ms = 600): void {
+  world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+  world.pass(ms);
+  world.happens({ type: 'turn_over', endMs: world.now() });
+}
+
+function answers(world: World, replyId: string, ms = 1_000): void {
+  world.happens({ type: 'reply_begun', replyId });
+  world.happens({ type: 'item_audio', itemId: `${replyId}.item`, replyId, ms });
+  world.happens({ type: 'reply_heard', replyId, times: { startedMs: world.now() } });
+}
+
+function done(world: World, replyId: string): void {
+  world.happens({ type: 'item_whole', itemId: `${replyId}.item` });
+  world.happens({ type: 'reply_done', replyId });
+}
+
+describe('a session whose provider starts replies', () => {
+  it('asks for the first reply and for none after a turn: the provider answers by itself', () => {
+    const world = talking();
+    expect(world.of('tell_model')).toEqual([]);
+    expect(asked(world)).toHaveLength(1);
+    turn(world);
+    answers(world, 'own');
+    done(world, 'own');
+    world.pass(2_000);
+    expect(asked(world)).toHaveLength(1);
+    expect(world.stored().at(-1)).toBe('agent: reply own.item');
+  });
+
+  it('stores the words of a turn whenever they come, also when the session is over', () => {
+    const world = talking();
+    turn(world);
+    answers(world, 'own');
+    world.happens({ type: 'turn_words', text: 'Hello?', startMs: 5_000, endMs: 5_600 });
+    world.happens({ type: 'stopped' });
+    world.happens({ type: 'turn_words', text: 'Good bye.', startMs: 6_000, endMs: 6_600 });
+    expect(world.stored().filter((line) => line.startsWith('caller: '))).toEqual([
+      'caller: Hello?',
+      'caller: Good bye.',
+    ]);
+  });
+
+  it('takes a reply back when the caller speaks over it, before it tells how much was heard', () => {
+    const world = talking();
+    turn(world);
+    answers(world, 'own', 9_000);
+    world.pass(1_000);
+    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+    expect(cancelled(world)).toEqual([]);
+    world.pass(POLICY_BARGE_IN_MS);
+    expect(cancelled(world)).toEqual(['own']);
+    const order = world.commands.map(({ command }) => command.type).filter((type) => /cancel|clear|close/.test(type));
+    expect(order.slice(-3)).toEqual(['cancel_reply', 'clear', 'close_item']);
+  });
+
+  it('takes a reply back that is being made and was not heard yet when the caller goes on', () => {
+    const world = talking();
+    turn(world);
+    world.happens({ type: 'reply_begun', replyId: 'own' });
+    turn(world);
+    expect(cancelled(world)).toEqual(['own']);
+  });
+
+  it('lets what is on the line be heard before the answer to what tools brought, which waits for the reply', () => {
+    const world = talking();
+    turn(world);
+    answers(world, 'own', 3_000);
+    world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'a', name: 'look_up', arguments: {} });
+    world.happens({ type: 'reply_wanted' });
+    expect(asked(world)).toHaveLength(1);
+    done(world, 'own');
+    world.pass(100);
+    expect(asked(world)).toHaveLength(2);
+    expect(world.of('clear')).toEqual([]);
+  });
+
+  it('asks for no reply while the caller speaks, who is answered after it', () => {
+    const world = talking();
+    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+    world.presses('1#');
+    world.happens({ type: 'reply_wanted' });
+    world.pass(1_000);
+    expect(asked(world)).toHaveLength(1);
+    expect(world.of('tell_model').at(-1)).toMatchObject({ digits: '1#' });
+  });
+
+  it('asks for a reply that the provider owes and does not begin', () => {
+    const world = talking();
+    turn(world);
+    world.happens({ type: 'reply_missed' });
+    expect(asked(world)).toHaveLength(2);
+  });
+
+  it('forbids the provider to answer while replies are scarce, asks for each then, and allows it again', () => {
+    const world = talking();
+    for (let count = 0; count < 25; count += 1) {
+      world.happens({ type: 'reply_begun', replyId: `own-${count}` });
+      world.happens({ type: 'reply_done', replyId: `own-${count}` });
+    }
+    expect(mayAnswer(world)).toEqual([false]);
+    turn(world);
+    expect(asked(world)).toHaveLength(2);
+    world.pass(4_000);
+    turn(world, 60_000);
+    expect(mayAnswer(world)).toEqual([false, true]);
+  });
+
+  it('asks for no more replies than there is room for, and answers the last turn when there is', () => {
+    const world = talking();
+    for (let count = 0; count < 32; count += 1) {
+      world.happens({ type: 'reply_begun', replyId: `own-${count}` });
+      world.happens({ type: 'reply_done', replyId: `own-${count}` });
+    }
+    for (let count = 0; count < 5; count += 1) turn(world, 200);
+    expect(asked(world)).toHaveLength(1);
+    world.pass(20_000);
+    expect(asked(world).length).toBeGreaterThan(1);
+  });
+
+  it('refuses a reply that the provider begins when the end is decided', () => {
+    const world = talking({ voicemail: { action: 'leave_message', hasMessage: true } });
+    world.happens({ type: 'answered_by', who: 'voicemail' });
+    world.happens({ type: 'reply_begun', replyId: 'own' });
+    expect(cancelled(world).at(-1)).toBe('own');
+    expect(mayAnswer(world)).toEqual([false]);
+  });
+
+  it('goes on when the provider is back, once', () => {
+    const world = talking();
+    turn(world);
+    answers(world, 'own', 400);
+    world.happens({ type: 'item_whole', itemId: 'own.item' });
+    world.happens({ type: 'provider_lost' });
+    world.pass(300);
+    expect(asked(world)).toHaveLength(1);
+    world.happens({ type: 'provider_back' });
+    world.happens({ type: 'provider_back' });
+    expect(asked(world)).toHaveLength(2);
+  });
+
+  it('says one moment to a caller who waits, and nothing when the provider has nothing to say', () => {
+    const lines = (world: World) => world.of('say').map(({ line }) => line);
+    const waits = talking();
+    turn(waits);
+    waits.pass(1_600);
+    expect(lines(waits)).toEqual(['one_moment']);
+    const empty = talking();
+    turn(empty);
+    empty.happens({ type: 'reply_begun', replyId: 'own' });
+    empty.happens({ type: 'reply_done', replyId: 'own' });
+    empty.pass(1_600);
+    expect(lines(empty)).toEqual([]);
+  });
+});
