@@ -12,9 +12,9 @@ export function createConfiguredEngines({ config, logger }: { config: Config; lo
   const report = (error: Error) => logger.warn({ err: error }, 'the offline engine had a fault and went on');
   const offline = createOfflineEngine({ report });
   const more: EngineFactory[] = [];
-  if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, prices, logger }));
-  if (pipeline !== undefined)
-    more.push(createPipelineEngine({ settings: pipeline, prices, logger, recordsEvents: config.sessionLogs }));
+  const common = { prices, logger, recordsEvents: config.sessionLogs };
+  if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, ...common }));
+  if (pipeline !== undefined) more.push(createPipelineEngine({ settings: pipeline, ...common }));
   const chosen = [offline, ...more].find(({ name }) => name === byDefault);
   if (chosen === undefined) throw new Error(`The engine ${byDefault} is not configured.`);
   return createEngines({ byDefault: chosen, forTests: offline, more });

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { TranscriptTurn } from '../port.js';
+import type { SessionHappening } from '../../session/reducer/events.js';
 
 /** Stands for words that were not transcribed. */
 const NOT_TRANSCRIBED = '(speech)';
@@ -8,19 +7,17 @@ const FRAME_MS = 20;
 interface Turn {
   startMs: number;
   endMs?: number;
-  ended: boolean;
 }
 
 /**
- * The caller's turns: the provider tells their times by the audio it was given, their words later and in any order. Each
- * becomes a turn of the transcript once both are known.
+ * The caller's turns: the provider tells their times by the audio it was given, their words later and in any order. Both
+ * become events, in stream time.
  */
-export function createProviderTurns(onTurn: (turn: TranscriptTurn) => void) {
+export function createProviderTurns(happened: (what: SessionHappening) => void) {
   const turns = new Map<string, Turn>();
   /** Where audio given to the provider stood on the stream: from this ms of it, so much later. */
   let shifts: { fromMs: number; byMs: number }[] = [];
   let givenMs = 0;
-  let told = 0;
 
   function onStream(audioMs: number): number {
     const shift = shifts.findLast(({ fromMs }) => fromMs <= audioMs) ?? shifts[0];
@@ -31,9 +28,9 @@ export function createProviderTurns(onTurn: (turn: TranscriptTurn) => void) {
     const turn = turns.get(itemId);
     turns.delete(itemId);
     if (turn === undefined || text.trim() === '') return;
-    told += 1;
     const endMs = Math.max(turn.startMs + FRAME_MS, turn.endMs ?? onStream(givenMs));
-    onTurn({ speaker: 'caller', text: text.trim(), startMs: Math.round(turn.startMs), endMs: Math.round(endMs) });
+    const times = { startMs: Math.round(turn.startMs), endMs: Math.round(endMs) };
+    happened({ type: 'turn_words', text: text.trim(), ...times });
   }
 
   return {
@@ -53,34 +50,23 @@ export function createProviderTurns(onTurn: (turn: TranscriptTurn) => void) {
 
     /** @param audioMs of the audio given, without what the provider keeps before the speech */
     started(itemId: string, audioMs: number): void {
-      turns.set(itemId, { startMs: Math.max(0, onStream(audioMs)), ended: false });
+      const startMs = Math.max(0, onStream(audioMs));
+      turns.set(itemId, { startMs });
+      happened({ type: 'voice_started', startMs, streamMs: Math.max(startMs, onStream(givenMs)) });
     },
 
-    /**
-     * @param audioMs of the audio given, without the silence that ended it
-     * @returns when the last word ended, ms of the stream
-     */
-    stopped(itemId: string, audioMs: number): number {
+    /** @param audioMs of the audio given, without the silence that ended it */
+    stopped(itemId: string, audioMs: number): void {
       const endMs = onStream(audioMs);
       const turn = turns.get(itemId);
-      if (turn !== undefined) {
-        turn.endMs = Math.max(turn.startMs, endMs);
-        turn.ended = true;
-      }
-      return endMs;
+      if (turn !== undefined) turn.endMs = Math.max(turn.startMs, endMs);
+      happened({ type: 'turn_over', endMs });
     },
 
     heard: tell,
     notHeard: (itemId: string) => tell(itemId, NOT_TRANSCRIBED),
-    /** Resolves when the words of all turns have come, after `ms`, or when none will come any more. */
-    async allHeard(ms: number, mayCome: () => boolean): Promise<void> {
-      const until = performance.now() + ms;
-      while (mayCome() && turns.size > 0 && performance.now() < until) await sleep(20);
-    },
-    /** A turn that goes on. */
-    isOpen: () => Array.from(turns.values()).some(({ ended }) => !ended),
-    /** How many turns have been told. */
-    told: () => told,
+    /** Whether there are turns whose words have not come. */
+    isWaiting: () => turns.size > 0,
 
     /** The call is over: what has no words will not get any. */
     finish(): void {

@@ -23,14 +23,16 @@ export function createOpenAiRealtimeEngine(p: {
   /** Shorter ones are for tests. */
   timings?: Partial<TalkTimings>;
   patience?: Partial<SilencePatience>;
+  /** Whether the events of each session are part of its result. */
+  recordsEvents?: boolean;
 }): EngineFactory {
   const lines = createLocalLines();
   const timings = { ...TALK_TIMINGS, ...p.timings };
-  const { settings, prices, logger, patience = {} } = p;
+  const { settings, prices, logger, patience = {}, recordsEvents = false } = p;
   return {
     name: OPENAI_REALTIME,
     warm: () => lines.warm(),
-    create: () => engineOf({ settings, prices, logger, lines, timings, patience }),
+    create: () => engineOf({ settings, prices, logger, lines, timings, patience, recordsEvents }),
     close: () => lines.close(),
   };
 }
@@ -44,10 +46,10 @@ function engineOf(deps: TalkDeps): Engine {
       talk = beginTalk(deps, call, sink);
     },
     onCallerAudio: (frame, timestampMs) => talk?.hear(frame, timestampMs),
-    onDtmf: (digit) => talk?.onDtmf(digit),
-    onPlayed: (itemId, playedMs, complete) => talk?.onPlayed(itemId, playedMs, complete),
-    onEndingSoon: (secondsLeft) => talk?.onEndingSoon(secondsLeft),
-    onAnsweredBy: (who) => void talk?.onAnsweredBy(who),
+    onDtmf: (digit) => talk?.key(digit),
+    onPlayed: (itemId, playedMs, complete) => talk?.played(itemId, playedMs, complete),
+    onEndingSoon: (secondsLeft) => talk?.endingSoon(secondsLeft),
+    onAnsweredBy: (who) => talk?.answeredBy(who),
     stop: () =>
       talk?.stop() ?? Promise.resolve({ summary: 'The call did not begin.', outputParameters: nothingSaid({}) }),
   };

@@ -3,9 +3,13 @@ import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
 import type { LocalLines } from '../local-lines.js';
 import type { SilencePatience } from '../../session/silence-watch.js';
-import { SESSION_POLICY } from '../../session/reducer/policy.js';
+import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
+import type { SessionSetup } from '../../session/reducer/state.js';
+import { goesOn } from '../../session/prompt.js';
+import type { EngineCall } from '../port.js';
 import { CONNECTION_TIMINGS } from './connection.js';
 import type { LinkTimings } from './provider-link.js';
+import { watchesForMachines } from './session-settings.js';
 
 export interface TalkTimings extends LinkTimings {
   /** An introduction of which less than this was heard is made again, ms. */
@@ -29,6 +33,8 @@ export interface TalkDeps {
   logger: Logger;
   timings: TalkTimings;
   patience: Partial<SilencePatience>;
+  /** Whether the events of the session are part of its result. */
+  recordsEvents: boolean;
 }
 
 export const TALK_TIMINGS: TalkTimings = {
@@ -42,5 +48,24 @@ export const TALK_TIMINGS: TalkTimings = {
   stopWithinMs: 3_500,
 };
 
-export const ASK_INTO_SILENCE =
-  'The far end has been silent for a while. Ask in one short sentence whether they are still there.';
+/** How sessions go on here: the provider hears turns and answers them. */
+export function setupOf({ timings, patience }: TalkDeps, call: EngineCall): SessionSetup {
+  const { silence, introduction, filler } = SESSION_POLICY;
+  const policy: SessionPolicy = {
+    ...SESSION_POLICY,
+    silence: {
+      repromptAfterMs: patience.promptAfterMs ?? silence.repromptAfterMs,
+      endAfterMs: patience.endAfterMs ?? silence.endAfterMs,
+    },
+    introduction: { ...introduction, heardAfterMs: timings.greetingHeardMs },
+    filler: { ...filler, afterMs: timings.fillerAfterMs },
+  };
+  const { action, message } = call.voicemail;
+  return {
+    policy,
+    capabilities: { endsTurns: 'provider', startsReplies: 'provider' },
+    voicemail: { action: watchesForMachines(call) ? action : 'continue', hasMessage: message !== undefined },
+    resumed: call.resume !== undefined,
+    introduced: goesOn(call),
+  };
+}

@@ -1,0 +1,194 @@
+import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js';
+import type { Logger } from '../../../platform/telemetry/logger.js';
+import type { SessionHappening } from '../../session/reducer/events.js';
+import { isReplyRunning, type SessionState } from '../../session/reducer/state.js';
+import type { UsageMeter } from '../engine-usage.js';
+import type { ProviderTurns } from './caller-turns.js';
+import type { RealtimeResponse, ServerEvent } from './protocol.js';
+import type { ProviderLink } from './provider-link.js';
+import type { DoneResponse, Purpose, Responses } from './responses.js';
+import { PREFIX_MS } from './session-settings.js';
+import type { ProviderSpeech } from './speech.js';
+import type { ToolCalls } from './tool-calls.js';
+import { addResponse, addTranscription } from './usage.js';
+
+/** A response that the provider gave up is asked for again after this time, ms. */
+const FAILED_RETRY_MS = 500;
+
+type EventOf<T extends ServerEvent['type']> = Extract<ServerEvent, { type: T }>;
+type SpeechEvent = EventOf<Extract<ServerEvent['type'], `response.output_audio${string}`>>;
+
+interface ProviderEventsDeps {
+  callId: string;
+  settings: OpenAiRealtimeSettings;
+  link: ProviderLink;
+  responses: Responses;
+  speech: ProviderSpeech;
+  turns: ProviderTurns;
+  tools: ToolCalls;
+  usage: UsageMeter;
+  logger: Logger;
+  now: () => number;
+  happened(what: SessionHappening): void;
+  state: () => SessionState;
+}
+
+/** Makes events of the session of the provider's messages. */
+export function createProviderEvents(p: ProviderEventsDeps) {
+  const { responses, speech, turns, tools, happened } = p;
+  const outcomes = createOutcomes(p);
+  const silenceMs = p.settings.turnDetection.type === 'server_vad' ? p.settings.turnDetection.silenceMs : 0;
+
+  function onError({ error }: EventOf<'error'>): void {
+    p.logger.warn({ callId: p.callId, type: error.type, code: error.code }, 'the provider reports an error');
+    if (error.code !== 'conversation_already_has_active_response') return;
+    // Its own: it does not try again by itself.
+    if (!responses.refused()) happened({ type: 'reply_missed' });
+  }
+
+  /** The words of a turn come at any time, even after the end of the call. */
+  function onLastWords(event: ServerEvent): void {
+    if (event.type === 'conversation.item.input_audio_transcription.completed') {
+      if (event.usage) addTranscription(p.usage, event.usage);
+      turns.heard(event.item_id, event.transcript);
+    } else if (event.type === 'conversation.item.input_audio_transcription.failed') turns.notHeard(event.item_id);
+  }
+
+  return {
+    onEvent(event: ServerEvent): void {
+      if (p.state().stopped) return onLastWords(event);
+      switch (event.type) {
+        case 'input_audio_buffer.speech_started':
+          tools.replyTakenBack();
+          return turns.started(event.item_id, event.audio_start_ms + PREFIX_MS);
+        case 'input_audio_buffer.speech_stopped':
+          return turns.stopped(event.item_id, event.audio_end_ms - silenceMs);
+        case 'response.created':
+          if (!responses.created(event.response)) return undefined;
+          tools.replyTakenBack();
+          return happened({ type: 'reply_begun', replyId: event.response.id });
+        case 'response.output_audio.delta':
+        case 'response.output_audio.done':
+        case 'response.output_audio_transcript.delta':
+        case 'response.output_audio_transcript.done':
+          return onSpeech(p, event);
+        case 'response.done':
+          return outcomes.done(event.response);
+        case 'error':
+          return onError(event);
+        default:
+          return onLastWords(event);
+      }
+    },
+
+    /** The provider is gone: what it has said is all there is, and what it was to say it will not. */
+    forget(): void {
+      speech.allSaid();
+      const line = responses.reset();
+      if (line !== undefined) giveUp(p, line);
+    },
+
+    /** The provider keeps a caller waiting for its last words: they are not waited for. */
+    giveUpLastWords(): void {
+      const purpose = responses.present();
+      if (purpose === undefined) return;
+      responses.cancel(purpose.id);
+      giveUp(p, purpose);
+    },
+
+    stop: () => outcomes.stop(),
+  };
+}
+
+function onSpeech({ responses, speech, happened, now }: ProviderEventsDeps, event: SpeechEvent): void {
+  // Words may come after the end of their response, but nothing may of one that was cancelled.
+  if (event.type === 'response.output_audio_transcript.done') return speech.wordsDone(event.item_id, event.transcript);
+  const purpose = responses.purposeOf(event.response_id);
+  if (purpose === undefined) return undefined;
+  switch (event.type) {
+    case 'response.output_audio.delta': {
+      const audio = Buffer.from(event.delta, 'base64');
+      if (audio.length === 0) return undefined;
+      const isFirst = responses.audioCame();
+      speech.audioCame(purpose, event, audio);
+      if (isFirst && purpose.kind === 'reply') {
+        happened({ type: 'reply_heard', replyId: purpose.id, times: { startedMs: now(), firstAudioMs: now() } });
+      }
+      return undefined;
+    }
+    case 'response.output_audio.done':
+      return speech.audioDone(event.item_id);
+    default:
+      return speech.wordsCame(purpose, event.item_id, event.delta);
+  }
+}
+
+/** A line or reply comes to nothing, or to no more than there is. A question into silence that is not asked is no fault. */
+function giveUp({ happened, speech, state }: ProviderEventsDeps, { kind, id }: Purpose): void {
+  const fault = { part: 'model', message: 'the provider is away' } as const;
+  if (kind === 'reply') return happened({ type: 'reply_failed', replyId: id, ...fault });
+  const expected = state().playback.expected.find((item) => item.id === id);
+  if (expected === undefined) return speech.allSaid();
+  if (expected.kind === 'reprompt') return happened({ type: 'item_whole', itemId: id });
+  return happened({ type: 'item_failed', itemId: id, ...fault });
+}
+
+const isExpected = ({ playback }: SessionState, itemId: string) => playback.expected.some(({ id }) => id === itemId);
+
+/** What becomes of responses: done, with nothing in them, or failed. */
+function createOutcomes({ responses, speech, tools, link, usage, happened, state }: ProviderEventsDeps) {
+  const later = new Set<NodeJS.Timeout>();
+  let failures = 0;
+  let saidNothing = false;
+
+  /** A model that said nothing and did nothing is asked once more; after that it has nothing to say. */
+  function noteEmpty({ status, output }: RealtimeResponse, hasAudio: boolean): void {
+    const isEmpty = !hasAudio && output.every(({ type }) => type !== 'function_call');
+    saidNothing = isEmpty && !saidNothing && status !== 'cancelled';
+    if (saidNothing && !isReplyRunning(state())) happened({ type: 'reply_wanted' });
+  }
+
+  function made(response: RealtimeResponse, done: DoneResponse): void {
+    const { purpose, hasAudio } = done;
+    if (purpose.kind === 'line') {
+      // Without a sound: all others are whole already.
+      if (isExpected(state(), purpose.id)) happened({ type: 'item_whole', itemId: purpose.id });
+      return;
+    }
+    tools.replyMade(response, done);
+    happened({ type: 'reply_done', replyId: purpose.id });
+    noteEmpty(response, hasAudio);
+  }
+
+  /** Asked for once more; a provider that fails again is away. */
+  function failed(purpose: Purpose): void {
+    failures += 1;
+    if (failures > 1) return link.giveUpOn('the provider makes no response');
+    const timer = setTimeout(() => {
+      later.delete(timer);
+      const isNeeded = state().reply?.id === purpose.id || isExpected(state(), purpose.id);
+      if (isNeeded) responses.want(purpose);
+    }, FAILED_RETRY_MS);
+    later.add(timer);
+    return undefined;
+  }
+
+  return {
+    done(response: RealtimeResponse): void {
+      if (response.usage) addResponse(usage, response.usage);
+      speech.allSaid();
+      const done = responses.done(response);
+      if (response.status === 'failed') {
+        if (done !== undefined) failed(done.purpose);
+      } else {
+        failures = 0;
+        link.works();
+        if (done !== undefined) made(response, done);
+      }
+      responses.next();
+    },
+    stop(): void {
+      for (const timer of later) clearTimeout(timer);
+    },
+  };
+}
