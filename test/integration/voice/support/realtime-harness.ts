@@ -16,6 +16,7 @@ export async function makeRealtimeHarness(
     nasty?: Partial<Nastiness>;
     timings?: Partial<TalkTimings>;
     env?: Record<string, string>;
+    recordsEvents?: boolean;
   } = {},
 ): Promise<RealtimeHarness> {
   const fake = await startFakeRealtime(options.nasty);
@@ -28,7 +29,7 @@ export async function makeRealtimeHarness(
     ...options.env,
   }).engines;
   if (openaiRealtime === undefined) throw new Error('the engine is not configured');
-  const { silence, timings } = options;
+  const { silence, timings, recordsEvents } = options;
   return {
     fake,
     factory: createOpenAiRealtimeEngine({
@@ -37,6 +38,7 @@ export async function makeRealtimeHarness(
       logger: createLogger({ role: 'media', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
       ...(silence === undefined ? {} : { patience: silence }),
       ...(timings === undefined ? {} : { timings }),
+      ...(recordsEvents === undefined ? {} : { recordsEvents }),
     }),
     greeting: /I am an AI assistant/,
     speak: (text) => synthesizer.speak(text, 'rms'),
