@@ -42,7 +42,7 @@ describe('a session whose provider starts replies', () => {
     done(world, 'own');
     world.pass(2_000);
     expect(asked(world)).toHaveLength(1);
-    expect(world.stored().at(-1)).toBe('agent: reply own.item');
+    expect(world.of('close_item').at(-1)).toMatchObject({ itemId: 'own.item', kind: 'reply', complete: true });
   });
 
   it('stores the words of a turn whenever they come, also when the session is over', () => {

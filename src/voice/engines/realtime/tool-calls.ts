@@ -129,6 +129,7 @@ export function createToolCalls(p: {
 
     /** The caller is answered instead. */
     replyTakenBack(): void {
+      answersTools = false;
       goodbye = undefined;
     },
 

@@ -28,7 +28,7 @@ export function beginReply(state: SessionState, atMs: number, as?: ItemKind): Se
   const isProviders = startsReplies(state);
   if (isProviders && state.turns.isOpen && as !== 'message') return [state, []];
   return inOrder(
-    isProviders ? state : stopReply(state, atMs, true),
+    isProviders ? giveWay(state) : stopReply(state, atMs, true),
     (next) => without({ ...next, mustWrapUp: false }, 'owed'),
     (next) => {
       if (as !== 'message' && !hasRoom(next.replies, next.setup.policy.replies, atMs)) return due(next, true);
@@ -43,6 +43,11 @@ export function beginEarlyReply(state: SessionState, heard: string, atMs: number
   if (!hasPlenty(state.replies, state.setup.policy.replies, atMs)) return [state, []];
   if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state)) return [state, []];
   return requested(state, { confirmed: false, heard, atMs });
+}
+
+/** Only one reply is made at a time; what was heard of it, or will be, stays. */
+function giveWay(state: SessionState): SessionState | SessionStep {
+  return state.reply?.running === true ? cancelReply(state) : state;
 }
 
 const isAwaited = ({ provider }: SessionState) => provider.awaitedSinceMs !== undefined;
@@ -149,6 +154,7 @@ export function onReplyDone(state: SessionState, replyId: string, atMs: number):
 
 /** The call will be ended: the model is told, and speaks as soon as nobody else does. */
 export function onEndingSoon(state: SessionState, secondsLeft: number): SessionStep {
+  if (isClosing(state)) return [state, []];
   const text = `The call will be ended in about ${secondsLeft} seconds. Say so in a few words and come to an end.`;
   // A reply begun early does not know of it.
   return inOrder(dropEarlyReply(state), (next) => [

@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import type { SessionHappening } from '../../src/voice/session/reducer/events.js';
+import { openWorld, SETUP, type World } from '../support/session-world';
+
+type Act = (world: World) => void;
+
+const happening = (what: SessionHappening) => (world: World) => world.happens(what);
+
+/** The provider hears the caller for so long, and begins a reply by itself if it may. */
+const speaks = (ms: number, answersAfterMs: number, n: number) => (world: World) => {
+  world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+  world.pass(ms);
+  world.happens({ type: 'turn_over', endMs: world.now() });
+  const replyId = `own-${n}`;
+  const mayAnswer = world.of('let_provider_answer').at(-1)?.answers ?? true;
+  world.pass(answersAfterMs);
+  if (mayAnswer) begins(world, replyId);
+};
+
+function begins(world: World, replyId: string): void {
+  const itemId = `${replyId}.item`;
+  world.happens({ type: 'reply_begun', replyId });
+  world.happens({ type: 'item_audio', itemId, replyId, ms: 2_000 });
+  world.happens({ type: 'reply_heard', replyId, times: { startedMs: world.now() } });
+  world.happens({ type: 'item_whole', itemId });
+  world.happens({ type: 'reply_done', replyId });
+}
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 20, max: 9_000 }).map((ms) => (world: World) => world.pass(ms)) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 20, max: 2_000 }), fc.constantFrom(0, 300, 2_500), fc.nat({ max: 999 }))
+      .map(([ms, afterMs, n]) => speaks(ms, afterMs, n)),
+  },
+  { weight: 3, arbitrary: fc.stringMatching(/^[0-9*#]{1,5}$/).map((keys) => (world: World) => world.presses(keys)) },
+  {
+    weight: 6,
+    arbitrary: fc
+      .constantFrom<SessionHappening>(
+        { type: 'turn_over', endMs: 0 },
+        { type: 'turn_words', text: 'Yes.', startMs: 1, endMs: 2 },
+        { type: 'reply_wanted' },
+        { type: 'reply_missed' },
+        { type: 'reply_begun', replyId: 'wild' },
+        { type: 'reply_done', replyId: 'wild' },
+        { type: 'tool_called', replyId: 'wild', toolCallId: 'a', name: 'look_up', arguments: {} },
+        { type: 'provider_lost' },
+        { type: 'provider_back' },
+        { type: 'ending_soon', secondsLeft: 20 },
+        { type: 'line_opened' },
+      )
+      .map(happening),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom<SessionHappening>(
+        { type: 'provider_gone', part: 'model', message: 'model: gone' },
+        { type: 'answered_by', who: 'voicemail' },
+        { type: 'tool_finished', endsCall: true, ok: true },
+      )
+      .map(happening),
+  },
+);
+
+const world = fc
+  .record({
+    action: fc.constantFrom('hang_up' as const, 'leave_message' as const, 'continue' as const),
+    hasMessage: fc.boolean(),
+    marks: fc.boolean(),
+    speechMs: fc.constantFrom(0, 1_000, 12_000),
+    acts: fc.array(act, { maxLength: 25 }),
+  })
+  .map(({ action, hasMessage, marks, speechMs, acts }) => {
+    const capabilities = { endsTurns: 'provider', startsReplies: 'provider' } as const;
+    const played = openWorld({ ...SETUP, capabilities, voicemail: { action, hasMessage } }, { marks, speechMs });
+    played.happens({ type: 'line_opened' });
+    for (const each of acts) each(played);
+    return played;
+  });
+
+const always = (check: (played: World) => void) => fc.assert(fc.property(world, check), { numRuns: 300 });
+
+describe('a session whose provider starts replies, whatever happens in whatever order', () => {
+  it('sends no audio of an item after it was cleared', () => {
+    always((played) => {
+      const closed = new Set<string>();
+      const late = played.commands.filter(({ command }) => {
+        if (command.type === 'close_item') closed.add(command.itemId);
+        return command.type === 'send_audio' && closed.has(command.itemId);
+      });
+      expect(late).toEqual([]);
+    });
+  });
+
+  it('asks for no reply while another is being made, or while the caller speaks', () => {
+    always((played) => {
+      for (const { command, before } of played.commands) {
+        if (command.type !== 'request_reply' || before.closing !== undefined) continue;
+        const isGivenUp = played.commands.some(
+          (each) => each.command.type === 'cancel_reply' && each.command.replyId === before.reply?.id,
+        );
+        if (before.reply?.running === true) expect(isGivenUp).toBe(true);
+      }
+    });
+  });
+
+  it('asks for no more replies than its budget allows', () => {
+    always((played) => {
+      const { atOnce, oneMoreAfterMs } = SETUP.policy.replies;
+      const asked = played.of('request_reply').length;
+      expect(asked).toBeLessThanOrEqual(atOnce + Math.ceil(played.now() / oneMoreAfterMs) + 1);
+    });
+  });
+
+  it('loses no DTMF digit', () => {
+    always((played) => {
+      played.happens({ type: 'stopped' });
+      const pressed = played.events.flatMap((event) => (event.type === 'dtmf_digit' ? [event.digit] : [])).join('');
+      const stored = played.stored().flatMap((turn) => /^caller: \(keys: (.*)\)$/.exec(turn)?.[1] ?? []);
+      expect(stored.join('').replaceAll(' ', '')).toBe(pressed);
+    });
+  });
+
+  it('ends, when the caller says no more, the provider does what it owes, and every timer fires', () => {
+    always((played) => {
+      played.happens({ type: 'provider_back' });
+      played.happens({ type: 'turn_over', endMs: played.now() });
+      played.happens({ type: 'reply_missed' });
+      played.happens({ type: 'reply_done', replyId: played.state().reply?.id ?? '' });
+      const before = played.events.length;
+      played.pass(300_000);
+      const ends = played.of('end').length + played.of('fail').length;
+      const isEnded = ends > 0 || played.events.some((event) => event.type === 'tool_finished' && event.endsCall);
+      expect(isEnded).toBe(true);
+      expect(played.events.length - before).toBeLessThan(3_000);
+    });
+  });
+});
