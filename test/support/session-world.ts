@@ -26,6 +26,13 @@ export interface WorldHabits {
 const HABITS: WorldHabits = { speechMs: 3_000, afterMs: 300, marks: true };
 const MARK_EVERY_MS = 200;
 
+type Given = {
+  command: SessionCommand;
+  atMs: number;
+  kind: string | undefined;
+  before: SessionState;
+  after: SessionState;
+};
 type Play = { itemId: string; leftMs: number; playedMs: number; ended: boolean };
 
 /**
@@ -44,8 +51,8 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
 
   const world = {
     events: [] as SessionEvent[],
-    /** Commands, what audio was for, and the state before the step that gave them. */
-    commands: [] as { command: SessionCommand; atMs: number; kind: string | undefined; before: SessionState }[],
+    /** Commands, what audio was for, and the states before and after the step that gave them. */
+    commands: [] as Given[],
     now: () => atMs,
     state: () => state,
     of: <T extends SessionCommand['type']>(type: T) =>
@@ -66,7 +73,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
       state = next;
       for (const command of commands) {
         const kind = command.type === 'send_audio' ? kindOf(command.itemId) : undefined;
-        world.commands.push({ command, atMs, kind, before });
+        world.commands.push({ command, atMs, kind, before, after: next });
       }
       for (const command of commands) perform(command);
     },
@@ -204,4 +211,24 @@ export function introducedWorld(setup: Partial<SessionSetup> = {}, habits: Parti
   world.happens({ type: 'line_opened' });
   world.pass(4_000);
   return world;
+}
+
+/**
+ * Fillers on the line between which the caller heard nothing else and asked for nothing new.
+ * @returns the ids of the later ones
+ */
+export function fillersInARow({ commands, events }: World): string[] {
+  const inARow: string[] = [];
+  let last: { itemId: string; atMs: number } | undefined;
+  for (const { command, kind, atMs } of commands) {
+    const sinceMs = last?.atMs ?? 0;
+    const isTurn = command.type === 'store_turn' && command.speaker === 'caller';
+    if (isTurn || events.some((event) => event.type === 'turn_over' && event.atMs >= sinceMs && event.atMs <= atMs)) {
+      last = undefined;
+    }
+    if (command.type !== 'send_audio') continue;
+    if (kind === 'filler' && last !== undefined && last.itemId !== command.itemId) inARow.push(command.itemId);
+    last = kind === 'filler' ? { itemId: command.itemId, atMs } : undefined;
+  }
+  return inARow;
 }

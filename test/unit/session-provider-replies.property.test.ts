@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { SessionHappening } from '../../src/voice/session/reducer/events.js';
-import { openWorld, SETUP, type World } from '../support/session-world';
+import { fillersInARow, openWorld, SETUP, type World } from '../support/session-world';
 
 type Act = (world: World) => void;
 
@@ -15,6 +15,15 @@ const speaks = (ms: number, answersAfterMs: number, n: number) => (world: World)
   const mayAnswer = world.of('let_provider_answer').at(-1)?.answers ?? true;
   world.pass(answersAfterMs);
   if (mayAnswer) begins(world, replyId);
+};
+
+/** The provider is away so often and so long. */
+const isAway = (times: number, ms: number) => (world: World) => {
+  for (let n = 0; n < times; n += 1) {
+    world.happens({ type: 'provider_lost' });
+    world.pass(ms);
+  }
+  world.happens({ type: 'provider_back' });
 };
 
 function begins(world: World, replyId: string): void {
@@ -52,6 +61,12 @@ const act: fc.Arbitrary<Act> = fc.oneof(
         { type: 'line_opened' },
       )
       .map(happening),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 20, max: 5_000 }))
+      .map(([times, ms]) => isAway(times, ms)),
   },
   {
     weight: 1,
@@ -95,15 +110,26 @@ describe('a session whose provider starts replies, whatever happens in whatever 
     });
   });
 
-  it('asks for no reply while another is being made, or while the caller speaks', () => {
+  it('asks for no reply while another is being made that it has not given up', () => {
     always((played) => {
-      for (const { command, before } of played.commands) {
-        if (command.type !== 'request_reply' || before.closing !== undefined) continue;
-        const isGivenUp = played.commands.some(
-          (each) => each.command.type === 'cancel_reply' && each.command.replyId === before.reply?.id,
-        );
-        if (before.reply?.running === true) expect(isGivenUp).toBe(true);
-      }
+      const given = new Set<string>();
+      const second = played.commands.filter(({ command, before, after }) => {
+        if (command.type === 'cancel_reply') given.add(command.replyId);
+        const present = before.reply;
+        if (command.type !== 'request_reply' || present?.running !== true) return false;
+        return after.reply?.id !== present.id && !given.has(present.id);
+      });
+      expect(second).toEqual([]);
+    });
+  });
+
+  it('asks for no reply while the caller speaks, except for the message to a machine', () => {
+    always((played) => {
+      const into = played.commands.filter(
+        ({ command, after }) =>
+          command.type === 'request_reply' && after.turns.isOpen && after.reply?.kind !== 'message',
+      );
+      expect(into).toEqual([]);
     });
   });
 
@@ -113,6 +139,10 @@ describe('a session whose provider starts replies, whatever happens in whatever 
       const asked = played.of('request_reply').length;
       expect(asked).toBeLessThanOrEqual(atOnce + Math.ceil(played.now() / oneMoreAfterMs) + 1);
     });
+  });
+
+  it('says one moment never twice in a row', () => {
+    always((played) => expect(fillersInARow(played)).toEqual([]));
   });
 
   it('loses no DTMF digit', () => {

@@ -1,3 +1,4 @@
+import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
 import { openWorld, type World } from '../support/session-world';
 
 const POLICY_BARGE_IN_MS = 160;
@@ -13,6 +14,7 @@ function talking(setup: Parameters<typeof openWorld>[0] = {}): World {
 
 const asked = (world: World) => world.of('request_reply').map(({ replyId }) => replyId);
 const cancelled = (world: World) => world.of('cancel_reply').map(({ replyId }) => replyId);
+const lines = (world: World) => world.of('say').map(({ line }) => line);
 const mayAnswer = (world: World) => world.of('let_provider_answer').map(({ answers }) => answers);
 
 function turn(world: World, ms = 600): void {
@@ -156,8 +158,85 @@ describe('a session whose provider starts replies', () => {
     expect(asked(world)).toHaveLength(2);
   });
 
-  it('says one moment to a caller who waits, and nothing when the provider has nothing to say', () => {
-    const lines = (world: World) => world.of('say').map(({ line }) => line);
+  it('waits with what is told before the end until nobody speaks', () => {
+    const world = talking();
+    turn(world);
+    answers(world, 'own', 3_000);
+    done(world, 'own');
+    world.happens({ type: 'ending_soon', secondsLeft: 20 });
+    expect(world.of('tell_model')).toHaveLength(1);
+    expect(asked(world)).toHaveLength(1);
+    world.pass(3_100);
+    expect(asked(world)).toHaveLength(2);
+  });
+
+  it('asks for nothing more after a transfer', () => {
+    const world = talking();
+    world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'a', name: 'transfer_call', arguments: {} });
+    world.happens({ type: 'tool_finished', endsCall: true, ok: true });
+    world.happens({ type: 'reply_wanted' });
+    turn(world);
+    world.pass(60_000);
+    expect(asked(world)).toHaveLength(1);
+    expect(world.of('say')).toEqual([]);
+  });
+
+  it('tells how long a caller who pressed keys waited for the answer', () => {
+    const world = talking();
+    world.presses('1#');
+    world.pass(1_000);
+    expect(world.of('store_latency').at(-1)).toMatchObject({ sinceMs: 5_000, knownMs: 5_000, atMs: 5_300 });
+  });
+
+  it('takes a far end that was told to speak or press keys for a person', () => {
+    const keyed = talking();
+    expect(whoAnswered(keyed.state())).toBe('unknown');
+    keyed.presses('1#');
+    expect(whoAnswered(keyed.state())).toBe('human');
+    const spoke = talking();
+    spoke.happens({ type: 'turn_words', text: 'Hello?', startMs: 5_000, endMs: 5_600 });
+    expect(whoAnswered(spoke.state())).toBe('human');
+  });
+
+  it('makes an introduction again that was not heard before it asks into silence', () => {
+    const world = openWorld(PROVIDER);
+    world.happens({ type: 'line_opened' });
+    world.pass(1_000);
+    turn(world, 400);
+    world.happens({ type: 'reply_begun', replyId: 'own' });
+    world.happens({ type: 'reply_done', replyId: 'own' });
+    world.pass(11_000);
+    expect(lines(world)).toEqual([]);
+    expect(asked(world)).toHaveLength(2);
+    expect(world.state().introduction.heard).toBe(false);
+  });
+
+  it('counts an item without marks as heard no further, so that the provider forgets the rest', () => {
+    const world = openWorld(PROVIDER, { marks: false });
+    world.happens({ type: 'line_opened' });
+    world.pass(3_300);
+    expect(world.of('close_item')).toEqual([]);
+    world.pass(3_100);
+    expect(world.of('close_item').at(-1)).toMatchObject({ kind: 'introduction', playedMs: 0, complete: false });
+  });
+
+  it('gives a last word 20 s, and a message to a machine 60 s', () => {
+    const closingAtMs = (world: World) => (world.state().timers.closing ?? 0) - world.now();
+    const silent = talking();
+    silent.pass(10_000);
+    silent.pass(30_000 - (silent.now() - silent.state().silence.quietSinceMs));
+    expect(lines(silent).at(-1)).toBe('silent_goodbye');
+    expect(closingAtMs(silent)).toBe(20_000);
+    const machine = talking({ voicemail: { action: 'leave_message', hasMessage: true } });
+    machine.happens({ type: 'answered_by', who: 'voicemail' });
+    machine.pass(1_000);
+    expect(lines(machine)).toEqual(['voicemail_message']);
+    expect(closingAtMs(machine)).toBe(60_000);
+  });
+});
+
+describe('one moment, of a session whose provider starts replies', () => {
+  it('is said to a caller who waits, and not when the provider has nothing to say', () => {
     const waits = talking();
     turn(waits);
     waits.pass(1_600);
@@ -168,5 +247,33 @@ describe('a session whose provider starts replies', () => {
     empty.happens({ type: 'reply_done', replyId: 'own' });
     empty.pass(1_600);
     expect(lines(empty)).toEqual([]);
+  });
+
+  it('is said 1.5 s after the provider went away', () => {
+    const world = talking();
+    world.happens({ type: 'provider_lost' });
+    world.pass(1_400);
+    expect(lines(world)).toEqual([]);
+    world.pass(200);
+    expect(lines(world)).toEqual(['one_moment']);
+  });
+
+  it('is not said twice in a row, however long the caller waits and for whatever reason', () => {
+    const world = talking();
+    turn(world);
+    world.pass(4_000);
+    world.happens({ type: 'provider_lost' });
+    world.pass(3_000);
+    world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'a', name: 'look_up', arguments: {} });
+    world.pass(20);
+    world.happens({ type: 'provider_lost' });
+    world.pass(4_000);
+    expect(lines(world)).toEqual(['one_moment']);
+    answers(world, 'own');
+    done(world, 'own');
+    world.pass(2_000);
+    turn(world);
+    world.pass(1_600);
+    expect(lines(world)).toEqual(['one_moment', 'one_moment']);
   });
 });

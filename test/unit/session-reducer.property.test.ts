@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { SessionHappening } from '../../src/voice/session/reducer/events.js';
 import { SESSION_TIMERS } from '../../src/voice/session/reducer/kinds.js';
 import type { SessionSetup } from '../../src/voice/session/reducer/state.js';
-import { openWorld, SETUP, type World, type WorldHabits } from '../support/session-world';
+import { fillersInARow, openWorld, SETUP, type World, type WorldHabits } from '../support/session-world';
 
 type Act = (world: World) => void;
 
@@ -175,6 +175,10 @@ describe('a session, whatever happens in whatever order', () => {
       const stored = world.stored().flatMap((turn) => /^caller: \(keys: (.*)\)$/.exec(turn)?.[1] ?? []);
       expect(stored.join('').replaceAll(' ', '')).toBe(pressed);
     });
+  });
+
+  it('says one moment never twice in a row', () => {
+    always((world) => expect(fillersInARow(world)).toEqual([]));
   });
 
   it('introduces itself before it says anything else, also when the call was resumed', () => {

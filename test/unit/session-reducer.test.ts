@@ -229,6 +229,15 @@ describe('closing of a session', () => {
     expect((endedAtMs(world2) ?? 0) - sinceMs).toBe(SESSION_POLICY.closing.lastLineWithinMs);
     expect(world.of('say').at(-1)).toMatchObject({ line: 'sorry', by: 'prepared' });
   });
+
+  it('is not told that the call will be ended', () => {
+    const world = introducedWorld();
+    world.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    world.happens({ type: 'ending_soon', secondsLeft: 20 });
+    world.pass(10_000);
+    expect(told(world).filter((text) => text.includes('will be ended'))).toEqual([]);
+    expect(lines(world)).toEqual(['sorry']);
+  });
 });
 
 describe('the filler of a session', () => {
@@ -246,6 +255,18 @@ describe('the filler of a session', () => {
     talked.happens({ type: 'voice_started', startMs: talked.now(), streamMs: talked.now() });
     talked.pass(2_000);
     expect(lines(talked)).toEqual([]);
+  });
+
+  it('is not said twice in a row', () => {
+    const world = introducedWorld();
+    world.speaks(800);
+    world.hushes();
+    world.happens({ type: 'recogniser_lost' });
+    world.pass(4_000);
+    expect(lines(world)).toEqual(['one_moment']);
+    world.happens({ type: 'recogniser_lost' });
+    world.pass(1_000);
+    expect(lines(world)).toEqual(['one_moment']);
   });
 });
 

@@ -1,3 +1,4 @@
+import { SILENT_GOODBYE } from '../../../src/voice/engines/local-lines.js';
 import { silence, tone } from '../../support/spoken';
 import { chatAnswer } from './fakes/openai-realtime';
 import { GREETING } from './fakes/openai-realtime-session';
@@ -164,5 +165,22 @@ describe('an answering machine', () => {
     await call.greeted();
     await call.ask();
     expect(await call.line.hangUp()).toMatchObject({ answeredBy: 'human' });
+  });
+});
+
+describe('a goodbye', () => {
+  let call: RealtimeCall;
+  afterEach(() => call.close());
+
+  it('that the model keeps the caller waiting for is said without it', async () => {
+    call = await placeRealtimeCall({
+      silence: { promptAfterMs: 60_000, endAfterMs: 1_500 },
+      timings: { lostAfterMs: 1_000 },
+    });
+    await call.greeted();
+    call.fake.nasty.hangs = true;
+    await eventually(() => call.line.ended !== undefined, ANSWER_MS);
+    expect(call.line.ended).toBe('silence');
+    expect(call.line.agentTurns().at(-1)).toBe(SILENT_GOODBYE);
   });
 });

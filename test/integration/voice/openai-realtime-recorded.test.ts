@@ -32,4 +32,13 @@ describe('a session of the realtime engine', () => {
     await call.greeted();
     expect(await call.line.hangUp()).not.toHaveProperty('sessionLog');
   });
+
+  it('counts a response that failed and is asked for again as one reply', async () => {
+    call = await placeRealtimeCall({ recordsEvents: true, nasty: { failResponses: 1 } });
+    await call.greeted();
+    const { sessionLog = '' } = await call.line.hangUp();
+    const { commands } = replaySession(JSON.parse(sessionLog) as SessionLog);
+    expect(call.sent('response.create')).toHaveLength(2);
+    expect(commands.filter(({ type }) => type === 'request_reply')).toHaveLength(1);
+  });
 });

@@ -14,7 +14,7 @@ export function createCallerSide(p: {
   call: EngineCall;
   link: ProviderLink;
   turns: ProviderTurns;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
 }) {
   const { link, turns } = p;
   const kept: { frame: Uint8Array; timestampMs: number }[] = [];

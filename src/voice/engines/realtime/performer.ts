@@ -39,7 +39,7 @@ interface PerformerDeps {
   tools: ToolCalls;
   lines: LocalLines;
   logger: Logger;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   note(turn: TranscriptTurn): void;
   /** The provider may answer the caller by itself from now on, or must not. */
   letAnswer(answers: boolean): void;

@@ -29,7 +29,7 @@ interface ProviderEventsDeps {
   usage: UsageMeter;
   logger: Logger;
   now: () => number;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   state: () => SessionState;
 }
 

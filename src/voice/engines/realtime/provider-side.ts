@@ -20,7 +20,7 @@ interface ProviderSideDeps extends TalkDeps {
   sink: EngineSink;
   usage: UsageMeter;
   now: () => number;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   state: () => SessionState;
   /** What was said until now, on earlier streams too, with what of the line was heard. */
   soFar(onLine: readonly TranscriptTurn[]): readonly TranscriptTurn[];

@@ -30,7 +30,7 @@ export type ProviderSpeech = ReturnType<typeof createProviderSpeech>;
  */
 export function createProviderSpeech(p: {
   sink: EngineSink;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   send(event: ClientEvent): void;
 }) {
   const { sink, happened } = p;

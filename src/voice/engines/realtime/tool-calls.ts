@@ -27,7 +27,7 @@ export function createToolCalls(p: {
   sink: EngineSink;
   link: ProviderLink;
   rounds: ToolRounds;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   state: () => SessionState;
 }) {
   const { sink, link, rounds, happened, state } = p;

@@ -1,4 +1,5 @@
 import { bargeIn } from './barge-in.js';
+import { callerWaits } from './filler.js';
 import type { SessionPolicy } from './policy.js';
 import { answerNote } from './replies.js';
 import { callerHeard } from './silence.js';
@@ -50,7 +51,7 @@ export function completeDigits(state: SessionState, atMs: number): SessionStep {
       isClosing(next)
         ? next
         : answerNote(
-            { ...next, waiting: { sinceMs: atMs, knownMs: atMs } },
+            callerWaits(next, { sinceMs: atMs, knownMs: atMs }),
             `The far end pressed these keys: ${spacedDigits(digits)}`,
             atMs,
             { digits },

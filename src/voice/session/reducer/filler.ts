@@ -10,21 +10,26 @@ import {
   type SessionStep,
 } from './state.js';
 
+/** The caller waits for an answer to something new, of which the session knows now. */
+export function callerWaits(state: SessionState, waiting: { sinceMs: number; knownMs: number }): SessionState {
+  return { ...state, waiting, filler: { ...state.filler, isSaid: false } };
+}
+
 /** An answer is being made from now on. */
 export function armFiller(state: SessionState, atMs: number): SessionState {
-  return { ...state, filler: { dueMs: atMs + state.setup.policy.filler.afterMs } };
+  return { ...state, filler: { ...state.filler, dueMs: atMs + state.setup.policy.filler.afterMs } };
 }
 
 /** The caller waits for something that takes long in any case. */
 export function fillNow(state: SessionState, atMs: number): SessionStep {
-  return inOrder(stopFiller(state, atMs), (next) => ({ ...next, filler: { dueMs: atMs } }));
+  return inOrder(stopFiller(state, atMs), (next) => ({ ...next, filler: { ...next.filler, dueMs: atMs } }));
 }
 
 /** Nobody waits any more: a filler whose audio has not come is dropped. */
 export function stopFiller(state: SessionState, atMs: number): SessionStep {
   const expected = state.playback.expected.filter(({ kind }) => kind === 'filler');
   return inOrder(
-    { ...state, filler: {} },
+    idle(state),
     ...expected.map(
       ({ id, kind }) =>
         (next: SessionState) =>
@@ -44,20 +49,26 @@ export function fillerDueMs({ filler, turns }: SessionState): number | undefined
 }
 
 export function onFillerTimer(state: SessionState): SessionStep {
-  const idle: SessionState = { ...state, filler: {} };
-  if (!isNeeded(idle)) return [idle, []];
+  const next = idle(state);
+  if (!isNeeded(next)) return [next, []];
   const count = state.count + 1;
   const itemId = `line-${count}`;
   return [
-    expectItem({ ...idle, count }, itemId, 'filler'),
+    expectItem({ ...next, count }, itemId, 'filler'),
     [{ type: 'say', itemId, line: 'one_moment', by: 'prepared' }],
   ];
 }
 
-/** Only in a conversation that has begun: a caller who heard nothing else pays for nothing. */
+function idle(state: SessionState): SessionState {
+  return { ...state, filler: { isSaid: state.filler.isSaid } };
+}
+
+/** Only in a conversation that has begun: a caller who heard nothing else pays for nothing. Never twice in a row. */
 function isNeeded(state: SessionState): boolean {
-  const hasBegun = (state.playback.heardAnything || state.setup.resumed) && !mustIntroduce(state);
-  const isAnswerHere = isReplyRunning(state) && state.reply?.hasAudio === true;
+  const { playback, filler, reply } = state;
+  const hasBegun = (playback.heardAnything || state.setup.resumed) && !mustIntroduce(state);
+  const isAnswerHere = isReplyRunning(state) && reply?.hasAudio === true;
   const isMade = !startsReplies(state) || isReplyRunning(state) || state.provider.toolsAtWork > 0;
-  return hasBegun && isMade && !isClosing(state) && !isAgentSpeaking(state) && !isAnswerHere;
+  const isFilled = filler.isSaid || playback.expected.some(({ kind }) => kind === 'filler');
+  return hasBegun && isMade && !isFilled && !isClosing(state) && !isAgentSpeaking(state) && !isAnswerHere;
 }

@@ -23,7 +23,8 @@ export function onItemAudio(state: SessionState, { itemId, replyId, ms, atMs }: 
   const item: LineItem = { id: itemId, kind, queuedMs: ms, queuedAtMs: atMs, playedMs: 0, isWhole: false };
   const items = [...playback.items, item];
   const expected = playback.expected.filter(({ id }) => id !== itemId);
-  return [{ ...state, playback: { ...playback, items, expected } }, [send]];
+  const filler = { ...state.filler, isSaid: kind === 'filler' };
+  return [{ ...state, filler, playback: { ...playback, items, expected } }, [send]];
 }
 
 /** All audio of an item has come. */

@@ -1,7 +1,7 @@
 import { bargeIn } from './barge-in.js';
 import { onClosingReplyOver } from './closing.js';
 import type { SessionEvent } from './events.js';
-import { armFiller } from './filler.js';
+import { armFiller, callerWaits } from './filler.js';
 import { beginReply, cancelReply } from './replies.js';
 import { hasPlenty, leftAt, withOneTaken } from './reply-budget.js';
 import { mustIntroduce } from './resume.js';
@@ -29,7 +29,7 @@ export function onTurnOver(state: SessionState, { endMs, atMs }: EventOf<'turn_o
   const over = callerHeard(withoutVoice(state, atMs), atMs);
   if (isClosing(over)) return [over, []];
   return inOrder(bargeIn(over, atMs), (next) => {
-    const waiting = { ...next, waiting: { sinceMs: endMs, knownMs: atMs } };
+    const waiting = callerWaits(next, { sinceMs: endMs, knownMs: atMs });
     return next.provider.answers ? awaited(waiting, atMs) : beginReply(waiting, atMs);
   });
 }

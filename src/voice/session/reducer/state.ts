@@ -122,7 +122,8 @@ export interface SessionState {
   isReplyDue: boolean;
   /** Of a provider that starts replies. */
   provider: ProviderReplies;
-  filler: { dueMs?: number };
+  /** `isSaid`: nothing else was said after a filler, nor anything asked anew. */
+  filler: { dueMs?: number; isSaid: boolean };
   voicemail: {
     met: boolean;
     waitingSinceMs?: number;
@@ -159,7 +160,7 @@ export function newSession(setup: SessionSetup): SessionState {
     replies: { left: setup.policy.replies.atOnce, atMs: 0 },
     isReplyDue: false,
     provider: { answers: true, isScarce: false, toolsAtWork: 0 },
-    filler: {},
+    filler: { isSaid: false },
     voicemail: { met: false, toneHeard: false },
     timers: {},
   };

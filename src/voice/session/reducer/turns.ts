@@ -1,6 +1,6 @@
 import type { SessionEvent } from './events.js';
 import { bargeIn } from './barge-in.js';
-import { fillNow, yieldFiller } from './filler.js';
+import { callerWaits, fillNow, yieldFiller } from './filler.js';
 import { answerNote, answerTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
 import { callerHeard } from './silence.js';
 import {
@@ -109,7 +109,7 @@ export function endTurn(state: SessionState, text: string, atMs: number, streamM
       [{ type: 'forget_turn' }, { type: 'store_turn', speaker: 'caller', ...turn }],
     ],
     (heard) =>
-      isClosing(heard) ? heard : answerTurn({ ...heard, waiting: { sinceMs: turn.endMs, knownMs: atMs } }, text, atMs),
+      isClosing(heard) ? heard : answerTurn(callerWaits(heard, { sinceMs: turn.endMs, knownMs: atMs }), text, atMs),
   );
 }
 
