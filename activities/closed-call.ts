@@ -30,7 +30,7 @@ export interface ClosedCallDeps {
 }
 
 /** A record may lag behind its call, so the carrier's first denials are not believed. */
-const DENIALS_NEEDED = 3;
+export const DENIALS_NEEDED = 3;
 
 /** What is known of a call that its workflow left. */
 interface Facts {

@@ -7,6 +7,7 @@ import { isFreezing } from '../src/calls/reconciliation/model.js';
 import type { LedgerAudit } from '../src/billing/ledger/ledger.js';
 import type { LeaseCount, TakenLease } from '../src/billing/leases.js';
 import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
+import { createLeftRequests } from './left-requests.js';
 import { createLeftWebhooks } from './left-webhooks.js';
 import { whileBeating } from './while-beating.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
@@ -42,6 +43,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   const runOf = (workflowId: string): Promise<RunState> => runStateOf(Context.current().client, workflowId);
   const leftWebhooks = createLeftWebhooks({ ...deps, runOf });
 
+  const leftRequests = createLeftRequests({ ...deps, runOf });
   const records = createRecordComparison({ ...deps, report, leftWebhooks });
 
   /** @returns whether the place was given back */
@@ -111,7 +113,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
       return { released, found };
     },
 
-    /** Compares settlements with calls, calls with settlements, and finds old holds that nothing has ended. */
+    /** Compares settlements with calls, calls with settlements, finds old holds that nothing has ended, and ends old requests. */
     async compareRecords(): Promise<{ compared: number; found: number }> {
       let [compared, found] = [0, 0];
       for (const walk of ['settlements', 'calls', 'holds'] as const) {
@@ -119,6 +121,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         compared += result.compared;
         found += result.found;
       }
+      await leftRequests.sweep();
       return { compared, found };
     },
 

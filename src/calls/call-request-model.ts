@@ -50,3 +50,5 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
   },
   { collection: 'call_requests', versionKey: false },
 );
+// For the reconciler, which walks by age.
+callRequestSchema.index({ createdAt: 1, _id: 1 });

@@ -5,7 +5,7 @@ import type { CallsDatabase } from '../database.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 
 /** A key is kept for 24 hours; then it is as if it had never been used. */
-const KEPT_MS = 24 * 60 * 60 * 1_000;
+export const IDEMPOTENCY_KEYS_KEPT_MS = 24 * 60 * 60 * 1_000;
 
 /** Tries to claim a key that others claim and expire at the same time. */
 const MOST_CLAIMS = 5;
@@ -56,7 +56,7 @@ export function createIdempotencyKeys(database: CallsDatabase) {
           _id: idOf(owner),
           ...claim,
           createdAt: now,
-          expiresAt: new Date(now.getTime() + KEPT_MS),
+          expiresAt: new Date(now.getTime() + IDEMPOTENCY_KEYS_KEPT_MS),
         };
         try {
           await idempotencyKeys.create(row);

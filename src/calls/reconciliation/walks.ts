@@ -1,6 +1,7 @@
 import { CALL_ID_PATTERN, ledgerAccountId } from '../../kernel/ids.js';
 import type { CallsDatabase } from '../database.js';
 import type { CallDocument } from '../call-model.js';
+import type { CallRequestDocument } from '../call-request-model.js';
 import type { LedgerEntryDocument } from '../../billing/ledger/model.js';
 import type { CursorDocument } from './model.js';
 
@@ -29,7 +30,7 @@ export type ReconciliationWalks = ReturnType<typeof createReconciliationWalks>;
  * round left it, so that a round is bounded however much there is.
  */
 export function createReconciliationWalks(database: CallsDatabase) {
-  const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, calls } = database;
+  const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, calls, callRequests } = database;
 
   const cursorOf = (walk: string) => cursors.findById(walk).lean<CursorDocument>().exec();
   const moveTo = (walk: string, place: Omit<CursorDocument, '_id'>) =>
@@ -82,6 +83,35 @@ export function createReconciliationWalks(database: CallsDatabase) {
         more: rows.length === limit,
         async done() {
           if (last) await moveTo(walk, { at: last.at, id: last.id });
+        },
+      };
+    },
+
+    /**
+     * The next requests of calls that nobody can read, none made after `until`: nothing came of them, or their workflow never
+     * started. Those of which nothing personal is left are passed over.
+     */
+    async nextUnread(until: Date, limit: number): Promise<Step> {
+      const wanted = { createdAt: { $lte: until }, ...after('createdAt', await cursorOf('requests')) };
+      const rows = await callRequests
+        .find(wanted, { accountId: 1, mode: 1, createdAt: 1, toPhoneNumber: 1 })
+        .sort({ createdAt: 1, _id: 1 })
+        .limit(limit)
+        .lean<Pick<CallRequestDocument, '_id' | 'accountId' | 'mode' | 'createdAt' | 'toPhoneNumber'>[]>()
+        .exec();
+      const ids = rows.map(({ _id }) => _id);
+      const read = await calls.find({ _id: { $in: ids } }, { _id: 1 }).lean<{ _id: string }[]>();
+      const isRead = new Set(read.map(({ _id }) => _id));
+      const last = rows.at(-1);
+      return {
+        calls: rows
+          .filter(({ _id, toPhoneNumber }) => !isRead.has(_id) && toPhoneNumber !== '')
+          .map(({ _id: callId, accountId, mode }) => {
+            return { callId, ledgerAccountId: ledgerAccountId(accountId, mode), estimated: false };
+          }),
+        more: rows.length === limit,
+        async done() {
+          if (last) await moveTo('requests', { at: last.createdAt, id: last._id });
         },
       };
     },

@@ -133,6 +133,8 @@ function callSettings(values: Environment) {
     allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
     /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
     liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
+    /** Test calls of an account in a UTC day; absent: no limit. */
+    testCallsPerDay: values.TEST_CALLS_PER_DAY === 'none' ? undefined : values.TEST_CALLS_PER_DAY,
     /** Whether agents may transfer live calls; always on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
     rates: readRateDeck(values.RATE_DECK_FILE),

@@ -16,6 +16,7 @@ export interface LiveLimits {
 export const MAX_UNANSWERED_ATTEMPTS = 10_000;
 /** The counted calls of a day stand in one document. */
 export const MAX_LIVE_CALLS_PER_DAY = 10_000;
+const MAX_TEST_CALLS_PER_DAY = 10_000;
 
 export const liveLimitVariables = {
   ALLOWED_COUNTRY_PREFIXES: z
@@ -62,6 +63,17 @@ export const liveLimitVariables = {
     .meta({
       description:
         'live calls and transfers that an account may place in a UTC day, and as many that it may receive, unless an operator says otherwise, or `none`; not on the simulated carrier',
+      production: '2000',
+    }),
+  TEST_CALLS_PER_DAY: z
+    .union(
+      [z.literal('none'), z.coerce.number().int().min(0).max(MAX_TEST_CALLS_PER_DAY)],
+      'must be a whole number from 0 to 10,000, or none',
+    )
+    .default(2_000)
+    .meta({
+      description:
+        'test calls that an account may place and receive together in a UTC day, or `none`; each costs nobody anything and is stored like a live one',
       production: '2000',
     }),
   LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional().meta({

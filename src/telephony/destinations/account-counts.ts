@@ -33,12 +33,13 @@ interface AccountDial extends ReceivedCall {
 
 /**
  * The counts that bound an account's live calls on a real carrier: dials and received calls in a UTC day, and waived calls in a
- * UTC hour.
- * @param liveLimits absent where live calls go to the simulated carrier: nothing is counted
+ * UTC hour. Test calls are counted on any carrier: they cost nothing and are stored all the same.
+ * @param p.liveLimits absent where live calls go to the simulated carrier: those are not counted
+ * @param p.testCallsPerDay absent: test calls are not counted
  */
 export function createAccountCounts(
   database: TelephonyDatabase,
-  liveLimits: LiveLimits | undefined,
+  { liveLimits, testCallsPerDay }: { liveLimits: LiveLimits | undefined; testCallsPerDay: number | undefined },
   options: { now?: () => Date } = {},
 ) {
   // Beside the counts of prefixes: a prefix begins with a plus, so the ids never meet.
@@ -47,6 +48,8 @@ export function createAccountCounts(
   const placedId = (accountId: string) => `${accountId}~live~placed~day`;
   // Apart from placed ones, so that callers never use up what the account may place.
   const receivedId = (accountId: string) => `${accountId}~live~received~day`;
+  // Placed and received ones together.
+  const testId = (accountId: string) => `${accountId}~test~day`;
   const waived = (accountId: string, callId: string) => ({
     _id: `${accountId}~live~waived~hour`,
     period: 'hour' as const,
@@ -54,9 +57,24 @@ export function createAccountCounts(
     member: memberOf({ callId }),
   });
 
+  async function countTest({ account, callId }: ReceivedCall): Promise<ServiceError | undefined> {
+    if (testCallsPerDay === undefined) return undefined;
+    const place = { _id: testId(account._id), period: 'day' as const, limit: testCallsPerDay };
+    return (await counts.add({ ...place, member: memberOf({ callId }) })) ? undefined : tooManyTests(testCallsPerDay);
+  }
+
+  async function releaseTest({ account, callId }: ReceivedCall): Promise<void> {
+    if (testCallsPerDay !== undefined) await counts.remove(testId(account._id), memberOf({ callId }));
+  }
+
   return {
-    /** Counts a dial once. @returns SPEND_LIMIT_EXCEEDED when the account has placed as many today */
-    async count({ account, mode, callId, leg }: AccountDial): Promise<ServiceError | undefined> {
+    /**
+     * Counts a dial once. Transfers of test calls are not counted.
+     * @returns SPEND_LIMIT_EXCEEDED, for a test call RATE_LIMIT_EXCEEDED, when the account has placed as many today
+     */
+    async count({ leg, ...dial }: AccountDial): Promise<ServiceError | undefined> {
+      const { account, mode, callId } = dial;
+      if (mode === 'test') return leg === 'call' ? countTest(dial) : undefined;
       const { liveCallsPerDay: limit } = limitsOf(account, mode, liveLimits);
       if (limit === undefined) return undefined;
       const member = memberOf({ callId, leg });
@@ -65,13 +83,20 @@ export function createAccountCounts(
     },
 
     /** Takes a dial out of the count, once: it was not placed. */
-    async release({ account, mode, callId, leg }: AccountDial): Promise<void> {
-      if (liveLimits === undefined || mode !== 'live') return;
+    async release({ leg, ...dial }: AccountDial): Promise<void> {
+      const { account, mode, callId } = dial;
+      if (mode === 'test') return leg === 'call' ? releaseTest(dial) : undefined;
+      if (liveLimits === undefined) return;
       await counts.remove(placedId(account._id), memberOf({ callId, leg }));
     },
 
-    /** Counts a call that has come in, once. @returns SPEND_LIMIT_EXCEEDED when as many have come today */
-    async countReceived({ account, mode, callId }: ReceivedCall): Promise<ServiceError | undefined> {
+    /**
+     * Counts a call that has come in, once.
+     * @returns SPEND_LIMIT_EXCEEDED, for a test call RATE_LIMIT_EXCEEDED, when as many have come today
+     */
+    async countReceived(call: ReceivedCall): Promise<ServiceError | undefined> {
+      const { account, mode, callId } = call;
+      if (mode === 'test') return countTest(call);
       const { liveCallsPerDay: limit } = limitsOf(account, mode, liveLimits);
       if (limit === undefined) return undefined;
       const place = { _id: receivedId(account._id), period: 'day' as const, limit, member: memberOf({ callId }) };
@@ -79,8 +104,10 @@ export function createAccountCounts(
     },
 
     /** Takes a call that came in out of the count, once: it was not taken. */
-    async releaseReceived({ account, mode, callId }: ReceivedCall): Promise<void> {
-      if (liveLimits === undefined || mode !== 'live') return;
+    async releaseReceived(call: ReceivedCall): Promise<void> {
+      const { account, mode, callId } = call;
+      if (mode === 'test') return releaseTest(call);
+      if (liveLimits === undefined) return;
       await counts.remove(receivedId(account._id), memberOf({ callId }));
     },
 
@@ -109,6 +136,13 @@ function tooManyReceived(limit: number): ServiceError {
     `The account has received its ${limit} live calls of this UTC day. ` +
     'Try again on the next day, or ask the operator for a higher limit.';
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
+}
+
+function tooManyTests(limit: number): ServiceError {
+  const message =
+    `The account has had its ${limit} test calls of this UTC day, placed and received ones together. ` +
+    'Try again on the next day, or ask the operator for a higher limit.';
+  return new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit });
 }
 
 function tooManyWaived(): ServiceError {

@@ -42,7 +42,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const { config, database, requests } = deps;
   const { liveLimits } = config.calls;
   const loadPlans = createPlansLoader();
-  const accountCounts = createAccountCounts(database, liveLimits);
+  const accountCounts = createAccountCounts(database, config.calls);
   const caps = createCaps(createDestinationCounts(database), accountCounts);
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
   const accounts = createAccounts(database);
@@ -85,7 +85,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
      * Counts a call that is asked for against the caps of its account and destination; the same call again is the same count. The
      * unanswered attempts are only looked at: a request rings no phone, so it takes no attempt of a number that all
      * accounts share. {@link countAttempt} counts at the dial.
-     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
+     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached, RATE_LIMIT_EXCEEDED when it is that of test calls
      */
     async admit(dial: PlannedDial): Promise<ServiceError | undefined> {
       const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
@@ -124,7 +124,7 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     /**
      * Counts a call that has come in; the same call again is the same count. It counts whether or not its caller stays: the
      * carrier bills a started minute.
-     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
+     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached, RATE_LIMIT_EXCEEDED when it is that of test calls
      */
     async admitReceived(call: ReceivedCall): Promise<ServiceError | undefined> {
       return (await accountCounts.waivedFault(call)) ?? accountCounts.countReceived(call);

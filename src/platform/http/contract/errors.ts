@@ -24,7 +24,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; meaning: strin
   UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The request body is of a type or encoding that is not taken.' },
   RATE_LIMIT_EXCEEDED: {
     status: 429,
-    meaning: 'Too many requests with this API key; Retry-After tells when to go on.',
+    meaning: 'Too many requests with this API key, or test calls today; Retry-After tells when to ask again.',
   },
   CONCURRENCY_LIMIT_EXCEEDED: { status: 429, meaning: 'The account has as many calls at once as its plan allows.' },
   INTERNAL_ERROR: { status: 500, meaning: 'Internal server error.' },

@@ -1,0 +1,49 @@
+import { IDEMPOTENCY_KEYS_KEPT_MS } from '../src/calls/placing/idempotency-keys.js';
+import type { MetCall } from '../src/calls/reconciliation/walks.js';
+import type { RunState } from '../src/calls/runs.js';
+import { DENIALS_NEEDED, endClosedCall } from './closed-call.js';
+import type { ReconciliationDeps } from './reconciliation-follow-ups.js';
+
+/** By then no repeat of the request can start the call any more. */
+const LEFT_AFTER_MS = IDEMPOTENCY_KEYS_KEPT_MS + 3_600_000;
+const BUDGET_MS = 15_000;
+const REQUESTS_AT_ONCE = 200;
+
+/**
+ * Ends calls that were asked for and of which nothing came, because a process died or Temporal was away between the request
+ * and its workflow: what they hold is settled, and of the request nothing personal stays, nor its tools.
+ */
+export function createLeftRequests(deps: ReconciliationDeps & { runOf: (callId: string) => Promise<RunState> }) {
+  const { walks, checks, runOf, logger } = deps;
+
+  /** @returns false when it cannot be done now */
+  async function end({ callId, ledgerAccountId }: MetCall): Promise<boolean> {
+    const run = await runOf(callId);
+    if (run === 'running') return false;
+    return endClosedCall(deps, { callId, ledgerAccountId, run, overdue: true, denials: DENIALS_NEEDED });
+  }
+
+  return {
+    /** One bounded sweep; what it leaves, the next round goes on with. @returns how many were ended */
+    async sweep(): Promise<number> {
+      const until = new Date(Date.now() - LEFT_AFTER_MS);
+      const deadline = Date.now() + BUDGET_MS;
+      let [ended, more] = [0, true];
+      while (more && Date.now() < deadline) {
+        const step = await walks.nextUnread(until, REQUESTS_AT_ONCE);
+        for (const call of step.calls) {
+          const isOver = await end(call).catch((err: unknown) => {
+            logger.warn({ err, callId: call.callId }, 'a request that was left could not be ended now');
+            return false;
+          });
+          ended += Number(isOver);
+          if (!isOver) await checks.add('ending', call);
+        }
+        await step.done();
+        ({ more } = step);
+      }
+      if (ended > 0) logger.info({ ended }, 'requests that no workflow took up were ended');
+      return ended;
+    },
+  };
+}
