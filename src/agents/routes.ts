@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { refuseBadWebhookUrl } from '../platform/egress/webhook-url.js';
 import type { Config } from '../platform/config/config.js';
 import type { agentRoutes } from './contract.js';
@@ -72,19 +73,25 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
     },
 
     async updateAgent({ ctx, principal, params: { agent_id: agentId }, readBody }) {
-      const { archivedAt } = await findToChange(ctx, principal, agentId);
-      if (archivedAt) throw notFound();
+      const before = await findToChange(ctx, principal, agentId);
+      if (before.archivedAt) throw notFound();
       const fields = await readBody();
       refuseBadWebhookUrl(fields.webhook_url ?? undefined, config);
       const changed = await within(deadlineOf(ctx), agents.update(agentId, toStored(fields) as AgentChanges));
-      return agentView(changed);
+      return answer(agentView(changed), { unchanged: isSame(before, changed) });
     },
 
     async archiveAgent({ ctx, principal, params: { agent_id: agentId } }) {
-      await findToChange(ctx, principal, agentId);
-      return agentView(await within(deadlineOf(ctx), agents.archive(principal.account._id, agentId)));
+      const { archivedAt } = await findToChange(ctx, principal, agentId);
+      const agent = await within(deadlineOf(ctx), agents.archive(principal.account._id, agentId));
+      return answer(agentView(agent), { unchanged: archivedAt !== undefined });
     },
   };
+}
+
+/** Secret headers that are given again are sealed anew, and count as others. */
+function isSame(before: AgentDocument, after: AgentDocument): boolean {
+  return isDeepStrictEqual({ ...before, updatedAt: null }, { ...after, updatedAt: null });
 }
 
 function notFound(): ServiceError {

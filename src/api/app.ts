@@ -25,6 +25,7 @@ import type { Logger } from '../platform/telemetry/logger.js';
 import { boundStrangersBodies } from '../platform/http/bodies-in-flight.js';
 import type { RequestState } from '../platform/http/context.js';
 import { createAuditor, type Auditor } from '../identity/access/audit.js';
+import { createChangeQuota } from '../identity/access/change-quota.js';
 import { createAuthenticator, type Authenticator } from '../identity/access/authentication.js';
 import type { Passwords } from '../identity/people/passwords.js';
 import { errors } from './errors.js';
@@ -106,7 +107,8 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   app.use(securityHeaders(config));
   app.use(signedRequests.middleware);
   app.use(boundStrangersBodies(STRANGERS_BODIES));
-  const doors = { config, authenticator, auditor, principalWatch };
+  const changeQuota = createChangeQuota(database);
+  const doors = { config, authenticator, auditor, changeQuota, principalWatch };
   const bound = bindRoutes<typeof mountedRoutes, PrincipalsByAuth>(mountedRoutes, createHandlers(shared));
   app.use(mount([...bound, ...carrierRoutes], doors).routes());
   app.use(createPortalPages());

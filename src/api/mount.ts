@@ -6,6 +6,7 @@ import type { Config } from '../platform/config/config.js';
 import type { ApiContext, RequestState } from '../platform/http/context.js';
 import type { Principal } from '../identity/access/principal.js';
 import type { Auditor } from '../identity/access/audit.js';
+import type { ChangeQuota } from '../identity/access/change-quota.js';
 import type { Authenticator } from '../identity/access/authentication.js';
 import type { PrincipalWatch } from '../identity/access/principal-watch.js';
 import { requireHttps } from '../platform/http/security.js';
@@ -20,6 +21,7 @@ export interface MountDeps {
   config: Config;
   authenticator: Authenticator;
   auditor: Auditor;
+  changeQuota: ChangeQuota;
   principalWatch: PrincipalWatch;
 }
 
@@ -55,29 +57,34 @@ function createDoors({ config, authenticator }: MountDeps): Readonly<Record<Rout
  * audit log.
  */
 export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<RequestState> {
-  const { config, authenticator, auditor, principalWatch } = deps;
+  const { config, authenticator, auditor, changeQuota, principalWatch } = deps;
   const doors = createDoors(deps);
   const turns = createAccountTurns();
 
   async function serve(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
     const principal = await doors[route.auth](ctx, route);
     if (principal) ctx.state.recheck = () => authenticator.recheck(principal, route);
+    const audited = principal && route.method !== 'get' && !route.unaudited ? principal : undefined;
+    if (audited) await changeQuota.admit(ctx, audited, route, changedMode(route, audited));
     const parts = await readRequest(ctx, route);
     const work = async () => handle({ ctx, ...(principal && { principal }), ...parts });
     const given =
       route.load && principal ? await turns.take(ctx, loadOf(ctx, route, route.load), principal, work) : await work();
-    const target = sendAnswer(ctx, route, given, !config.production);
-    if (principal === undefined) return;
-    if (ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
-    if (route.method === 'get' || route.unaudited) return;
+    const change = sendAnswer(ctx, route, given, !config.production);
+    if (principal && ctx.body instanceof Readable) principalWatch.guard(ctx, principal, route, ctx.body);
+    if (audited && !change.unchanged) await note(ctx, audited, { id, route, target: change.target });
+  }
+
+  async function note(
+    ctx: ApiContext,
+    principal: Principal,
+    { id, route, target }: Pick<BoundRoute, 'id' | 'route'> & { target: string | undefined },
+  ): Promise<void> {
+    const { account, actor } = principal;
+    const mode = changedMode(route, principal);
     const named = Object.values(ctx['params'] as Record<string, string>)[0];
-    await auditor(ctx, {
-      accountId: principal.account._id,
-      mode: changedMode(route, principal),
-      actor: principal.actor,
-      action: id,
-      target: named ?? target,
-    });
+    await changeQuota.count(principal, route, mode);
+    await auditor(ctx, { accountId: account._id, mode, actor, action: id, target: named ?? target });
   }
 
   const router = new Router<RequestState>({ sensitive: true, strict: true });

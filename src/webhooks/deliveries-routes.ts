@@ -10,6 +10,7 @@ import { nextStepOf } from './schedule.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
 import { deadlineOf, within } from '../platform/http/deadline.js';
+import { answer } from '../platform/http/routing/answer.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
 import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../platform/http/lists.js';
@@ -95,7 +96,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
       // One that is under way is started again under its own number, which does nothing unless its start was lost.
       const redelivery = isOver ? await within(deadlineOf(ctx), deliveries.beginRedelivery(callId, known)) : known;
       await gateway.redeliver({ callId, redelivery });
-      return { call_id: callId, redelivery };
+      return answer({ call_id: callId, redelivery }, { unchanged: !isOver });
     },
   };
 }

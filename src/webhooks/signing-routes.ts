@@ -31,8 +31,10 @@ export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }):
     },
 
     async turnOffWebhookSigning({ ctx, principal }) {
-      await within(deadlineOf(ctx), secrets.remove(principal.account._id));
-      return viewOf(ctx, principal.account._id);
+      const accountId = principal.account._id;
+      const before = await within(deadlineOf(ctx), secrets.list(accountId));
+      await within(deadlineOf(ctx), secrets.remove(accountId));
+      return answer(await viewOf(ctx, accountId), { unchanged: before.length === 0 });
     },
   };
 }

@@ -54,9 +54,9 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
     },
 
     async updatePhoneNumber({ ctx, principal, params: { phone_number: number }, body: { agent_id: agentId = null } }) {
-      await find(ctx, principal, number);
+      const before = await find(ctx, principal, number);
       const changed = await within(deadlineOf(ctx), phoneNumbers.setAgent(number, agentId));
-      return numberView(changed, principal.account);
+      return answer(numberView(changed, principal.account), { unchanged: changed.agentId === before.agentId });
     },
 
     async removePhoneNumber({ ctx, principal, params: { phone_number: number } }) {

@@ -111,7 +111,8 @@ export function createCallActionHandlers(
       if (erasedAt === undefined) {
         throw new ServiceError('SERVICE_UNAVAILABLE', 'The erasure goes on and is not complete yet. Please ask again.');
       }
-      return { call_id: callId, erased_at: erasedAt.toISOString() };
+      const erased = { call_id: callId, erased_at: erasedAt.toISOString() };
+      return answer(erased, { unchanged: before.erasedAt !== undefined });
     },
   };
 }

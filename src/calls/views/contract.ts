@@ -115,6 +115,7 @@ export const callRoutes = {
       'Answers when it is known how the call ended, 20 s at most: cancelled before an answer, or hung up after it. A call that had ended, or ends by itself in the same moment, is 409 with its status. 503 means that the end was asked for and is not confirmed yet.',
     auth: 'keyOrSession',
     changes: 'mode',
+    bounded: true,
     params: callParams,
     success: ratedJsonAnswer('The call has ended because of this request.', CancelAnswer, {
       cancelled: { call_id: EXAMPLE_CALL_ID, result: 'cancelled', status: 'CANCELLED', end_reason: 'api_hangup' },
@@ -171,6 +172,7 @@ export const callRoutes = {
       'Numbers, external_call_id, instruction, parameters, summary, transcript, recording, webhook_url and the stored webhook are removed for good; status, times and cost stay. Only for calls that have ended; may be repeated.',
     auth: 'keyOrSession',
     changes: 'mode',
+    bounded: true,
     params: callParams,
     success: ratedJsonAnswer('It is erased.', EraseAnswer, {
       erased: { call_id: EXAMPLE_CALL_ID, erased_at: '2026-11-21T11:00:00.000Z' },

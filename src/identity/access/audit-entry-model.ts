@@ -15,6 +15,8 @@ export interface AuditEntryDocument {
   action: string;
   target?: string;
   requestId: string;
+  /** With entries of test mode: when it is removed. */
+  expiresAt?: Date;
 }
 
 export const auditEntrySchema = new Schema<AuditEntryDocument>(
@@ -29,6 +31,7 @@ export const auditEntrySchema = new Schema<AuditEntryDocument>(
     action: { type: String, required: true },
     target: String,
     requestId: { type: String, required: true },
+    expiresAt: Date,
   },
   { collection: 'audit_log', versionKey: false },
 );
@@ -37,3 +40,4 @@ export const auditEntrySchema = new Schema<AuditEntryDocument>(
 auditEntrySchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ actorId: 1, actorName: 1 });
+auditEntrySchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

@@ -4,13 +4,21 @@ import type { IdentityDatabase } from '../database.js';
 import type { AuditEntryDocument } from './audit-entry-model.js';
 import { readPage, type Page, type PagePosition } from '../../platform/mongo/pages.js';
 
+const TEST_ENTRIES_LAST_MS = 30 * 24 * 3_600_000;
+
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
-/** Who changed what of an account; entries are added, and lose nothing but the address of a sign-up that expired. */
+/**
+ * Who changed what of an account; entries are added, and lose nothing but the address of a sign-up that expired. Those of test
+ * mode, where changes cost nothing, are removed after 30 days.
+ */
 export function createAuditLog(database: IdentityDatabase) {
   return {
     async add(entry: Omit<AuditEntryDocument, '_id' | 'createdAt'>): Promise<void> {
-      await database.auditEntries.create([{ _id: `audit_${ulid()}`, createdAt: new Date(), ...entry }]);
+      const createdAt = new Date();
+      const expiresAt = new Date(createdAt.getTime() + TEST_ENTRIES_LAST_MS);
+      const lasting = entry.mode === 'test' ? { expiresAt } : {};
+      await database.auditEntries.create([{ _id: `audit_${ulid()}`, createdAt, ...entry, ...lasting }]);
     },
 
     /** @param p.mode entries of this mode only; absent: all */

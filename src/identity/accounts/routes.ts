@@ -9,6 +9,7 @@ import type { AccountDocument } from './model.js';
 import type { AuditEntryDocument } from '../access/audit-entry-model.js';
 import type { RouteHandlers } from '../access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { answer } from '../../platform/http/routing/answer.js';
 import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
 
 /** How the agent of an account's inbound calls is named; the agents domain provides it. */
@@ -41,7 +42,9 @@ export function createAccountHandlers(
         account = await within(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
       }
       if (name !== undefined) account = await within(deadlineOf(ctx), accounts.rename(account._id, name));
-      return accountView(account, principal.mode, config);
+      const { name: nameBefore, inboundAgentId: agentBefore } = principal.account;
+      const unchanged = account.name === nameBefore && account.inboundAgentId === agentBefore;
+      return answer(accountView(account, principal.mode, config), { unchanged });
     },
 
     /** A test key reads what was changed in test mode; a member and a live key read all. */

@@ -67,12 +67,15 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       if (expiresAt !== undefined) refuseLaterExpiry(await askingKey(ctx, principal), expiresAt ?? undefined);
       const changes = { ...(name === undefined ? {} : { name }), ...(expiresAt === undefined ? {} : { expiresAt }) };
       const updated = granted(ctx, apiKeys.update(keyId, changes), () => apiKeys.restore(before));
-      return keyView(await within(deadlineOf(ctx), updated));
+      const key = await within(deadlineOf(ctx), updated);
+      const unchanged = key.name === before.name && key.expiresAt?.getTime() === before.expiresAt?.getTime();
+      return answer(keyView(key), { unchanged });
     },
 
     async revokeApiKey({ ctx, principal, params: { key_id: keyId } }) {
-      await find(ctx, principal, keyId);
-      return keyView(await within(deadlineOf(ctx), apiKeys.revoke(keyId)));
+      const { revokedAt } = await find(ctx, principal, keyId);
+      const key = await within(deadlineOf(ctx), apiKeys.revoke(keyId));
+      return answer(keyView(key), { unchanged: revokedAt !== undefined });
     },
   };
 }

@@ -85,9 +85,12 @@ export function createSessions(database: IdentityDatabase) {
       await sessions.deleteOne({ _id: sessionId });
     },
 
-    /** Ends every session of a member, and removes what is left of those that ended by themselves. */
-    async endAll(userId: string): Promise<void> {
-      await sessions.deleteMany({ userId });
+    /**
+     * Ends every session of a member, and removes what is left of those that ended by themselves.
+     * @returns whether there was any
+     */
+    async endAll(userId: string): Promise<boolean> {
+      return (await sessions.deleteMany({ userId })).deletedCount > 0;
     },
   };
 }

@@ -261,6 +261,7 @@ export const memberRoutes = {
       'account, 3 of them to one address, and 10 to one address from all accounts.',
     auth: 'session',
     changes: 'account',
+    bounded: true,
     roles: ['owner'],
     verified: true,
     body: {

@@ -42,12 +42,12 @@ export function createMemberHandlers(deps: {
       );
       const user = await within(deadlineOf(ctx), changed);
       // What they may do is read with every request; they log in again all the same, with a new token.
-      await within(deadlineOf(ctx), sessions.endAll(userId));
+      const loggedOut = await within(deadlineOf(ctx), sessions.endAll(userId));
       if (!mayUse(role, apiKeyRoutes.createApiKey)) {
         const keys = await within(deadlineOf(ctx), keyMakers.revokeAll({ accountId: account._id, userId }));
         await auditRevokedKeys(auditor, ctx, { actor, keys });
       }
-      return memberView(user);
+      return answer(memberView(user), { unchanged: before.role === role && !loggedOut });
     },
 
     async removeMember({ ctx, principal: { account, actor }, params: { user_id: userId } }) {

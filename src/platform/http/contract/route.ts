@@ -42,6 +42,8 @@ interface Operation {
   load?: RouteLoad;
   /** Not written to the audit log although it changes something. */
   unaudited?: true;
+  /** How often it changes something is bounded by itself, and not by the changes of a day. */
+  bounded?: true;
   /**
    * The handler reads query, headers and body by itself, because their meaning, or their signature, decides what is
    * checked first. What is declared here is then for the interface document.

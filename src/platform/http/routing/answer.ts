@@ -10,7 +10,12 @@ interface AnswerOptions {
   headers?: Readonly<Record<string, string>>;
   /** What was changed, for the audit log, where the path does not name it. */
   target?: string;
+  /** Everything was as asked for already: the audit log gets no entry. */
+  unchanged?: boolean;
 }
+
+/** What a handler says of a change beside its answer. */
+export type Change = Pick<AnswerOptions, 'target' | 'unchanged'>;
 
 /** A JSON body with more to say than the body alone. */
 export class Answer<Body> {
@@ -49,13 +54,13 @@ export function content<const Type extends string, Body extends Piece>(
 /**
  * Sends what a handler returned.
  * @param checked whether the body is held against the contract first
- * @returns the target of the change, if the handler named one
+ * @returns what the handler says of the change
  * @throws Error when a checked body is not what the contract says
  */
-export function sendAnswer(ctx: ApiContext, route: Route, given: unknown, checked: boolean): string | undefined {
+export function sendAnswer(ctx: ApiContext, route: Route, given: unknown, checked: boolean): Change {
   if (given instanceof Content) {
     sendContent(ctx, given as Content<string, Piece>);
-    return undefined;
+    return {};
   }
   const { body, options } = given instanceof Answer ? given : { body: given, options: {} as AnswerOptions };
   if (checked) requireDeclared(route, body, options.status);
@@ -64,7 +69,7 @@ export function sendAnswer(ctx: ApiContext, route: Route, given: unknown, checke
   const { contentType } = route.success;
   if (contentType !== 'application/json') ctx.set('Content-Type', `${contentType}; charset=utf-8`);
   ctx.body = body;
-  return options.target;
+  return options;
 }
 
 function sendContent(ctx: ApiContext, { type, body, options }: Content<string, Piece>): void {

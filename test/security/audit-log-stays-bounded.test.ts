@@ -1,0 +1,182 @@
+import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
+import { managementOf } from '../support/http/management-support.js';
+import { createBrowser } from '../support/http/portal-support.js';
+
+const DAY_MS = 24 * 3_600_000;
+const NUMBER = '+12025550161';
+
+let service: Service;
+let ask: ReturnType<typeof managementOf>;
+beforeAll(async () => {
+  service = await startService({ worker: false });
+  ask = managementOf(service);
+}, 60_000);
+afterAll(() => service.close());
+
+const entriesOf = (accountId: string) => service.database.auditEntries.find({ accountId }).sort({ _id: 1 }).lean();
+
+const agent = { name: 'A', instruction: 'Hi.' };
+
+describe('a request that changes nothing leaves no entry in the audit log', () => {
+  it.each<[string, (who: Customer) => Promise<() => Promise<Answer>>]>([
+    [
+      'a revoked key is revoked again',
+      async ({ testKey }) => {
+        const { key_id: id } = (await ask.post('/api_keys', testKey, { name: 'k' })).json;
+        return () => ask.delete(`/api_keys/${String(id)}`, testKey);
+      },
+    ],
+    [
+      'a key keeps its name and its expiry',
+      async ({ testKey }) => {
+        const { key_id: id } = (await ask.post('/api_keys', testKey, { name: 'k' })).json;
+        const expires_at = new Date(Date.now() + DAY_MS).toISOString();
+        return () => ask.patch(`/api_keys/${String(id)}`, testKey, { name: 'other', expires_at });
+      },
+    ],
+    [
+      'an agent keeps what it has',
+      async ({ testKey }) => {
+        const { agent_id: id } = (await ask.post('/agents', testKey, agent)).json;
+        return () => ask.patch(`/agents/${String(id)}`, testKey, { name: 'B', instruction: 'Hello.' });
+      },
+    ],
+    [
+      'an archived agent is archived again',
+      async ({ testKey }) => {
+        const { agent_id: id } = (await ask.post('/agents', testKey, agent)).json;
+        return () => ask.delete(`/agents/${String(id)}`, testKey);
+      },
+    ],
+    [
+      'the account keeps its name and its inbound agent',
+      async ({ liveKey, agent: { _id } }) =>
+        () =>
+          ask.patch('/account', liveKey, { name: 'Acme', inbound_agent_id: _id }),
+    ],
+    [
+      'a number keeps its agent',
+      async ({ liveKey, account, agent: { _id } }) => {
+        await service.phoneNumbers.add({ number: NUMBER, accountId: account._id });
+        return () => ask.patch(`/phone_numbers/${NUMBER}`, liveKey, { agent_id: _id });
+      },
+    ],
+    [
+      'signing of webhooks is off already',
+      async ({ liveKey }) => {
+        await ask.post('/webhook_signing/rotate', liveKey, {});
+        return () => ask.delete('/webhook_signing', liveKey);
+      },
+    ],
+    [
+      'the data of a call is erased already',
+      async (customer) => {
+        const callId = await ask.endedCall(customer, { mode: 'live' });
+        await service.database.calls.updateOne({ _id: callId }, { $set: { erasedAt: new Date() } });
+        const { auditEntries } = service.database;
+        await auditEntries.create([
+          {
+            _id: 'audit_of_the_erasure',
+            accountId: customer.account._id,
+            createdAt: new Date(),
+            actorKind: 'key',
+            actorId: 'k',
+            actorName: 'k',
+            action: 'eraseCall',
+            requestId: 'r',
+          },
+        ]);
+        return () => ask.post(`/calls/${callId}/erase`, customer.liveKey, {});
+      },
+    ],
+  ])('%s', async (_name, prepare) => {
+    const customer = await service.customer();
+    const { _id } = customer.account;
+    const change = await prepare(customer);
+    expect((await change()).status).toBe(200);
+    const once = await entriesOf(_id);
+    expect(once.length).toBeGreaterThan(0);
+    for (let n = 0; n < 3; n++) expect((await change()).status).toBe(200);
+    expect((await entriesOf(_id)).map(({ action }) => action)).toEqual(once.map(({ action }) => action));
+  });
+
+  it('a member keeps their role and has no session to end', async () => {
+    const owner = createBrowser(service);
+    await owner.signUp();
+    const { account } = (await owner.get('/portal/session')).json as { account: { account_id: string } };
+    const { account_id: accountId } = account;
+    const userId = 'user_viewer';
+    await service.database.users.create([
+      {
+        _id: userId,
+        email: 'viewer@example.com',
+        name: 'V',
+        accountId,
+        role: 'developer',
+        passwordHash: 'none',
+        createdAt: new Date(),
+      },
+    ]);
+    const change = () => owner.send('PATCH', `/portal/members/${userId}`, { role: 'viewer' });
+    expect((await change()).status).toBe(200);
+    const once = await entriesOf(accountId);
+    expect((await change()).status).toBe(200);
+    expect(await entriesOf(accountId)).toHaveLength(once.length);
+  });
+});
+
+describe('changes of an account are bounded, so that no entry is pushed out by others', () => {
+  const useUp = (accountId: string, mode: string, by: string, points: number) =>
+    service.database.rateLimits.updateOne(
+      { key: `changes:${accountId}:${mode}:${by}` },
+      { $set: { points, expire: new Date(Date.now() + DAY_MS) } },
+      { upsert: true },
+    );
+
+  it('a key is refused the 2,001st of 24 hours and changes nothing, yet takes away what it made', async () => {
+    const { account, testKey, liveKey } = await service.customer();
+    const { key_id: keyId } = (await ask.post('/api_keys', testKey, { name: 'k' })).json;
+    const { agent_id: agentId } = (await ask.post('/agents', testKey, agent)).json;
+    await useUp(account._id, 'test', 'key', 1_999);
+    expect((await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'B' })).status).toBe(200);
+    const before = (await entriesOf(account._id)).length;
+    for (const refused of [
+      await ask.post('/agents', testKey, agent),
+      await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'C' }),
+      await ask.post('/api_keys', testKey, { name: 'k' }),
+    ]) {
+      expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', /2000 changes in test mode/);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_600);
+    }
+    expect(await entriesOf(account._id)).toHaveLength(before);
+    expect((await ask.delete(`/api_keys/${String(keyId)}`, testKey)).status).toBe(200);
+    expect((await ask.delete(`/agents/${String(agentId)}`, testKey)).status).toBe(200);
+    expect(await entriesOf(account._id)).toHaveLength(before + 2);
+    // A leaked test key keeps nobody from changing what is live.
+    expect((await ask.post('/agents', liveKey, agent)).status).toBe(200);
+  });
+
+  it('members are counted apart from keys, and whoever is not verified may make 200', async () => {
+    const browser = createBrowser(service);
+    await browser.signUp();
+    const { account } = (await browser.get('/portal/session')).json as { account: { account_id: string } };
+    const { account_id: accountId } = account;
+    await useUp(accountId, 'test', 'key', 2_000);
+    expect((await browser.post('/agents', agent)).status).toBe(200);
+    await useUp(accountId, 'test', 'member', 200);
+    expect((await browser.post('/agents', agent)).status).toBe(200);
+    await service.database.accounts.updateOne({ _id: accountId }, { $set: { unverified: true } });
+    expectError(await browser.post('/agents', agent), 429, 'RATE_LIMIT_EXCEEDED', /members have made 200 changes/);
+  });
+
+  it('entries of test mode are removed after 30 days, and those of live mode never', async () => {
+    const { account, testKey, liveKey } = await service.customer();
+    await ask.post('/agents', testKey, agent);
+    await ask.post('/agents', liveKey, agent);
+    const [test, live] = await entriesOf(account._id);
+    expect(test?.expiresAt?.getTime()).toBe((test?.createdAt.getTime() ?? 0) + 30 * DAY_MS);
+    expect(live).not.toHaveProperty('expiresAt');
+    const indexes = await service.database.auditEntries.collection.indexes();
+    expect(indexes.find(({ key }) => 'expiresAt' in key)).toMatchObject({ expireAfterSeconds: 0 });
+  });
+});
