@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { CommanderError, type Command } from 'commander';
 import { ServiceError } from '../kernel/errors.js';
 import { jsonText, printable } from './terminal.js';
@@ -13,7 +14,10 @@ export const EXIT_UNAVAILABLE = 3;
 export const EXIT_UNAUTHORIZED = 4;
 
 /** What the command line touches of its process. */
-export type CliProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'stdout' | 'stderr'>;
+export interface CliProcess extends Pick<NodeJS.Process, 'argv' | 'env'> {
+  stdout: Writable & { isTTY?: boolean };
+  stderr: Writable;
+}
 
 /** A failure that a person can act on, in one sentence; shown without a stack. */
 export class CliError extends Error {

@@ -2,6 +2,9 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { createProgram } from '../../../../src/cli/program.js';
+import { runProgram } from '../../../../src/cli/run.js';
 
 const PROGRAM = join(__dirname, '../../../../dist/src/cli/main.js');
 
@@ -28,9 +31,25 @@ export function runCli(
   });
 }
 
-/** Runs a command of operators. */
-export function runAdmin(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: string): Promise<CliResult> {
-  return runCli(['admin', ...args], env, cwd === undefined ? {} : { cwd });
+/** Runs a command of operators, within this process where no folder is named: a process for each would cost a minute. */
+export async function runAdmin(args: readonly string[], env: NodeJS.ProcessEnv, cwd?: string): Promise<CliResult> {
+  if (cwd !== undefined) return runCli(['admin', ...args], env, { cwd });
+  const stdout = collected();
+  const stderr = collected();
+  const cli = { argv: [process.execPath, 'callwright', 'admin', ...args], env, stdout, stderr };
+  const code = await runProgram(createProgram(cli), cli);
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+function collected() {
+  const pieces: string[] = [];
+  const stream = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      pieces.push(piece.toString());
+      done();
+    },
+  });
+  return Object.assign(stream, { text: () => pieces.join('') });
 }
 
 /** A command that stays up: its output so far, and its end. */
