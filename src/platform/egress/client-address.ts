@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** Longer than any address with a zone and a port; a longer text is not parsed at all. */
@@ -23,12 +24,12 @@ export function clientOf(p: { forwardedFor: string; remoteAddress: string | unde
  * them in one of these.
  */
 export function networksOf(client: string): string[] {
-  if (ipaddr.IPv4.isValidFourPartDecimal(client)) {
+  if (isIPv4(client)) {
     const parts = client.split('.');
     return [parts.slice(0, 2).join('.'), parts.slice(0, 3).join('.'), client];
   }
   const [address = ''] = client.split('/', 1);
-  if (!ipaddr.IPv6.isValid(address)) return [client];
+  if (!isIPv6(address)) return [client];
   const { parts } = ipaddr.IPv6.parse(address);
   const hex = (count: number) =>
     parts
@@ -40,12 +41,17 @@ export function networksOf(client: string): string[] {
 
 function networkOf(text: string): string | undefined {
   const address = bareAddress(text);
-  // ipaddr.js also reads octal, hexadecimal and short IPv4 forms, which no proxy writes.
-  if (ipaddr.IPv4.isValidFourPartDecimal(address)) return address;
-  if (!ipaddr.IPv6.isValid(address)) return undefined;
+  // Node's checks: those of ipaddr.js throw and catch an error with its stack for each address of the other family.
+  if (isIPv4(address)) return address;
+  if (!isIPv6(address)) return undefined;
   const parsed = ipaddr.IPv6.parse(address);
-  if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
+  if (isIPv4Mapped(parsed)) return parsed.toIPv4Address().toString();
   return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
+}
+
+/** In ::ffff:0:0/96. The library's own check builds a table of all ranges each time. */
+function isIPv4Mapped({ parts }: ipaddr.IPv6): boolean {
+  return parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
 }
 
 /** Removes the quotes, brackets, port and zone that proxies write around an address. */
