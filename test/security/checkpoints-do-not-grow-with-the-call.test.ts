@@ -39,7 +39,7 @@ describe('a checkpoint of a call', () => {
     talks = earlier === null ? talks + 1 : talks;
     const beginning = {
       callId: `call_${talks}`,
-      streamSid: sidOf('MZ', talks * 100 + resumptions),
+      streamId: sidOf('MZ', talks * 100 + resumptions),
       carrierSid: sidOf('CA', talks),
       engine: 'x',
       startedAt: new Date(),

@@ -38,7 +38,7 @@ const chunks = () => service.database.connection.collection('recordings.chunks')
 const chunksOf = (callId: string) => chunks().countDocuments({ files_id: { $regex: `^${callId}` } });
 
 function beginning(callId: string) {
-  return { callId, streamSid: 'MZ1', carrierSid: 'CA1', engine: 'offline-demo', startedAt: new Date() };
+  return { callId, streamId: 'MZ1', carrierSid: 'CA1', engine: 'offline-demo', startedAt: new Date() };
 }
 
 const ending = (callId: string) => ({

@@ -85,7 +85,7 @@ describe('a carrier that asks how a live call goes on, without LIVE_TRANSFERS', 
     await createCarrierBindings(service.database).bind(callId, sid, { ...SIMULATED, kind: 'twilio' });
     await createCallResults(service.database).finish({
       callId,
-      streamSid: sidOf('MZ', 1),
+      streamId: sidOf('MZ', 1),
       carrierSid: sid,
       engine: 'test',
       startedAt: new Date(),

@@ -60,7 +60,7 @@ describe('a call that many watch', () => {
     const projection = createCallProjection(service.database);
     await projection.begin(request, { callId, sequence: 1, at });
     const results = createCallResults(service.database);
-    const key = { callId, streamSid: sidOf('MZ', 1) };
+    const key = { callId, streamId: sidOf('MZ', 1) };
     await results.begin({ ...key, carrierSid: sidOf('CA', 1), engine: 'test', startedAt: new Date(at) });
     const turns = Array.from({ length: 1_000 }, (_, n) => {
       return { speaker: 'agent' as const, text: 'Good morning.', startMs: n, endMs: n + 1 };

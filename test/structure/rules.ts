@@ -80,9 +80,9 @@ export const OWN_WORDS: readonly { words: RegExp; at: RegExp; why: string }[] = 
   },
   {
     words: /streamSid/,
-    // A conversation's result is stored with it, and the session that writes the result still calls its stream so.
-    at: /^src\/(telephony\/(twilio|simulator)|voice\/(media|results|session))\//,
-    why: 'Outside the result of a conversation, which is stored with this name, a stream has a streamId.',
+    // The results of conversations are stored with it.
+    at: /^src\/(telephony\/(twilio|simulator)\/|voice\/results\/(model|conversation-results)\.ts$)/,
+    why: 'Outside the stored result of a conversation a stream has a streamId.',
   },
 ];
 

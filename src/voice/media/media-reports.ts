@@ -23,18 +23,18 @@ export interface MediaReports {
 export function createMediaReports(deps: {
   gateway: MediaSignals;
   callId: string;
-  streamSid: string;
+  streamId: string;
   carrierSid: string;
   logger: Logger;
 }): MediaReports {
-  const { gateway, callId, streamSid, carrierSid, logger } = deps;
+  const { gateway, callId, streamId, carrierSid, logger } = deps;
   let last: Promise<unknown> = Promise.resolve();
 
   async function deliver(signal: MediaSignal): Promise<ReportOutcome> {
     const giveUpAt = performance.now() + GIVE_UP_AFTER_MS;
     for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
-        const taken = await gateway.signalMedia(callId, signal, `${callId}:${streamSid}:${signal.kind}`);
+        const taken = await gateway.signalMedia(callId, signal, `${callId}:${streamId}:${signal.kind}`);
         return taken ? 'known' : 'over';
       } catch (error) {
         if (performance.now() + pauseMs > giveUpAt) {

@@ -20,7 +20,7 @@ export interface StreamSession {
   readonly over: Promise<void>;
 }
 
-export type StreamSessionDeps = Omit<ConversationDeps, 'stream' | 'streamSid' | 'resumption' | 'engine'> & {
+export type StreamSessionDeps = Omit<ConversationDeps, 'stream' | 'streamId' | 'resumption' | 'engine'> & {
   socket: WebSocket;
   codec: MediaCodec;
   createEngine: () => Engine;
@@ -66,7 +66,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
         const follows = earlier === null || resumption > (earlier.resumptions ?? 0);
         if (!follows || !takesPrecedence(resumption)) return 'the call has its stream';
         const engine = createEngine();
-        conversation = startConversation({ ...conversationDeps, engine, stream, streamSid: streamId, resumption });
+        conversation = startConversation({ ...conversationDeps, engine, stream, streamId, resumption });
         void conversation.over.then(settle);
         return undefined;
       },

@@ -8,7 +8,7 @@ import type { ConversationResultDocument, StoredLatency, StoredTurn } from './mo
 /** One conversation: a call and the stream that carries it. */
 export interface ConversationKey {
   callId: string;
-  streamSid: string;
+  streamId: string;
 }
 
 export interface ConversationBeginning extends ConversationKey {
@@ -56,11 +56,11 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
 
   /** Takes over a row that is not ended from a stream with a lower number. */
   async function takeOver(beginning: ConversationBeginning): Promise<ConversationResultDocument | null> {
-    const { callId, streamSid, carrierSid, engine, resumptions = 0 } = beginning;
+    const { callId, streamId, carrierSid, engine, resumptions = 0 } = beginning;
     return conversationResults
       .findOneAndUpdate(
         { _id: callId, endedAt: { $exists: false }, resumptions: { $not: { $gte: resumptions } } },
-        { $set: { streamSid, carrierSid, engine, resumptions }, $unset: { summary: '', hasRecording: '' } },
+        { $set: { streamSid: streamId, carrierSid, engine, resumptions }, $unset: { summary: '', hasRecording: '' } },
         { returnDocument: 'before' },
       )
       .lean<ConversationResultDocument>()
@@ -70,20 +70,26 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
   return {
     /** Claims the call for one stream; a stream that was not claimed must not speak. Nobody claims an erased call. */
     async begin(beginning: ConversationBeginning): Promise<Claim> {
-      const { callId, ...fields } = beginning;
+      const { callId, streamId, ...fields } = beginning;
       if (await isErased(callId)) return { claimed: false };
       if ((beginning.resumptions ?? 0) > 0) {
         const earlier = await takeOver(beginning);
         if (earlier !== null) return { claimed: true, earlier };
       }
       try {
-        await conversationResults.create({ _id: callId, ...fields, agentAudioPlayed: false, turns: [] });
+        await conversationResults.create({
+          _id: callId,
+          streamSid: streamId,
+          ...fields,
+          agentAudioPlayed: false,
+          turns: [],
+        });
         return { claimed: true, earlier: null };
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
         const standing = await conversationResults.findById(callId).lean<ConversationResultDocument>();
         // An earlier try of this very write; nothing was written since.
-        if (standing?.streamSid === beginning.streamSid) return { claimed: true, earlier: standing };
+        if (standing?.streamSid === streamId) return { claimed: true, earlier: standing };
         return { claimed: false };
       }
     },
@@ -94,7 +100,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
      */
     async checkpoint(key: ConversationKey, progress: ConversationProgress, known?: StoredLists): Promise<boolean> {
       const { matchedCount } = await rows.updateOne(
-        { _id: key.callId, streamSid: key.streamSid, endedAt: { $exists: false } },
+        { _id: key.callId, streamSid: key.streamId, endedAt: { $exists: false } },
         { $set: changesOf(progress, known) },
       );
       return matchedCount > 0;
@@ -107,9 +113,9 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
      * @throws a duplicate key when another stream has it
      */
     async finish(ending: ConversationEnding, known?: StoredLists): Promise<boolean> {
-      const { callId, streamSid, ...fields } = ending;
+      const { callId, streamId, ...fields } = ending;
       if (await isErased(callId)) return false;
-      const row = { _id: callId, streamSid };
+      const row = { _id: callId, streamSid: streamId };
       if (known !== undefined) {
         const { matchedCount } = await rows.updateOne(row, { $set: changesOf(fields, known) });
         if (matchedCount > 0) return true;
@@ -119,8 +125,10 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
     },
 
     /** Whether this stream still has the call, and nobody has ended it. */
-    async isOpen({ callId, streamSid }: ConversationKey): Promise<boolean> {
-      return (await conversationResults.exists({ _id: callId, streamSid, endedAt: { $exists: false } })) !== null;
+    async isOpen({ callId, streamId }: ConversationKey): Promise<boolean> {
+      return (
+        (await conversationResults.exists({ _id: callId, streamSid: streamId, endedAt: { $exists: false } })) !== null
+      );
     },
 
     /** Removes what was said; none is a success. */

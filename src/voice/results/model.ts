@@ -26,7 +26,7 @@ export interface StoredUsage {
 export interface ConversationResultDocument {
   _id: string;
   carrierSid: string;
-  /** The stream that has the row; a new one takes it over, and the old one's writes are then refused. */
+  /** The carrier's identifier of the stream that has the row; a new one takes it over, and the old one's writes are then refused. */
   streamSid: string;
   /** The number of that stream: how many came before it. */
   resumptions?: number;

@@ -47,7 +47,7 @@ interface WrapUpDeps {
 /** What is left to do when the talk on a stream is over: for good, or until another stream goes on with it. */
 export function createWrapUp(deps: WrapUpDeps) {
   const { stream, engine, beginning, record, keeper, recorder, recordings, reports, logger } = deps;
-  const { callId, streamSid } = beginning;
+  const { callId, streamId } = beginning;
 
   /** Whatever the engine makes of it goes into the record. */
   async function stopEngine(reason: string): Promise<void> {
@@ -88,7 +88,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       if (!deps.closing.aborted) logger.warn({ callId, err: error }, 'nobody knows whether a lost stream was followed');
       return;
     }
-    logger.warn({ callId, streamSid }, 'the stream was lost for good');
+    logger.warn({ callId, streamId }, 'the stream was lost for good');
     const { agentAudioPlayed } = record;
     await reports.ended({ reason: 'media_failed', at, agentAudioPlayed, resultStored: true });
   }
@@ -118,7 +118,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       const reported = reports.ended({ reason, at, agentAudioPlayed, resultStored });
       await settledWithin(REPORT_WAIT_MS, reported);
       stream.close(reason === 'media_failed' ? OUR_FAULT : NORMAL, reason);
-      logger.info({ callId, streamSid, reason, seconds: Math.round(lengthMs / 1_000) }, 'conversation over');
+      logger.info({ callId, streamId, reason, seconds: Math.round(lengthMs / 1_000) }, 'conversation over');
       const [hasRecording] = await Promise.all([recorded, stored, reported]);
       const late = recordedInTime === undefined ? await keeper.finish(() => ending(hasRecording)) : await stored;
       if (!resultStored && late === 'stored') await reports.stored(Date.now());
@@ -128,7 +128,7 @@ export function createWrapUp(deps: WrapUpDeps) {
     /** The call may go on elsewhere: its row stays open, and nobody is told of an end. */
     async suspend(why: string, lengthMs: number): Promise<void> {
       const at = Date.now();
-      logger.warn({ callId, streamSid, why, seconds: Math.round(lengthMs / 1_000) }, 'the stream was lost');
+      logger.warn({ callId, streamId, why, seconds: Math.round(lengthMs / 1_000) }, 'the stream was lost');
       // What is known already does not wait for the engine: the next stream may be here in a moment.
       const progress = () => record.progress();
       void keeper.suspend(progress);

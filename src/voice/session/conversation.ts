@@ -26,7 +26,7 @@ const GOODBYE_GRACE_MS = 2_000;
 
 export interface ConversationDeps {
   stream: CarrierStream;
-  streamSid: string;
+  streamId: string;
   carrierSid: string;
   /** The stream's number: 0 for the call's first. */
   resumption: number;
@@ -66,7 +66,7 @@ export interface Conversation {
 
 /** Conducts one call on its line: engine, playback, recording, result and reports. The audio waits for none of them. */
 export function startConversation(deps: ConversationDeps): Conversation {
-  const { stream, streamSid, carrierSid, resumption, earlier, request, engine, logger } = deps;
+  const { stream, streamId, carrierSid, resumption, earlier, request, engine, logger } = deps;
   const callId = request._id;
   const startedAt = Date.now();
   const callStartedAt = earlier?.startedAt ?? new Date(startedAt);
@@ -88,7 +88,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
   const record = createConversationRecord({ template: call.outputTemplate, offsetMs, earlier });
   const beginning: ConversationBeginning = {
     callId,
-    streamSid,
+    streamId,
     carrierSid,
     engine: engine.name,
     startedAt: callStartedAt,
@@ -106,7 +106,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     createTwoTrackRecorder(
       deps.recordings.open({ callId, stream: resumption, offsetMs, test: request.mode === 'test' }, keeper.claimed),
     );
-  const reports = createMediaReports({ gateway: deps.gateway, callId, streamSid, carrierSid, logger });
+  const reports = createMediaReports({ gateway: deps.gateway, callId, streamId, carrierSid, logger });
   const wrapUp = createWrapUp({ ...deps, beginning, record, keeper, recorder, reports });
   const frames = framesOf(now);
 
@@ -214,7 +214,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     if (ended) return;
     ended = true;
     stopTicking();
-    logger.warn({ callId, streamSid }, `the stream is closed: ${why}`);
+    logger.warn({ callId, streamId }, `the stream is closed: ${why}`);
     stream.close(1008, why);
     void engine.stop('taken').catch((error: unknown) => logger.warn({ callId, err: error }, 'the engine did not stop'));
     settle();
@@ -234,11 +234,11 @@ export function startConversation(deps: ConversationDeps): Conversation {
   const end = (reason: MediaEndReason) => close((lengthMs) => wrapUp.end(reason, lengthMs));
 
   const stopTicking = deps.clock.start((dueMs) => guard(() => tick(dueMs - origin)));
-  logger.info({ callId, streamSid, resumption }, 'conversation started');
+  logger.info({ callId, streamId, resumption }, 'conversation started');
   if (earlier === null) {
     void reports.started(startedAt).then((outcome) => {
       if (outcome === 'over' && !ended) {
-        logger.warn({ callId, streamSid }, 'a stream came for a call that is over');
+        logger.warn({ callId, streamId }, 'a stream came for a call that is over');
         void end('media_failed');
       }
     });

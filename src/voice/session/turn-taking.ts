@@ -1,7 +1,7 @@
+import { FRAME_MS } from '../audio/frame.js';
 import { decodeMulaw } from '../audio/mulaw.js';
 import type { VoiceActivityDetector } from '../audio/voice-activity.js';
 
-const FRAME_MS = 20;
 /**
  * A turn starts with 160 ms of voice: the detector goes on saying voice for 100 ms and more after it, so that a click of
  * 20 ms looks like 140.

@@ -166,7 +166,7 @@ describe('a call', () => {
   it('has a transcript with the latency of each answer', async () => {
     const callId = await ask.endedCall(customer);
     const results = createCallResults(service.database);
-    const key = { callId, streamSid: sidOf('MZ', 1) };
+    const key = { callId, streamId: sidOf('MZ', 1) };
     await results.begin({ ...key, carrierSid: sidOf('CA', 1), engine: 'test', startedAt: new Date() });
     await results.checkpoint(key, {
       agentAudioPlayed: true,
@@ -248,13 +248,13 @@ describe('erasing', () => {
     const results = createCallResults(database);
     await results.begin({
       callId,
-      streamSid: sidOf('MZ', 1),
+      streamId: sidOf('MZ', 1),
       carrierSid: sidOf('CA', 1),
       engine: 'test',
       startedAt: new Date(),
     });
     const turns = [{ speaker: 'agent' as const, text: 'purple elephant', startMs: 0, endMs: 1 }];
-    await results.checkpoint({ callId, streamSid: sidOf('MZ', 1) }, { agentAudioPlayed: true, turns });
+    await results.checkpoint({ callId, streamId: sidOf('MZ', 1) }, { agentAudioPlayed: true, turns });
     const recording = createRecordings(database).open({ callId, stream: 0, offsetMs: 0 }, Promise.resolve(true));
     recording.write(Buffer.alloc(64_000));
     await recording.close();

@@ -39,7 +39,7 @@ async function call(options: { direction?: Direction; transferTo?: string; talke
   await createCarrierBindings(service.database).bind(callId, sid, SIMULATED);
   await createCallResults(service.database).finish({
     callId,
-    streamSid: sidOf('MZ', 1),
+    streamId: sidOf('MZ', 1),
     carrierSid: sid,
     engine: 'test',
     startedAt: new Date(Date.now() - talkedMs),

@@ -352,7 +352,7 @@ describe('a media server under other conditions', () => {
     await media.results.begin({
       callId,
       carrierSid,
-      streamSid: sidOf('MZ', 'other'),
+      streamId: sidOf('MZ', 'other'),
       engine: 'x',
       startedAt: new Date(),
     });

@@ -18,7 +18,7 @@ describe('a result for which the database stays away too long', () => {
       const startedAt = new Date();
       const beginning = {
         callId: 'call_1',
-        streamSid: sidOf('MZ', 1),
+        streamId: sidOf('MZ', 1),
         carrierSid: sidOf('CA', 1),
         engine: 'x',
         startedAt,

@@ -170,7 +170,7 @@ describe('a call that is answered', () => {
   it('whose media signals were lost takes them from what the media server stored', async () => {
     const { call } = await placeCall(harness);
     const at = new Date(await call.now());
-    const stream = { callId: call.callId, streamSid: sidOf('MZ', 9), carrierSid: SID, engine: 'test', startedAt: at };
+    const stream = { callId: call.callId, streamId: sidOf('MZ', 9), carrierSid: SID, engine: 'test', startedAt: at };
     await harness.results.begin(stream);
     await harness.results.finish({
       ...stream,

@@ -246,7 +246,7 @@ export async function placeCall(
       const at = await now();
       await harness.results.begin({
         callId,
-        streamSid: sidOf('MZ', 1),
+        streamId: sidOf('MZ', 1),
         carrierSid: SID,
         engine: 'test',
         startedAt: new Date(at),
@@ -257,7 +257,7 @@ export async function placeCall(
       const at = await now();
       await harness.results.finish({
         callId,
-        streamSid: sidOf('MZ', 1),
+        streamId: sidOf('MZ', 1),
         carrierSid: SID,
         engine: 'test',
         startedAt: new Date(at),

@@ -102,7 +102,7 @@ describe('reconciliation of a call that was terminated while its webhook was bei
     await call.terminate();
     await stack.results.finish({
       callId,
-      streamSid: sidOf('MZ', 1),
+      streamId: sidOf('MZ', 1),
       carrierSid: sid,
       engine: 'test',
       startedAt: new Date(at),

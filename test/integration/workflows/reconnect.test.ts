@@ -104,7 +104,7 @@ describe('a call that lost its stream', () => {
 describe('a call whose last stream nobody ended', () => {
   /** What a media process that was killed has left. */
   async function checkpointed(callId: string, at: number, agentAudioPlayed: boolean): Promise<void> {
-    const key = { callId, streamSid: sidOf('MZ', 1), carrierSid: SID, engine: 'test', startedAt: new Date(at) };
+    const key = { callId, streamId: sidOf('MZ', 1), carrierSid: SID, engine: 'test', startedAt: new Date(at) };
     await harness.results.begin(key);
     const turns = [{ speaker: 'agent' as const, text: 'Hello canary.', startMs: 0, endMs: 900 }];
     await harness.results.checkpoint(key, {
@@ -158,7 +158,7 @@ describe('a recording that takes longer to store than the end of the call waits'
     const at = await call.now();
     const ending = {
       callId: call.callId,
-      streamSid: sidOf('MZ', 1),
+      streamId: sidOf('MZ', 1),
       carrierSid: SID,
       engine: 'test',
       startedAt: new Date(at),

@@ -1,9 +1,8 @@
+import { FRAME_MS } from '../../audio/frame.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { ProviderError, type SpeechToText } from './ports.js';
 import { openSteadyRecogniser } from './stt/steady.js';
-
-const FRAME_MS = 20;
 
 export type CallerSide = ReturnType<typeof listenToCaller>;
 
