@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Context } from '@temporalio/activity';
+import { shuffled } from '../src/platform/shuffled.js';
 import { runStateOf, type RunState } from '../src/calls/runs.js';
 import { ledgerAccountId as ledgerAccountOf } from '../src/kernel/ids.js';
 import type { Finding } from '../src/calls/reconciliation/findings.js';
@@ -9,6 +10,7 @@ import type { LeaseCount, TakenLease } from '../src/billing/leases.js';
 import { createRecordComparison, STEP_BUDGET_MS } from './record-comparison.js';
 import { createLeftRequests } from './left-requests.js';
 import { createLeftWebhooks } from './left-webhooks.js';
+import { tryEach } from '../src/platform/try-each.js';
 import { whileBeating } from './while-beating.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
 
@@ -101,15 +103,10 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         if (places.count !== places.taken.length) found += Number(await report(miscounted(places)));
         for (const lease of places.taken) if (lease.acquiredAt.getTime() <= oldest) taken.push(lease);
       }
-      const asked = taken.length <= LEASES_PER_ROUND ? taken : shuffled(taken).slice(0, LEASES_PER_ROUND);
-      let released = 0;
-      const queue = asked.values();
-      const worker = async () => {
-        for (const lease of queue) {
-          if (await checkLease(lease)) released++;
-        }
-      };
-      await Promise.all(Array.from({ length: QUESTIONS_AT_ONCE }, worker));
+      const asked = shuffled(taken).slice(0, LEASES_PER_ROUND);
+      const released = await countReleased(asked, checkLease, (err, { callId }) =>
+        logger.error({ err, callId }, 'the place of a call could not be checked'),
+      );
       return { released, found };
     },
 
@@ -162,6 +159,19 @@ function unbalanced(ledgerAccountId: string, { operations, account, mispriced }:
   };
 }
 
+/** Checks some places at a time. @returns how many were given back */
+async function countReleased(
+  leases: readonly TakenLease[],
+  check: (lease: TakenLease) => Promise<boolean>,
+  failed: (error: unknown, lease: TakenLease) => void,
+): Promise<number> {
+  const queue = leases.values();
+  const until = Date.now() + STEP_BUDGET_MS;
+  const worker = () => tryEach(queue, { until, failed, work: check });
+  const answers = await Promise.all(Array.from({ length: QUESTIONS_AT_ONCE }, worker));
+  return answers.flat().filter(Boolean).length;
+}
+
 function miscounted({ accountId, mode, count, taken }: LeaseCount): Finding {
   return {
     kind: 'places_miscounted',
@@ -169,11 +179,4 @@ function miscounted({ accountId, mode, count, taken }: LeaseCount): Finding {
     expected: { count: taken.length },
     actual: { count },
   };
-}
-
-function shuffled<T>(items: readonly T[]): T[] {
-  return items
-    .map((item) => ({ item, at: Math.random() }))
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ item }) => item);
 }

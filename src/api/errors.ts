@@ -46,8 +46,8 @@ function serviceErrorOf(error: unknown): ServiceError {
   return new ServiceError('INTERNAL_ERROR', 'Something went wrong on our side.');
 }
 
-/** What a server answers while it stops, starts or hands over; the same operation may succeed in a moment. */
-const SERVER_BUSY_CODES = new Set([6, 7, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
+/** What a server answers while it stops, starts or hands over, or has no more time; the same operation may succeed in a moment. */
+const SERVER_BUSY_CODES = new Set([6, 7, 50, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
 /** Labels by which the database says that the same operation may succeed on another try, such as during a failover. */
 const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];

@@ -103,6 +103,7 @@ export const callSchema = new Schema<CallDocument>(
 callSchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
 // Lists by what people filter by most; embedded servers skip these, too.
 callSchema.index({ accountId: 1, mode: 1, status: 1, createdAt: -1, _id: 1 });
+callSchema.index({ accountId: 1, mode: 1, direction: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, agentId: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, externalCallId: 1, createdAt: -1, _id: 1 });
 // The reconciler walks calls in the order of their last change. Embedded servers skip it and scan.

@@ -39,13 +39,17 @@ export function createCallQueries(database: CallsDatabase) {
         .exec();
     },
 
-    /** One page of the account's calls of a mode, newest first, without what only a single call is asked for. */
+    /**
+     * One page of the account's calls of a mode, newest first, without what only a single call is asked for.
+     * @param p.signal ends the reading
+     */
     page(p: {
       accountId: string;
       mode: Mode;
       filter: CallFilter;
       after?: PagePosition;
       limit: number;
+      signal?: AbortSignal;
     }): Promise<Page<CallDocument>> {
       const { accountId, mode, filter, ...position } = p;
       const { from, to, ...equal } = filter;

@@ -9,7 +9,7 @@ import type { FailingEndpoint, WebhookFailures } from './failures.js';
 import { nextStepOf } from './schedule.js';
 import type { ApiContext } from '../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../identity/access/principal.js';
-import { deadlineOf, within } from '../platform/http/deadline.js';
+import { deadlineOf, endOf, within } from '../platform/http/deadline.js';
 import { answer } from '../platform/http/routing/answer.js';
 import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
@@ -55,6 +55,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
         mode,
         ...(state === undefined ? {} : { state }),
         ...positionOf(cursors, list, query),
+        signal: endOf(ctx, listDeadlineOf(ctx)),
       };
       const page = await within(listDeadlineOf(ctx), deliveries.page(asked));
       const counts = await within(listDeadlineOf(ctx), attempts.counts(page.items.map(({ callId }) => callId)));

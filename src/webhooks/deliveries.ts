@@ -24,6 +24,7 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       state?: 'pending' | 'delivered' | 'failed';
       after?: PagePosition;
       limit: number;
+      signal?: AbortSignal;
     }): Promise<Page<WebhookDeliveryDocument>> {
       const { accountId, mode, state, ...position } = p;
       const ofState = state === undefined ? {} : { state: state === 'pending' ? null : state };

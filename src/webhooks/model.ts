@@ -67,6 +67,8 @@ export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
 );
 // Unique only so that every server builds it; lists page on it.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
+// The list of one state; embedded servers skip it.
+webhookDeliverySchema.index({ accountId: 1, mode: 1, state: 1, createdAt: -1, _id: 1 });
 // Which endpoints fail is read from these.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, failedAt: -1, _id: 1 }, { unique: true });
 webhookDeliverySchema.index({ accountId: 1, mode: 1, endpoint: 1, failedAt: -1, _id: 1 }, { unique: true });

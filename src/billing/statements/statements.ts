@@ -2,6 +2,7 @@ import type { ClientSession, mongo } from 'mongoose';
 import { ServiceError } from '../../kernel/errors.js';
 import type { Period, StatementEntry, UsageGrouping, UsageRow } from './statement.js';
 import { inCausalOrder } from '../../platform/mongo/connection.js';
+import { LIST_READ_WITHIN_MS } from '../../platform/mongo/pages.js';
 import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../ledger/model.js';
@@ -22,6 +23,8 @@ export interface StatementQuery extends Partial<Period> {
 export type Statements = ReturnType<typeof createStatements>;
 
 const BATCH = 500;
+/** The server gives up by itself what it has read for so long: by then nobody waits for an export any more. */
+const EXPORT_READ_WITHIN_MS = 120_000;
 
 /**
  * What the owner of an account reads of its ledger. Reads only, and misses nothing: the account's markers are read first
@@ -112,7 +115,7 @@ async function* newestFirst(database: BillingDatabase, query: Query): AsyncGener
       .filter((entry) => isWanted(entry, query))
       .toSorted((a, b) => (isNewer(a, b) ? -1 : 1));
     const rows = entries
-      .find(filterOf(query), { ...options, batchSize: BATCH })
+      .find(filterOf(query), { ...options, batchSize: BATCH, maxTimeMS: readWithinMs(query) })
       .sort({ at: -1, _id: -1 })
       .limit(query.limit ?? 0);
     try {
@@ -147,6 +150,10 @@ function isWanted(entry: LedgerEntryDocument, { from, to, after, show }: Query):
   if (to && entry.at >= to) return false;
   const behind = !after || entry.at < after.at || (entry.at.getTime() === after.at.getTime() && entry._id < after.id);
   return behind && show.matches(entry);
+}
+
+function readWithinMs({ limit }: Query): number {
+  return limit === undefined ? EXPORT_READ_WITHIN_MS : LIST_READ_WITHIN_MS;
 }
 
 function filterOf({ ledgerAccountId, from, to, after, show }: Query): Filter {

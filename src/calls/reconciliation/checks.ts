@@ -1,3 +1,4 @@
+import { shuffled } from '../../platform/shuffled.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { CallsDatabase } from '../database.js';
 import type { CheckDocument, CheckKind } from './model.js';
@@ -11,6 +12,15 @@ const LONGEST_PAUSE_MS = 30 * 60_000;
 /** Calls that the reconciler must look at again. */
 export function createReconciliationChecks(database: CallsDatabase) {
   const { reconciliationChecks: checks } = database;
+
+  const longestOverdue = (filter: object, limit: number) =>
+    checks
+      .find({ ...filter, dueAt: { $lte: new Date() } })
+      .sort({ dueAt: 1, _id: 1 })
+      .limit(limit)
+      .lean<CheckDocument[]>()
+      .exec();
+
   return {
     /** Notes a call, unless it is noted. */
     async add(kind: CheckKind, call: { callId: string; ledgerAccountId: string }): Promise<void> {
@@ -25,14 +35,21 @@ export function createReconciliationChecks(database: CallsDatabase) {
       }
     },
 
-    /** Those that are due, the longest overdue first. */
-    due(limit: number): Promise<CheckDocument[]> {
-      return checks
-        .find({ dueAt: { $lte: new Date() } })
-        .sort({ dueAt: 1, _id: 1 })
-        .limit(limit)
-        .lean<CheckDocument[]>()
-        .exec();
+    /**
+     * Those that are due. Ledger accounts have equal shares, so that one with very many keeps no other waiting; when there are more
+     * accounts than `limit`, each call chooses others. Of an account the longest overdue come first, and accounts take turns.
+     */
+    async due(limit: number): Promise<CheckDocument[]> {
+      const known = await checks.distinct('ledgerAccountId');
+      const asked = shuffled(known).slice(0, limit);
+      const share = Math.ceil(limit / Math.max(1, asked.length));
+      const shares: CheckDocument[][] = [];
+      for (const ledgerAccountId of asked) shares.push(await longestOverdue({ ledgerAccountId }, share));
+      const taken = inTurns(shares).slice(0, limit);
+      // What others leave of their shares.
+      const left = limit - taken.length;
+      if (left === 0) return taken;
+      return [...taken, ...(await longestOverdue({ _id: { $nin: taken.map(({ _id }) => _id) } }, left))];
     },
 
     async postpone({ _id, attempts }: CheckDocument): Promise<void> {
@@ -44,4 +61,10 @@ export function createReconciliationChecks(database: CallsDatabase) {
       await checks.deleteOne({ _id });
     },
   };
+}
+
+/** The first of each list, then the second of each, and so on. */
+function inTurns<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
 }

@@ -110,3 +110,5 @@ export const checkSchema = new Schema<CheckDocument>(
   },
   { collection: 'reconciliation_checks', versionKey: false },
 );
+checkSchema.index({ dueAt: 1, _id: 1 });
+checkSchema.index({ ledgerAccountId: 1, dueAt: 1, _id: 1 });

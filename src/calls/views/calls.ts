@@ -11,7 +11,7 @@ import type { CallsDatabase } from '../database.js';
 import type { CallDocument } from '../call-model.js';
 import type { WebhookAttempts } from '../../webhooks/attempts.js';
 import type { RouteHandlers } from '../../identity/access/principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, endOf, within } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 import { callSummary, callView, transcriptView, type CallRecords } from './call-views.js';
 import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../../platform/http/lists.js';
@@ -63,7 +63,8 @@ export function createCallReadHandlers(
       // A cursor is good for the filter it was given with; the filter is hashed because it may hold what is personal.
       const narrowed = createHash('sha256').update(JSON.stringify(filter)).digest('base64url');
       const list = `calls ${account._id} ${mode} ${narrowed}`;
-      const asked = { accountId: account._id, mode, filter, ...positionOf(cursors, list, query) };
+      const signal = endOf(ctx, listDeadlineOf(ctx));
+      const asked = { accountId: account._id, mode, filter, signal, ...positionOf(cursors, list, query) };
       return pageAnswer(cursors, list, await within(listDeadlineOf(ctx), queries.page(asked)), callSummary);
     },
 

@@ -21,12 +21,16 @@ export function createAuditLog(database: IdentityDatabase) {
       await database.auditEntries.create([{ _id: `audit_${ulid()}`, createdAt, ...entry, ...lasting }]);
     },
 
-    /** @param p.mode entries of this mode only; absent: all */
+    /**
+     * @param p.mode entries of this mode only; absent: all
+     * @param p.signal ends the reading
+     */
     page(p: {
       accountId: string;
       mode?: Mode;
       after?: PagePosition;
       limit: number;
+      signal?: AbortSignal;
     }): Promise<Page<AuditEntryDocument>> {
       const { accountId, mode, ...position } = p;
       const filter = { accountId, ...(mode === undefined ? {} : { mode }) };

@@ -8,7 +8,7 @@ import type { AuditLog } from '../access/audit-log.js';
 import type { AccountDocument } from './model.js';
 import type { AuditEntryDocument } from '../access/audit-entry-model.js';
 import type { RouteHandlers } from '../access/principal.js';
-import { deadlineOf, within } from '../../platform/http/deadline.js';
+import { deadlineOf, endOf, within } from '../../platform/http/deadline.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
 
@@ -52,7 +52,7 @@ export function createAccountHandlers(
       const isTestKey = actor.kind === 'key' && mode === 'test';
       const list = `audit ${account._id}${isTestKey ? ' test' : ''}`;
       const filter = { accountId: account._id, ...(isTestKey ? { mode } : {}) };
-      const asked = { ...filter, ...positionOf(cursors, list, query) };
+      const asked = { ...filter, ...positionOf(cursors, list, query), signal: endOf(ctx, listDeadlineOf(ctx)) };
       return pageAnswer(cursors, list, await within(listDeadlineOf(ctx), auditLog.page(asked)), auditView);
     },
   };

@@ -26,6 +26,9 @@ interface Listed {
 /** Items of the very time at which the page before ended that are read for nothing, usually. */
 const TIES = 4;
 
+/** The server gives up by itself what it has read for so long: by then nobody waits for it any more. */
+export const LIST_READ_WITHIN_MS = 10_000;
+
 /** Documents that may be large and are asked for at once. */
 const LARGE_AT_ONCE = 5;
 
@@ -56,6 +59,7 @@ export async function readPage<T extends Dated>(
     const cursor = model.collection.find(asked, {
       sort: { createdAt: -1, _id: 1 },
       limit: wanted,
+      maxTimeMS: LIST_READ_WITHIN_MS,
       ...(p.fields ? { projection: p.fields } : {}),
       ...(p.mostCharacters === undefined ? {} : { batchSize: LARGE_AT_ONCE }),
     }) as mongo.FindCursor<T>;
