@@ -9,8 +9,10 @@ import { eventually, startService, type Customer, type Service } from '../suppor
 import { managementOf } from '../support/http/management-support.js';
 
 const clients: ClientRequest[] = [];
+const closers: (() => void)[] = [];
 afterEach(() => {
   for (const client of clients.splice(0)) client.destroy();
+  for (const close of closers.splice(0)) close();
 });
 
 /** Asks and reads nothing of the body. */
@@ -94,10 +96,12 @@ describe('a process', () => {
   /** Serves more than the sockets between it and a client hold. */
   async function serve(recording: { idleMs?: number; inProcess?: Record<Mode, number> }) {
     const limits = { list: limit, export: limit, recording: { ...limit, ...recording } };
-    const turns = createAccountTurns({ limits });
+    let passedMs = 0;
+    const turns = createAccountTurns({ limits, now: () => Date.now() + passedMs });
     let accounts = 0;
     const server = createServer((req, res) => {
-      const asker = { account: { _id: `account ${accounts++}` }, mode: String(req.url).slice(1) as Mode };
+      const [mode = '', account = `account ${accounts++}`] = String(req.url).slice(1).split('?');
+      const asker = { account: { _id: account }, mode: mode as Mode };
       const work = async () => res.end(Buffer.alloc(64 * 1_024 * 1_024));
       turns
         .take({ res, state: {} } as unknown as ApiContext, 'recording', asker, work)
@@ -105,10 +109,11 @@ describe('a process', () => {
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
+    closers.push(() => (server.closeAllConnections(), server.close()));
     return {
       turns,
+      pass: (ms: number) => (passedMs += ms),
       url: (mode: Mode) => `http://127.0.0.1:${port}/${mode}`,
-      close: () => (server.closeAllConnections(), server.close()),
     };
   }
 
@@ -120,13 +125,34 @@ describe('a process', () => {
     for (const client of clients.splice(0)) client.destroy();
     await eventually(async () => server.turns.size() === 0);
     expect(await askAndStall(server.url('test'))).toBe(200);
-    server.close();
+  }, 30_000);
+
+  it('cuts off one that is read more slowly than it plays when another needs its place', async () => {
+    const server = await serve({ inProcess: { live: 2, test: 2 } });
+    for (const status of [200, 200, 503]) expect(await askAndStall(server.url('test'))).toBe(status);
+    server.pass(600_000);
+    expect(await askAndStall(server.url('test'))).toBe(200);
+    // None of those that are left is judged yet but the other old one.
+    expect(await askAndStall(server.url('test'))).toBe(200);
+    expect(await askAndStall(server.url('test'))).toBe(503);
+    await eventually(async () => server.turns.size() === 2);
+  }, 30_000);
+
+  it('shares the places of recordings among the accounts that want them', async () => {
+    const server = await serve({ inProcess: { live: 4, test: 4 } });
+    const ask = (account: string) => askAndStall(`${server.url('test')}?${account}`);
+    for (let n = 0; n < 4; n++) expect(await ask('greedy')).toBe(200);
+    expect(await ask('second')).toBe(200);
+    expect(await ask('third')).toBe(200);
+    // Whoever has one keeps it, and nobody gets more by asking again.
+    expect(await ask('greedy')).toBe(503);
+    expect(await ask('fourth')).toBe(200);
+    expect(await ask('fifth')).toBe(503);
   }, 30_000);
 
   it('ends a download of which nothing is read', async () => {
     const server = await serve({ idleMs: 200 });
     expect(await askAndStall(server.url('live'))).toBe(200);
     await eventually(async () => server.turns.size() === 0, 20_000);
-    server.close();
   }, 30_000);
 });

@@ -24,7 +24,7 @@ type InboundFacts = { account: CarrierAccount; to: string; from: string; forward
 
 /** The books keep so many calls; the oldest ended ones go first. */
 const MAX_CALLS = 5_000;
-/** What was heard is kept of so many calls. */
+/** What was heard is kept of so many calls; the oldest ended ones are forgotten first, then the oldest that go on. */
 const MAX_RECORDINGS = 50;
 
 export function createExchange(plant: Plant): Exchange {
@@ -36,8 +36,8 @@ export function createExchange(plant: Plant): Exchange {
     calls.set(live.call.sid, live);
     recorded.push(live);
     if (recorded.length > MAX_RECORDINGS) {
-      const oldest = recorded.findIndex(({ call }) => isOver(call));
-      if (oldest >= 0) recorded.splice(oldest, 1)[0]?.line.forget();
+      const ended = recorded.findIndex(({ call }) => isOver(call));
+      recorded.splice(Math.max(0, ended), 1)[0]?.line.forget();
     }
     if (calls.size <= MAX_CALLS) return;
     for (const [sid, { call }] of calls) {

@@ -14,6 +14,8 @@ import type {
 
 /** Of a longer call the first ones are kept: a document has its limits. */
 const MAX_LATENCIES = 1_000;
+/** Of the logs of all streams, in UTF-8: beside the longest transcript a document has room for them. */
+const MAX_SESSION_LOG_BYTES = 6_200_000;
 
 export type ConversationRecord = ReturnType<typeof createConversationRecord>;
 
@@ -117,10 +119,21 @@ export function createConversationRecord(p: {
         ...(result === undefined ? {} : { summary: result.summary }),
         ...(result?.sessionLog === undefined
           ? {}
-          : { sessionLogs: [...(earlier?.sessionLogs ?? []), result.sessionLog] }),
+          : { sessionLogs: fittingLogs([...(earlier?.sessionLogs ?? []), result.sessionLog]) }),
       };
     },
   };
+}
+
+/** The first logs that fit together; each is of use by itself. */
+function fittingLogs(logs: readonly string[]): string[] {
+  let bytes = 0;
+  return logs.filter((log) => {
+    const length = Buffer.byteLength(log);
+    const fits = bytes + length <= MAX_SESSION_LOG_BYTES;
+    if (fits) bytes += length;
+    return fits;
+  });
 }
 
 /** The first that says something; that one could not tell is worth less than any other word. */

@@ -4,20 +4,20 @@ import type { SessionSetup } from './reducer/state.js';
 
 /** More than an hour of lively talk. */
 const MAX_EVENTS = 20_000;
-/** A call's row has room for the logs of all its streams. */
-const MAX_CHARACTERS = 2_000_000;
+/** As stored, in UTF-8: a call's row has room for the logs of three streams. */
+const MAX_BYTES = 2_000_000;
 
 /** Keeps the events of one session: personal data, to be stored with the call and nowhere else. */
 export function createSessionRecorder(setup: SessionSetup) {
   const events: SessionEvent[] = [];
-  let characters = 0;
+  let bytes = 0;
   let left = 0;
 
   return {
     record(event: SessionEvent): void {
-      characters += JSON.stringify(event).length;
+      bytes += Buffer.byteLength(JSON.stringify(event));
       // A log with a gap cannot be replayed: from the first event without room on, none is kept.
-      if (left > 0 || events.length >= MAX_EVENTS || characters > MAX_CHARACTERS) left += 1;
+      if (left > 0 || events.length >= MAX_EVENTS || bytes > MAX_BYTES) left += 1;
       else events.push(event);
     },
     log: (): SessionLog => ({ setup, events, left }),

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../kernel/errors.js';
 import type { Mode } from '../../../kernel/ids.js';
 import type { ApiContext } from '../context.js';
 import type { RouteLoad } from '../contract/route.js';
+import { createProcessPlaces } from './process-places.js';
 
 interface Limit {
   /** Requests of an account in one mode that are answered at once in this process. */
@@ -12,7 +13,7 @@ interface Limit {
   withinMs: number;
   /** How long one may go without its client reading any of it. */
   idleMs?: number;
-  /** Of all accounts together, as many may be in progress when one more begins; test mode leaves room for live. */
+  /** Of all accounts together, as many may be in progress when one more begins; test mode leaves room for live. One kind of load has it. */
   inProcess?: Readonly<Record<Mode, number>>;
 }
 
@@ -43,9 +44,10 @@ export type AccountTurns = ReturnType<typeof createAccountTurns>;
 export function createAccountTurns({
   waitMs = WAIT_MS,
   limits = LIMITS,
-}: { waitMs?: number; limits?: typeof LIMITS } = {}) {
+  now = Date.now,
+}: { waitMs?: number; limits?: typeof LIMITS; now?: () => number } = {}) {
   const lines = new Map<string, Line>();
-  const inProgress = new Map<RouteLoad, number>();
+  const places = createProcessPlaces(now);
 
   async function enter(key: string, atOnce: number, closed: AbortSignal): Promise<void> {
     const line = lines.get(key) ?? { active: 0, waiting: new Set() };
@@ -93,16 +95,16 @@ export function createAccountTurns({
       res.once('close', () => closed.abort());
       if (res.closed || res.destroyed) closed.abort();
       await enter(key, atOnce, closed.signal);
-      const others = inProgress.get(load) ?? 0;
-      if (others >= (inProcess?.[asker.mode] ?? Infinity)) {
+      const holder = { accountId: asker.account._id, mode: asker.mode, res };
+      const giveBack = inProcess === undefined ? () => undefined : places.take(holder, inProcess[asker.mode]);
+      if (giveBack === undefined) {
         leave(key);
         throw new ServiceError('SERVICE_UNAVAILABLE', 'Too many such requests are in progress. Ask again in a moment.');
       }
-      inProgress.set(load, others + 1);
       const stopWatching = cutOffSlow(res, withinMs, idleMs);
       const end = () => {
         stopWatching();
-        inProgress.set(load, (inProgress.get(load) ?? 1) - 1);
+        giveBack();
         leave(key);
       };
       ctx.state.startedAt = Date.now();

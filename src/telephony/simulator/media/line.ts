@@ -28,6 +28,7 @@ export interface Line {
   bridge(other: FarEnd): () => void;
   /** What the far end heard, mu-law, at most the first ten minutes. */
   heard(): Buffer;
+  /** Keeps nothing of it any more, also while the call goes on. */
   forget(): void;
 }
 
@@ -141,6 +142,7 @@ export function createLine(deps: {
     heard: () => Buffer.concat(heard),
     forget() {
       heard.length = 0;
+      heardBytes = MAX_HEARD_BYTES;
     },
   };
 }
