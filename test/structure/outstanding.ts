@@ -2,10 +2,6 @@
 export const OUTSTANDING: readonly string[] = [
   'src/voice/engines/offline/dialogue.ts: factory createDialogue',
   'src/voice/engines/offline/interview.ts: factory createInterview',
-  'src/voice/engines/pipeline/stt/deepgram-flux.ts: function open',
-  'src/voice/media/carrier-stream.ts: factory openCarrierStream',
   'src/voice/media/media-server.ts: factory createMediaServer',
-  'src/voice/recordings/recordings.ts: factory createRecordings',
   'src/voice/session/conversation.ts: factory startConversation',
-  'src/voice/session/playback.ts: factory createPlayback',
 ];

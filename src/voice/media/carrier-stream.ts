@@ -1,5 +1,6 @@
 import type { WebSocket, RawData } from 'ws';
 import type { PlaybackLine } from '../session/playback.js';
+import { createReadLimits, watchLiveness } from './socket-limits.js';
 import { ProtocolViolation, type MediaCodec, type MediaEvent } from '../../telephony/media.js';
 
 export interface StreamTimings {
@@ -31,11 +32,6 @@ export interface CarrierStream extends PlaybackLine {
 
 /** A carrier that takes nothing off the line any more: over a minute of audio is stuck. */
 const MAX_BUFFERED_BYTES = 1_048_576;
-/** Messages a second that an honest carrier stays far below (50 of audio, some marks), and the burst it may catch up with. */
-const MESSAGES_PER_SECOND = 300;
-const MESSAGE_BURST = 3_000;
-/** Messages that may have been on their way when we closed; a far end that sends more goes on regardless. */
-const MAX_IGNORED = 200;
 /** Close codes of a carrier that is done; any other, 1006 for a socket that broke among them, is a line that was lost. */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1005]);
 
@@ -47,10 +43,7 @@ export function openCarrierStream(
   timings: StreamTimings = STREAM_TIMINGS,
 ): CarrierStream {
   let state: 'connecting' | 'live' | 'ended' = 'connecting';
-  let alive = true;
-  let ignored = 0;
-  let tokens = MESSAGE_BURST;
-  let tokensAt = performance.now();
+  const limits = createReadLimits(socket);
 
   function end(how: StreamEnd, detail = ''): void {
     if (state === 'ended') return;
@@ -64,24 +57,9 @@ export function openCarrierStream(
     socket.close(code, reason);
   }
 
-  function takeToken(): boolean {
-    const now = performance.now();
-    tokens = Math.min(MESSAGE_BURST, tokens + ((now - tokensAt) / 1_000) * MESSAGES_PER_SECOND) - 1;
-    tokensAt = now;
-    return tokens >= 0;
-  }
-
-  /** Whether what comes is still read; a closing socket is destroyed when too much comes. */
-  function isRead(): boolean {
-    if (socket.readyState === socket.OPEN) return true;
-    ignored += 1;
-    if (ignored > MAX_IGNORED) socket.terminate();
-    return false;
-  }
-
   function read(data: RawData, isBinary: boolean): void {
-    if (!isRead()) return;
-    if (!takeToken()) throw new ProtocolViolation(1008, 'too many messages');
+    if (!limits.isRead()) return;
+    if (!limits.take()) throw new ProtocolViolation(1008, 'too many messages');
     // One buffer: the websocket's binary type is left at its default.
     codec.decode(data as Buffer, isBinary, take);
   }
@@ -131,32 +109,18 @@ export function openCarrierStream(
     socket.send(message);
   }
 
-  function loseSilent(): void {
-    if (alive) return;
+  const startTimer = setTimeout(() => refuse(1008, 'no start in time'), timings.startWithinMs);
+  const liveness = watchLiveness(socket, timings.pingEveryMs, () => {
     end('dropped', 'nothing comes from the carrier any more');
     socket.terminate();
-  }
-
-  const startTimer = setTimeout(() => refuse(1008, 'no start in time'), timings.startWithinMs);
-  const pingTimer = setInterval(() => {
-    if (!alive) {
-      // A process that stood still meets its timers before it reads what has come meanwhile.
-      setImmediate(loseSilent);
-      return;
-    }
-    alive = false;
-    if (socket.readyState === socket.OPEN) socket.ping();
-  }, timings.pingEveryMs);
-
-  socket.on('pong', () => {
-    alive = true;
   });
+
   // The library answers each; nobody who reads the answers needs many.
   socket.on('ping', () => {
-    if (isRead() && !takeToken()) refuse(1008, 'too many messages');
+    if (limits.isRead() && !limits.take()) refuse(1008, 'too many messages');
   });
   socket.on('message', (data, isBinary) => {
-    alive = true;
+    liveness.heard();
     try {
       read(data, isBinary);
     } catch (error) {
@@ -170,7 +134,6 @@ export function openCarrierStream(
   // ws closes by itself with the code that fits (1002, 1007, 1009); the close event follows.
   socket.on('error', (error) => end('misused', error.message));
   socket.on('close', (code) => {
-    clearInterval(pingTimer);
     end(CLOSED_IN_ORDER.has(code) ? 'closed' : 'dropped', `close code ${code}`);
   });
 

@@ -1,10 +1,8 @@
 import { Readable } from 'node:stream';
-import type mongoose from 'mongoose';
 import { decodeMulaw } from '../audio/mulaw.js';
 import { pcmBytes, WAV_HEADER_BYTES, wavHeader } from '../audio/wav.js';
-import { MAX_RESUMPTIONS } from '../../kernel/resumption.js';
 import type { VoiceDatabase } from '../database.js';
-import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
+import { callIdOf, chunkId, createRecordingFiles, fileId } from './recording-files.js';
 import { createChunkPool, writeRecording, type RecordingWriter } from './recording-writer.js';
 import { layOut, silence, type Segment } from './recording-segments.js';
 
@@ -32,57 +30,22 @@ export type Recordings = ReturnType<typeof createRecordings>;
  * only at the end. The WAV file is made of it when it is read. A recording can be read when all its files have their length: given by the process that wrote it, or by `seal` when that one died.
  */
 export function createRecordings(database: VoiceDatabase, options: { giveUpAfterMs?: number } = {}) {
-  const files = database.recordingFiles;
-  const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
+  const stored = createRecordingFiles(database);
+  const { files, chunks } = stored;
   const pool = createChunkPool();
   const giveUpAfterMs = options.giveUpAfterMs ?? GIVE_UP_AFTER_MS;
-
-  /** The call's files in the order of its streams. */
-  async function filesOf(callId: string): Promise<RecordingFileDocument[]> {
-    const ids = possibleFiles(callId);
-    const found = await files.find({ _id: { $in: ids } }).lean<RecordingFileDocument[]>();
-    return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
-  }
-
-  async function* mulawOf({ file, bytes }: Segment): AsyncGenerator<Uint8Array> {
-    let left = bytes;
-    for (let n = 0; left > 0; n++) {
-      const chunk = await chunks.findOne({ _id: chunkId(file._id, n) });
-      if (chunk === null) throw new Error(`The recording ${file._id} has lost chunk ${n}.`);
-      const data = chunk.data.value().subarray(0, left);
-      left -= data.length;
-      yield data;
-    }
-  }
 
   async function* wavOf(segments: readonly Segment[], dataBytes: number): AsyncGenerator<Buffer> {
     yield wavHeader({ ...FORMAT, dataBytes });
     for (const segment of segments) {
       for (const mulaw of silence(segment.silenceBefore)) yield pcmBytes(decodeMulaw(mulaw));
-      for await (const mulaw of mulawOf(segment)) yield pcmBytes(decodeMulaw(mulaw));
+      for await (const mulaw of stored.read(segment.file._id, segment.bytes)) yield pcmBytes(decodeMulaw(mulaw));
     }
   }
 
-  /** Gives a file that nobody finished the length of what is stored of it. */
-  async function sealFile(file: RecordingFileDocument): Promise<void> {
-    const stored = await chunks.countDocuments(chunksOf(file._id));
-    // Only the last one may be short.
-    const last = await chunks.findOne({ _id: chunkId(file._id, stored - 1) });
-    const length = last === null ? 0 : (stored - 1) * file.chunkSize + last.data.length();
-    const sealed = { $set: { length }, $unset: { open: '' } };
-    // Its own process may close it in this moment, with the whole length.
-    await files.updateOne({ _id: file._id, open: true }, sealed);
-  }
-
-  async function deleteFile(id: string): Promise<void> {
-    // The document goes last: while there is one, a sweep that was cut off finds the chunks again.
-    await chunks.deleteMany(chunksOf(id));
-    await files.deleteOne({ _id: id });
-  }
-
   async function seal(callId: string): Promise<boolean> {
-    for (const file of await filesOf(callId)) if (file.length === undefined) await sealFile(file);
-    return (await filesOf(callId)).some(({ length = 0 }) => length > 0);
+    for (const file of await stored.of(callId)) if (file.length === undefined) await stored.seal(file);
+    return (await stored.of(callId)).some(({ length = 0 }) => length > 0);
   }
 
   return {
@@ -107,12 +70,12 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
 
     /** The recording as a WAV file and its size in bytes; null when there is none, or not all of it yet. */
     async read(callId: string): Promise<{ stream: Readable; bytes: number } | null> {
-      const found = await filesOf(callId);
+      const found = await stored.of(callId);
       if (found.some(({ length }) => length === undefined)) return null;
       const segments = layOut(found.filter(({ length = 0 }) => length > 0));
       if (segments.length === 0) return null;
-      const stored = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
-      const bytes = stored * BYTES_PER_STORED_BYTE;
+      const storedBytes = segments.reduce((sum, segment) => sum + segment.silenceBefore + segment.bytes, 0);
+      const bytes = storedBytes * BYTES_PER_STORED_BYTE;
       return {
         stream: Readable.from(wavOf(segments, bytes), { objectMode: false }),
         bytes: bytes + WAV_HEADER_BYTES,
@@ -127,9 +90,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
     seal,
 
     /** Removes a recording, also chunks that came after their file was removed; none is a success. */
-    async delete(callId: string): Promise<void> {
-      for (const id of possibleFiles(callId)) await deleteFile(id);
-    },
+    delete: (callId: string) => stored.deleteOf(callId),
 
     /** Ids of calls, or of test calls only, with files from before a time, at most `limit`, the oldest first. */
     async callsBefore(time: Date, limit: number, which: 'all' | 'test' = 'all'): Promise<string[]> {
@@ -151,25 +112,4 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       return [...new Set(open.map(({ _id }) => callIdOf(_id)))];
     },
   };
-
-  /** By their range of ids, so that also one that came after the file was sealed is met. */
-  function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
-    return { _id: { $gte: `${id}:`, $lt: `${id};` } };
-  }
-}
-
-function possibleFiles(callId: string): string[] {
-  return Array.from({ length: MAX_RESUMPTIONS + 1 }, (_, stream) => fileId(callId, stream));
-}
-
-function fileId(callId: string, stream: number): string {
-  return stream === 0 ? callId : `${callId}.${stream}`;
-}
-
-function callIdOf(id: string): string {
-  return id.replace(/\.\d+$/, '');
-}
-
-function chunkId(id: string, n: number): string {
-  return `${id}:${n}`;
 }

@@ -1,10 +1,9 @@
 import { FRAME_BYTES, FRAME_MS } from '../audio/frame.js';
 import { MULAW_SILENCE } from '../audio/mulaw.js';
+import { createAudioOnTheWay, type OnAudioPlayed } from './audio-on-the-way.js';
 
 /** Audio is handed to the carrier up to this much ahead: enough for jitter, little to throw away on a barge-in. */
 const LEAD_MS = 360;
-/** A mark after every 200 ms of audio tells how far the far end has come. */
-const FRAMES_PER_MARK = 10;
 
 /** What playback may send to the carrier. */
 export interface PlaybackLine {
@@ -20,11 +19,8 @@ export interface PlaybackDeps {
   now: () => number;
   /** How much of an item was heard, in ms; `complete` when all of it was. */
   onPlayed: (itemId: string, playedMs: number, complete: boolean) => void;
-  /**
-   * Whole frames, one behind the other, that the carrier has proven played, and where the first stood on the line. Of use
-   * only until this returns: their memory is used again.
-   */
-  onAudioPlayed: (mulaw: Uint8Array, atMs: number) => void;
+  /** Told of audio that the carrier has proven played; its memory is used again. */
+  onAudioPlayed: OnAudioPlayed;
 }
 
 interface Item {
@@ -37,26 +33,6 @@ interface Item {
   ended: boolean;
 }
 
-/** What stands between two marks on the line. */
-interface Section {
-  mark: string;
-  itemId: string;
-  audio: SentAudio;
-  playedMs: number;
-  complete: boolean;
-}
-
-/**
- * Frames on their way, in one piece of memory: they wait for their mark so long that a new piece for each would be
- * carried to the old part of the heap, and collecting garbage there holds up all calls of the process.
- */
-interface SentAudio {
-  bytes: Uint8Array;
-  frames: number;
-  /** Where frames begin that do not follow the one before them on the line: the first, and those after a pause. */
-  starts: { frame: number; atMs: number }[];
-}
-
 export type Playback = ReturnType<typeof createPlayback>;
 
 /**
@@ -65,12 +41,8 @@ export type Playback = ReturnType<typeof createPlayback>;
  */
 export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackDeps) {
   let items: Item[] = [];
-  /** Marked and not echoed yet, oldest first. */
-  let sections: Section[] = [];
-  const spare: SentAudio[] = [];
-  let open = noAudio();
+  const onTheWay = createAudioOnTheWay(onAudioPlayed);
   let lineEndsAtMs = 0;
-  let markCount = 0;
   const dropped = new Set<string>();
   const playedMs = new Map<string, number>();
 
@@ -83,23 +55,15 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
     return item;
   }
 
-  function recycle(audio: SentAudio): void {
-    spare.push(Object.assign(audio, { frames: 0, starts: [] }));
-  }
-
   function mark(item: Item, complete: boolean): void {
-    const name = `m${++markCount}`;
-    sections.push({ mark: name, itemId: item.id, audio: open, playedMs: item.sentMs, complete });
-    open = spare.pop() ?? noAudio();
-    line.mark(name);
+    line.mark(onTheWay.mark(item.id, item.sentMs, complete));
   }
 
   /** Sends the next frame; false when there is none to send now. */
   function sendNext(): boolean {
     const item = items[0];
     if (item === undefined) return false;
-    const at = open.frames * FRAME_BYTES;
-    const frame = open.bytes.subarray(at, at + FRAME_BYTES);
+    const frame = onTheWay.nextFrame();
     if (!takeFrame(item, frame)) {
       if (!item.ended) return false;
       mark(item, true);
@@ -107,13 +71,10 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       return true;
     }
     line.media(frame);
-    const last = open.starts.at(-1);
-    const follows = last !== undefined && last.atMs + (open.frames - last.frame) * FRAME_MS === lineEndsAtMs;
-    if (!follows) open.starts.push({ frame: open.frames, atMs: lineEndsAtMs });
-    open.frames += 1;
+    const isMarkDue = onTheWay.sent(lineEndsAtMs);
     lineEndsAtMs += FRAME_MS;
     item.sentMs += FRAME_MS;
-    if (open.frames >= FRAMES_PER_MARK) mark(item, false);
+    if (isMarkDue) mark(item, false);
     return true;
   }
 
@@ -143,30 +104,19 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
 
     /** The carrier echoed a mark: everything before it was played, unless it was cleared. */
     onMark(name: string): void {
-      const index = sections.findIndex((section) => section.mark === name);
-      if (index < 0) return;
-      for (const section of sections.splice(0, index + 1)) {
-        const { audio } = section;
-        for (const [index, { frame, atMs }] of audio.starts.entries()) {
-          const end = audio.starts[index + 1]?.frame ?? audio.frames;
-          onAudioPlayed(audio.bytes.subarray(frame * FRAME_BYTES, end * FRAME_BYTES), atMs);
-        }
-        recycle(audio);
-        playedMs.set(section.itemId, section.playedMs);
-        if (section.complete) playedMs.delete(section.itemId);
-        onPlayed(section.itemId, section.playedMs, section.complete);
-      }
+      onTheWay.proven(name, ({ itemId, playedMs: heardMs, complete }) => {
+        if (complete) playedMs.delete(itemId);
+        else playedMs.set(itemId, heardMs);
+        onPlayed(itemId, heardMs, complete);
+      });
     },
 
     /** Drops everything not proven played, here and at the carrier. */
     clear(): void {
-      const ids = new Set([...sections.map((section) => section.itemId), ...items.map((item) => item.id)]);
+      const ids = new Set([...onTheWay.itemIds(), ...items.map((item) => item.id)]);
       if (ids.size === 0) return;
       items = [];
-      for (const { audio } of sections) recycle(audio);
-      recycle(open);
-      sections = [];
-      open = spare.pop() ?? noAudio();
+      onTheWay.forget();
       lineEndsAtMs = now();
       line.clear();
       for (const id of ids) {
@@ -178,7 +128,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
 
     /** Nothing is queued and nothing is on the way to the far end's ear. */
     isIdle(): boolean {
-      return items.length === 0 && sections.length === 0;
+      return items.length === 0 && onTheWay.isEmpty();
     },
 
     /** Ms until all that is queued has been heard, if the carrier plays as it should. */
@@ -187,10 +137,6 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       return Math.max(0, lineEndsAtMs - now()) + queued;
     },
   };
-}
-
-function noAudio(): SentAudio {
-  return { bytes: new Uint8Array(FRAMES_PER_MARK * FRAME_BYTES), frames: 0, starts: [] };
 }
 
 /** Fills a frame with the next 160 bytes, after the last ones of an ended item with silence. @returns false for none */
