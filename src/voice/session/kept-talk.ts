@@ -1,0 +1,84 @@
+import type { MediaSignals, StreamedCall } from '../call-reader.js';
+import type { CarrierStream } from '../media/carrier-stream.js';
+import { createMediaReports } from '../media/media-reports.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import type { Recordings } from '../recordings/recordings.js';
+import { createTwoTrackRecorder } from '../recordings/two-track-recorder.js';
+import { createConversationRecord } from '../results/conversation-record.js';
+import type { ConversationBeginning, ConversationResults } from '../results/conversation-results.js';
+import type { ConversationResultDocument } from '../results/model.js';
+import { keepResult } from '../results/result-keeper.js';
+import { createWrapUp } from '../results/wrap-up.js';
+import type { Engine, EngineCall } from '../engines/port.js';
+
+export interface KeptTalkDeps {
+  stream: CarrierStream;
+  streamId: string;
+  carrierSid: string;
+  /** The stream's number: 0 for the call's first. */
+  resumption: number;
+  /** What the streams before this one left. */
+  earlier: ConversationResultDocument | null;
+  request: StreamedCall;
+  engine: Engine;
+  results: ConversationResults;
+  /** Absent: calls are not recorded. */
+  recordings?: Recordings;
+  gateway: MediaSignals;
+  logger: Logger;
+  /** This media server stops. */
+  closing: AbortSignal;
+  /** How long a lost stream may wait for one that follows it; shorter is for tests. */
+  lostForGoodMs?: number;
+}
+
+/** What is kept of a talk and told of it: its record, the result stored behind it, its recording, the workflow's reports. */
+export function keepTalk(
+  deps: KeptTalkDeps,
+  p: {
+    startedAt: number;
+    template: EngineCall['outputTemplate'];
+    /** Another stream has taken the call over. */
+    onTaken: () => void;
+  },
+) {
+  const { streamId, carrierSid, resumption, earlier, request, engine, logger } = deps;
+  const callId = request._id;
+  const callStartedAt = earlier?.startedAt ?? new Date(p.startedAt);
+  const offsetMs = Math.max(0, p.startedAt - callStartedAt.getTime());
+  const record = createConversationRecord({ template: p.template, offsetMs, earlier });
+  const beginning: ConversationBeginning = {
+    callId,
+    streamId,
+    carrierSid,
+    engine: engine.name,
+    startedAt: callStartedAt,
+    resumptions: resumption,
+  };
+  const keeper = keepResult({
+    results: deps.results,
+    beginning,
+    logger,
+    onClaimed: (row) => row && record.takeOver(row),
+    onTaken: p.onTaken,
+  });
+  const recorder =
+    deps.recordings &&
+    createTwoTrackRecorder(
+      deps.recordings.open({ callId, stream: resumption, offsetMs, test: request.mode === 'test' }, keeper.claimed),
+    );
+  const reports = createMediaReports({ gateway: deps.gateway, callId, streamId, carrierSid, logger });
+  const wrapUp = createWrapUp({ ...deps, beginning, record, keeper, recorder, reports });
+
+  return {
+    /** Where the stream begins on the call's time line, ms. */
+    offsetMs,
+    record,
+    recorder,
+    reports,
+    wrapUp,
+    checkpoint: (when?: 'at once') => keeper.checkpoint(() => record.progress(), when),
+  };
+}
+
+export type KeptTalk = ReturnType<typeof keepTalk>;
