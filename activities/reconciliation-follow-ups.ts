@@ -29,6 +29,7 @@ interface FollowUpDeps extends ReconciliationDeps {
   report: (finding: Finding) => Promise<boolean>;
   runOf: (callId: string) => Promise<RunState>;
   readSwept: (call: { callId: string; ledgerAccountId: string }) => Promise<CallBill | undefined>;
+  compareAgain: (call: { callId: string; ledgerAccountId: string }) => Promise<void>;
   leftWebhooks: ReturnType<typeof createLeftWebhooks>;
 }
 
@@ -146,6 +147,9 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
         return followEstimate(check);
       case 'webhook':
         return leftWebhooks.follow(check.callId);
+      case 'comparison':
+        await deps.compareAgain(check);
+        return { over: true };
       case 'ending': {
         const ending = await followEnding(check);
         if (ending.over) await closeOverdue(check);

@@ -63,7 +63,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   }
 
   const steps = {
-    ...createReconciliationFollowUps({ ...deps, report, runOf, readSwept: records.readSwept, leftWebhooks }),
+    ...createReconciliationFollowUps({ ...deps, report, runOf, ...records, leftWebhooks }),
 
     /**
      * Adds up ledger accounts in turn and compares each with its document, while calls go on. An account that does not

@@ -17,7 +17,7 @@ export function createRecordComparison(
     leftWebhooks: ReturnType<typeof createLeftWebhooks>;
   },
 ) {
-  const { database, ledger, checks, walks, report, leftWebhooks } = deps;
+  const { database, ledger, checks, walks, report, leftWebhooks, logger } = deps;
 
   /** Entries of operations that are decided but not written out yet would look like lost ones. */
   async function readSwept(call: Pick<MetCall, 'callId' | 'ledgerAccountId'>): Promise<CallBill | undefined> {
@@ -51,8 +51,26 @@ export function createRecordComparison(
     if (bill.settlement === null && (await readSwept(bill))?.settlement === null) await checks.add('ending', bill);
   }
 
+  /** One that fails is put aside, so that the walk goes on to the others. @returns new findings */
+  async function compareOne(walk: Walk, bill: CallBill): Promise<number> {
+    try {
+      if (walk !== 'holds') return await compare(bill);
+      await followHold(bill);
+    } catch (error) {
+      logger.error({ err: error, callId: bill.callId, walk }, 'the records of a call could not be compared');
+      await checks.add(walk === 'holds' ? 'ending' : 'comparison', bill);
+    }
+    return 0;
+  }
+
   return {
     readSwept,
+
+    /** Compares a call that was put aside. */
+    async compareAgain(call: Pick<MetCall, 'callId' | 'ledgerAccountId'>): Promise<void> {
+      const [bill] = await readBills(database, [call]);
+      if (bill) await compare(bill);
+    },
 
     async compareWalk(walk: Walk): Promise<{ compared: number; found: number }> {
       const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
@@ -62,10 +80,7 @@ export function createRecordComparison(
       while (more && Date.now() < deadline) {
         const step = await walks.next(walk, until, CALLS_AT_ONCE);
         const bills = await readBills(database, step.calls);
-        for (const bill of bills) {
-          if (walk === 'holds') await followHold(bill);
-          else found += await compare(bill);
-        }
+        for (const bill of bills) found += await compareOne(walk, bill);
         if (walk === 'calls') await noteWebhooks(bills);
         for (const call of step.calls) if (call.estimated) await checks.add('estimate', call);
         await step.done();

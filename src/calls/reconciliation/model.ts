@@ -80,12 +80,13 @@ export const cursorSchema = new Schema<CursorDocument>(
   { collection: 'reconciliation_cursors', versionKey: false },
 );
 
-const CHECK_KINDS = ['ending', 'estimate', 'webhook'] as const;
+const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison'] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
 
 /**
  * A call to look at again: one whose `ending` nobody else will write, one billed by an `estimate` of our clocks and not
- * yet by the carrier's figure, or one whose `webhook` is neither delivered nor given up.
+ * yet by the carrier's figure, one whose `webhook` is neither delivered nor given up, or one whose records could not be read for
+ * their `comparison`.
  */
 export interface CheckDocument {
   /** `<kind>:<call id>` */
