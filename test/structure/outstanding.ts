@@ -2,5 +2,4 @@
 export const OUTSTANDING: readonly string[] = [
   'src/voice/engines/offline/dialogue.ts: factory createDialogue',
   'src/voice/engines/offline/interview.ts: factory createInterview',
-  'src/voice/media/media-server.ts: factory createMediaServer',
 ];

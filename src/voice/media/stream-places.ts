@@ -12,6 +12,12 @@ export interface StreamLimits {
   test: number;
 }
 
+/**
+ * Streams with a valid signature, of whatever address: a carrier's come from a few. 200 test calls take half of a core,
+ * which leaves live calls the other half.
+ */
+export const MAX_STREAMS: StreamLimits = { all: 4_000, test: 200 };
+
 /** Counts the streams of a media server; a socket gives its places back when it closes. */
 export function createStreamPlaces(limits: StreamLimits) {
   const all = new Set<PlacedSocket>();
