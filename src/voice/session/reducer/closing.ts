@@ -5,7 +5,8 @@ import { stopReply } from './replies.js';
 import { inOrder, isClosing, type ClosingState, type SessionState, type SessionStep } from './state.js';
 
 type End = NonNullable<ClosingState['end']>;
-type ProviderFault = Pick<Extract<SessionEvent, { type: 'provider_gone' }>, 'part' | 'message'>;
+type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
+type ProviderFault = Pick<EventOf<'provider_gone'>, 'part' | 'message'>;
 
 /** Says one last line, in the first way that works, and ends the session. At most one line is said in a session. */
 export function beginClosing(
@@ -25,6 +26,21 @@ export function beginClosing(
 /** Ends the session with a word the model has said, or without one. */
 export function closeWith(state: SessionState, end: End, atMs: number): SessionStep {
   return inOrder(stopReply(state, atMs), (next) => [{ ...next, closing: { otherWays: [] } }, [end]]);
+}
+
+/** The agent says goodbye with this reply: when it was heard, the far end may hang up first. */
+export function closeAfterReply(state: SessionState, event: EventOf<'reply_is_last'>): SessionState {
+  const { replyId, itemId, goodbyeBy, atMs } = event;
+  if (isClosing(state) || state.reply?.id !== replyId) return state;
+  const { lastLineWithinMs, lingerMs, hangUpWithinMs } = state.setup.policy.closing;
+  const closing: ClosingState = {
+    end: { type: 'end', reason: 'agent_hangup' },
+    lastItemId: itemId,
+    lingersMs: goodbyeBy === 'agent' ? lingerMs : hangUpWithinMs,
+    otherWays: [],
+    untilMs: atMs + lastLineWithinMs,
+  };
+  return { ...state, closing };
 }
 
 /** A provider is gone: a caller who has heard the agent is told so before the call fails. */
@@ -49,8 +65,11 @@ function sayLastLine(state: SessionState): SessionStep {
 }
 
 /** An item is over: was it the last line? */
-export function onClosingItemOver(state: SessionState, itemId: string): SessionStep {
-  return state.closing?.lastItemId === itemId ? finishClosing(state) : [state, []];
+export function onClosingItemOver(state: SessionState, itemId: string, atMs: number): SessionStep {
+  const { closing } = state;
+  if (closing?.lastItemId !== itemId) return [state, []];
+  if (closing.lingersMs === undefined) return finishClosing(state);
+  return [{ ...state, closing: { ...closing, isLingering: true, untilMs: atMs + closing.lingersMs } }, []];
 }
 
 /** The last line cannot be said this way. */
@@ -63,6 +82,11 @@ export function onClosingReplyOver(state: SessionState, replyId: string): Sessio
   return state.closing?.lastReplyId === replyId ? finishClosing(state) : [state, []];
 }
 
+/** The goodbye cannot be said. */
+export function onLastReplyFailed(state: SessionState): SessionStep {
+  return state.closing?.lingersMs === undefined ? [state, []] : finishClosing(state);
+}
+
 /** The end that was decided comes now. */
 export function finishClosing(state: SessionState): SessionStep {
   const { closing } = state;
@@ -70,6 +94,8 @@ export function finishClosing(state: SessionState): SessionStep {
   return [{ ...state, closing: { otherWays: [] } }, [closing.end]];
 }
 
-export function closingDueMs({ closing }: SessionState): number | undefined {
-  return closing?.end === undefined ? undefined : closing.untilMs;
+export function closingDueMs({ closing, turns, setup }: SessionState): number | undefined {
+  if (closing?.end === undefined || closing.untilMs === undefined) return undefined;
+  const isSpokenInto = closing.isLingering === true && turns.isOpen;
+  return closing.untilMs + (isSpokenInto ? setup.policy.closing.lastSentenceMs : 0);
 }

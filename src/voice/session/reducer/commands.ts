@@ -1,5 +1,5 @@
 import type { FaultyPart, ReplyMoments } from './events.js';
-import type { ItemKind, SessionTimer } from './kinds.js';
+import type { ItemKind, ReplyTask, SessionTimer } from './kinds.js';
 
 /** Lines that need no model. */
 export type FixedLine = 'one_moment' | 'are_you_there' | 'silent_goodbye' | 'sorry' | 'voicemail_message';
@@ -24,7 +24,7 @@ export type SessionCommand =
    * Asks for a reply. One that is not confirmed answers `heard`, words that may not be all, and is kept from the line
    * until it is.
    */
-  | { type: 'request_reply'; replyId: string; confirmed: boolean; heard?: string }
+  | { type: 'request_reply'; replyId: string; task: ReplyTask; confirmed: boolean; heard?: string }
   | { type: 'confirm_reply'; replyId: string }
   | { type: 'cancel_reply'; replyId: string }
   | { type: 'run_tool'; toolCallId: string; name: string; arguments: Record<string, unknown> }

@@ -3,9 +3,9 @@ import { callerWaits } from './filler.js';
 import type { SessionPolicy } from './policy.js';
 import { answerNote } from './replies.js';
 import { callerHeard } from './silence.js';
-import { inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
+import { completesDigits, inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
 
-/** A digit was pressed: it stops the agent, and joins those before it. */
+/** A digit was pressed: it stops the agent, and joins those before it. One that ends nothing stops nobody. */
 export function onDigit(state: SessionState, digit: string, atMs: number): SessionStep {
   const { dtmf, setup } = state;
   const digits = dtmf.digits + digit;
@@ -13,11 +13,34 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
   const firstAtMs = dtmf.digits === '' ? atMs : dtmf.firstAtMs;
   const isComplete = isWholeEntry(digits, setup.policy.dtmf) && atMs >= (dtmf.toldAtMs ?? -Infinity) + minGapMs;
   return inOrder(
-    callerHeard({ ...state, dtmf: { ...dtmf, digits, firstAtMs, lastAtMs: atMs } }, atMs),
-    (next) => bargeIn(next, atMs),
+    callerHeard({ ...state, dtmf: { ...dtmf, digits, firstAtMs, lastAtMs: atMs, isWhole: false } }, atMs),
+    (next) => (isToBeAnswered(next) ? bargeIn(next, atMs) : next),
     (next) => (isComplete ? completeDigits(next, atMs) : next),
   );
 }
+
+/** The engine says that what was pressed answers what it asks. */
+export function onDigitsEntered(state: SessionState, atMs: number): SessionState | SessionStep {
+  const { dtmf, setup } = state;
+  if (!isToBeAnswered(state)) return state;
+  if (atMs >= (dtmf.toldAtMs ?? -Infinity) + setup.policy.dtmf.minGapMs) return completeDigits(state, atMs);
+  return { ...state, dtmf: { ...dtmf, isWhole: true } };
+}
+
+function isToBeAnswered(state: SessionState): boolean {
+  const { digits } = state.dtmf;
+  return digits !== '' && !(completesDigits(state) && isOnly(state.setup.policy.dtmf.endDigit, digits));
+}
+
+const isOnly = (digit: string, digits: string) => digits.split('').every((each) => each === digit);
+
+/** Words take the place of what was being keyed in, for an engine that knows what is asked. */
+export function dropDigits(state: SessionState, atMs: number): SessionStep {
+  return completesDigits(state) ? stored(state, atMs) : [state, []];
+}
+
+/** A noise, the tones of the keys among them, takes nothing away of what is being keyed in. */
+export const isKeyingIn = (state: SessionState) => completesDigits(state) && isToBeAnswered(state);
 
 /** Whether nothing more is waited for: an end digit that ends nothing may be the first of many. */
 export function isWholeEntry(digits: string, { endDigit, maxDigits }: SessionPolicy['dtmf']): boolean {
@@ -36,6 +59,20 @@ export function dtmfInTranscript(digits: string): string {
 
 /** What was pressed is one entry: in the transcript in any case, and for the model unless the call is ending. */
 export function completeDigits(state: SessionState, atMs: number): SessionStep {
+  const { digits } = state.dtmf;
+  if (digits === '') return [state, []];
+  const isAnswered = isToBeAnswered(state);
+  return inOrder(stored(state, atMs), (next) => (isAnswered && !isClosing(next) ? answered(next, digits, atMs) : next));
+}
+
+function answered(state: SessionState, digits: string, atMs: number): SessionStep {
+  const introduction = completesDigits(state) ? { ...state.introduction, heard: true } : state.introduction;
+  const waiting = callerWaits({ ...state, introduction }, { sinceMs: atMs, knownMs: atMs });
+  const note = `The far end pressed these keys: ${spacedDigits(digits)}`;
+  return answerNote(waiting, note, atMs, { task: 'digits', digits });
+}
+
+function stored(state: SessionState, atMs: number): SessionStep {
   const { digits, firstAtMs } = state.dtmf;
   if (digits === '') return [state, []];
   const endMs = Math.round(atMs);
@@ -45,23 +82,13 @@ export function completeDigits(state: SessionState, atMs: number): SessionStep {
     turns: { ...state.turns, told: state.turns.told + 1 },
     dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0, toldAtMs: atMs },
   };
-  return inOrder(
-    [done, [{ type: 'store_turn', speaker: 'caller', text: dtmfInTranscript(digits), startMs, endMs }]],
-    (next) =>
-      isClosing(next)
-        ? next
-        : answerNote(
-            callerWaits(next, { sinceMs: atMs, knownMs: atMs }),
-            `The far end pressed these keys: ${spacedDigits(digits)}`,
-            atMs,
-            { digits },
-          ),
-  );
+  return [done, [{ type: 'store_turn', speaker: 'caller', text: dtmfInTranscript(digits), startMs, endMs }]];
 }
 
 export function dtmfDueMs({ dtmf, setup }: SessionState): number | undefined {
   const { pauseMs, minGapMs } = setup.policy.dtmf;
   if (dtmf.digits === '') return undefined;
-  if (!isWholeEntry(dtmf.digits, setup.policy.dtmf)) return dtmf.lastAtMs + pauseMs;
+  const isWhole = dtmf.isWhole === true || isWholeEntry(dtmf.digits, setup.policy.dtmf);
+  if (!isWhole) return dtmf.lastAtMs + pauseMs;
   return Math.max(dtmf.lastAtMs, (dtmf.toldAtMs ?? 0) + minGapMs);
 }

@@ -19,7 +19,17 @@ export type SessionHappening =
   | { type: 'words'; text: string; streamMs: number }
   | { type: 'turn_may_end'; text: string; streamMs: number }
   | { type: 'turn_goes_on' }
-  | { type: 'turn_ended'; text: string; streamMs: number }
+  /**
+   * `voice` is the turn's where the engine knows it, else it is what voice detection reported. `holds`, where it is no
+   * plain answer: `no_words`, the text only stands for them; `greeting`, which machines say, too.
+   */
+  | {
+      type: 'turn_ended';
+      text: string;
+      streamMs: number;
+      voice?: { startMs: number; endMs: number };
+      holds?: 'no_words' | 'greeting';
+    }
   // Turns of a provider that starts replies: it hears their end before it knows their words, which may come very late.
   | { type: 'turn_over'; endMs: number }
   | { type: 'turn_words'; text: string; startMs: number; endMs: number }
@@ -28,12 +38,16 @@ export type SessionHappening =
   | { type: 'recogniser_lost' }
   | { type: 'recogniser_reopened' }
   | { type: 'dtmf_digit'; digit: string }
+  /** What was pressed is a whole entry; of an engine that knows what is asked. */
+  | { type: 'dtmf_entered' }
   // Replies of the model. `reply_begun`: the provider began one by itself; `reply_missed`: it did not begin the one it owed.
   | { type: 'reply_begun'; replyId: string }
   | { type: 'reply_missed' }
   /** The model has been told something that it is to answer, such as what tools brought. */
   | { type: 'reply_wanted' }
   | { type: 'reply_heard'; replyId: string; times: ReplyMoments }
+  /** This reply is the agent's last, and whose goodbye it is: a caller who said it hangs up. */
+  | { type: 'reply_is_last'; replyId: string; itemId: string; goodbyeBy: 'agent' | 'caller' }
   | { type: 'reply_done'; replyId: string }
   | { type: 'reply_failed'; replyId: string; part: FaultyPart; message: string }
   | {
@@ -52,6 +66,8 @@ export type SessionHappening =
   | { type: 'item_played'; itemId: string; playedMs: number; complete: boolean }
   | { type: 'item_words'; itemId: string; text: string; complete: boolean; startMs: number; endMs: number }
   | { type: 'tone_heard' }
+  /** The engine's own ear takes what answered for a machine. */
+  | { type: 'machine_heard' }
   | { type: 'answered_by'; who: 'human' | 'voicemail' | 'unknown' }
   | { type: 'ending_soon'; secondsLeft: number }
   /** A provider that starts replies went away and is dialed again; there again, and told of what was said. */

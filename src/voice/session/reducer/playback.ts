@@ -12,7 +12,10 @@ export function onItemAudio(state: SessionState, { itemId, replyId, ms, atMs }: 
   if (playback.closed.has(itemId)) return [state, []];
   const send: SessionCommand = { type: 'send_audio', itemId };
   const known = playback.items.find(({ id }) => id === itemId);
-  if (known !== undefined) return [withItem(state, { ...known, queuedMs: known.queuedMs + ms }), [send]];
+  if (known !== undefined) {
+    const endsAtMs = Math.max(known.endsAtMs, atMs) + ms;
+    return [withItem(state, { ...known, queuedMs: known.queuedMs + ms, endsAtMs }), [send]];
+  }
   const kind =
     replyId === undefined
       ? playback.expected.find(({ id }) => id === itemId)?.kind
@@ -20,7 +23,8 @@ export function onItemAudio(state: SessionState, { itemId, replyId, ms, atMs }: 
         ? reply.kind
         : undefined;
   if (kind === undefined) return [state, []];
-  const item: LineItem = { id: itemId, kind, queuedMs: ms, queuedAtMs: atMs, playedMs: 0, isWhole: false };
+  const begun = { id: itemId, kind, queuedMs: ms, queuedAtMs: atMs, endsAtMs: atMs + ms };
+  const item: LineItem = { ...begun, playedMs: 0, isWhole: false };
   const items = [...playback.items, item];
   const expected = playback.expected.filter(({ id }) => id !== itemId);
   const filler = { ...state.filler, isSaid: kind === 'filler' };
@@ -112,12 +116,15 @@ export function dropExpected(state: SessionState, itemId: string, kind: ItemKind
   ];
 }
 
-/** Without marks a session must not stand still: the item that is heard now is over some time after its length. */
+/**
+ * Without marks a session must not stand still: the item that is heard now is over some time after its length, counted
+ * from its last piece if that came late.
+ */
 export function playbackDueMs({ playback, setup }: SessionState): number | undefined {
   const [first] = playback.items;
   if (first === undefined || !first.isWhole) return undefined;
   const beganMs = Math.max(first.startedAtMs ?? first.queuedAtMs, playback.lastOverAtMs);
-  return beganMs + first.queuedMs + setup.policy.playback.markGraceMs;
+  return Math.max(beganMs + first.queuedMs, first.endsAtMs) + setup.policy.playback.markGraceMs;
 }
 
 export function onPlaybackTimer(state: SessionState, atMs: number): SessionStep {

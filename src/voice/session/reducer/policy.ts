@@ -66,6 +66,12 @@ export interface SessionPolicy {
   closing: {
     /** The last line must have been heard within this time. */
     lastLineWithinMs: number;
+    /** After the agent's goodbye the far end may hang up first for so long. */
+    lingerMs: number;
+    /** How long a far end that said goodbye may take to hang up. */
+    hangUpWithinMs: number;
+    /** A caller who speaks meanwhile may come to the end of a short sentence. */
+    lastSentenceMs: number;
   };
   playback: {
     /** An item counts as over this long after its length when no mark comes back. */
@@ -90,6 +96,6 @@ export const SESSION_POLICY: SessionPolicy = {
   replies: { atOnce: 30, oneMoreAfterMs: 2_500, reserve: 10 },
   filler: { afterMs: 1_500 },
   voicemail: { greetingWithinMs: 40_000, quietAfterToneMs: 1_000, quietWithoutToneMs: 4_000, messageWithinMs: 60_000 },
-  closing: { lastLineWithinMs: 20_000 },
+  closing: { lastLineWithinMs: 20_000, lingerMs: 1_500, hangUpWithinMs: 4_000, lastSentenceMs: 4_000 },
   playback: { markGraceMs: 3_000 },
 };

@@ -1,14 +1,16 @@
 import { bargeIn, bargeInDueMs } from './barge-in.js';
 import {
+  closeAfterReply,
   closeForFault,
   closingDueMs,
   finishClosing,
   onClosingItemFailed,
   onClosingItemOver,
   onClosingReplyOver,
+  onLastReplyFailed,
 } from './closing.js';
 import type { SessionCommand } from './commands.js';
-import { completeDigits, dtmfDueMs, onDigit } from './dtmf.js';
+import { completeDigits, dtmfDueMs, onDigit, onDigitsEntered } from './dtmf.js';
 import type { SessionEvent } from './events.js';
 import { fillerDueMs, onFillerTimer } from './filler.js';
 import {
@@ -43,13 +45,13 @@ import {
 } from './provider-replies.js';
 import { SESSION_TIMERS, type SessionTimer } from './kinds.js';
 import { agentDone, onSilenceTimer, silenceDueMs } from './silence.js';
-import { inOrder, startsReplies, without, type SessionState, type SessionStep } from './state.js';
+import { inOrder, isClosing, startsReplies, without, type SessionState, type SessionStep } from './state.js';
 import { onToolCalled, onToolFinished } from './tools.js';
 import {
-  endTurn,
   flushWords,
   onRecogniserAlive,
   onRecogniserLost,
+  onTurnEnded,
   onTurnGoesOn,
   onTurnMayEnd,
   onTurnTimer,
@@ -60,7 +62,7 @@ import {
   turnDueMs,
   waitAnew,
 } from './turns.js';
-import { onAnsweredBy, onVoicemailTimer, voicemailDueMs } from './voicemail.js';
+import { onAnsweredBy, onMachineHeard, onVoicemailTimer, voicemailDueMs } from './voicemail.js';
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 type Handlers = { [T in SessionEvent['type']]: (state: SessionState, event: EventOf<T>) => SessionState | SessionStep };
@@ -83,7 +85,7 @@ const ON_TIMER: Record<SessionTimer, (state: SessionState, atMs: number) => Sess
   barge_in: bargeIn,
   silence: onSilenceTimer,
   dtmf: completeDigits,
-  reply: beginReply,
+  reply: (state, atMs) => beginReply(state, atMs, { task: state.task }),
   filler: onFillerTimer,
   voicemail: onVoicemailTimer,
   closing: finishClosing,
@@ -98,19 +100,21 @@ const ON_EVENT: Handlers = {
   words: onWords,
   turn_may_end: onTurnMayEnd,
   turn_goes_on: onTurnGoesOn,
-  turn_ended: (state, { text, atMs, streamMs }) => endTurn(state, text, atMs, streamMs),
+  turn_ended: onTurnEnded,
   turn_over: onTurnOver,
   turn_words: onTurnWords,
   recogniser_alive: onRecogniserAlive,
   recogniser_lost: (state, { atMs }) => onRecogniserLost(state, atMs),
   recogniser_reopened: (state, { atMs }) => waitAnew(state, atMs),
   dtmf_digit: (state, { digit, atMs }) => onDigit(state, digit, atMs),
+  dtmf_entered: (state, { atMs }) => onDigitsEntered(state, atMs),
   reply_begun: onReplyBegun,
   reply_missed: (state, { atMs }) => onReplyMissed(state, atMs),
   reply_wanted: (state, { atMs }) => onReplyWanted(state, atMs),
   reply_heard: onReplyHeard,
   reply_done: (state, { replyId, atMs }) =>
     inOrder(onReplyDone(state, replyId, atMs), (next) => onClosingReplyOver(next, replyId)),
+  reply_is_last: closeAfterReply,
   reply_failed: onReplyFailed,
   tool_called: onToolCalled,
   tool_finished: onToolFinished,
@@ -118,12 +122,13 @@ const ON_EVENT: Handlers = {
   item_whole: (state, event) =>
     inOrder(onItemWhole(state, event), (next) => {
       const { kind } = next.playback.items.find(({ id }) => id === event.itemId) ?? {};
-      return kind === 'message' ? onClosingItemOver(next, event.itemId) : next;
+      return kind === 'message' ? onClosingItemOver(next, event.itemId, event.atMs) : next;
     }),
   item_failed: onItemFailed,
   item_played: onItemPlayed,
   item_words: onItemWords,
   tone_heard: (state) => ({ ...state, voicemail: { ...state.voicemail, toneHeard: true } }),
+  machine_heard: (state, { atMs }) => onMachineHeard(state, atMs),
   answered_by: onAnsweredBy,
   ending_soon: (state, { secondsLeft }) => onEndingSoon(state, secondsLeft),
   provider_lost: (state, { atMs }) => onProviderLost(state, atMs),
@@ -157,8 +162,11 @@ function onLastWords(state: SessionState, event: SessionEvent): SessionStep {
 function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
   const opened = { ...state, silence: { quietSinceMs: atMs, prompted: false } };
   if (startsReplies(state)) return beginReply(opened, atMs);
+  if (isClosing(opened)) return [opened, []];
+  // Who answers with a word gets an answer to it.
+  if (opened.turns.isOpen) return [{ ...opened, owed: opened.owed ?? 'question' }, []];
   const note = state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.';
-  return answerNote(opened, note, atMs);
+  return answerNote(opened, note, atMs, { task: 'resume' });
 }
 
 /** An item that is over may have been the last line; one that was heard gives the caller all the time from here. */
@@ -168,7 +176,7 @@ function afterClosedItems(step: SessionStep, atMs: number): SessionStep {
     step,
     ...closed.map(({ itemId, kind, complete }) => (state: SessionState) => {
       const isSpeech = kind === 'introduction' || kind === 'reply';
-      return onClosingItemOver(complete && isSpeech ? agentDone(state, atMs) : state, itemId);
+      return onClosingItemOver(complete && isSpeech ? agentDone(state, atMs) : state, itemId, atMs);
     }),
   );
 }
@@ -200,6 +208,7 @@ function onReplyFailed(state: SessionState, event: EventOf<'reply_failed'>): Ses
   return inOrder(
     { ...state, reply: { ...reply, running: false } },
     (next) => onClosingReplyOver(next, event.replyId),
+    onLastReplyFailed,
     (next) => closeForFault(next, event, event.atMs),
   );
 }

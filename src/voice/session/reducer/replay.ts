@@ -25,6 +25,12 @@ export function replaySession({ setup, events }: SessionLog): { state: SessionSt
 }
 
 /** A session that was recorded before a rule was made is replayed with the rule's present values. */
-function completed({ dtmf, ...policy }: SessionPolicy): SessionPolicy {
-  return { ...SESSION_POLICY, ...policy, dtmf: { ...SESSION_POLICY.dtmf, ...dtmf } };
+function completed(policy: SessionPolicy): SessionPolicy {
+  const { dtmf, closing } = SESSION_POLICY;
+  return {
+    ...SESSION_POLICY,
+    ...policy,
+    dtmf: { ...dtmf, ...policy.dtmf },
+    closing: { ...closing, ...policy.closing },
+  };
 }

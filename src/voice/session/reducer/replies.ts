@@ -2,7 +2,7 @@ import type { SessionCommand } from './commands.js';
 import type { SessionEvent } from './events.js';
 import { armFiller, stopFiller } from './filler.js';
 import { clearLine } from './playback.js';
-import type { ItemKind } from './kinds.js';
+import type { ItemKind, ReplyTask } from './kinds.js';
 import { hasPlenty, hasRoom, roomAtMs, withOneTaken } from './reply-budget.js';
 import { mustIntroduce } from './resume.js';
 import {
@@ -24,12 +24,16 @@ import {
  * said last. A provider that starts replies makes one after the other: what is on the line goes on, and who speaks is
  * answered after it.
  */
-export function beginReply(state: SessionState, atMs: number, as?: ItemKind): SessionStep {
+export function beginReply(
+  state: SessionState,
+  atMs: number,
+  { as, task = 'go_on' }: { as?: ItemKind; task?: ReplyTask } = {},
+): SessionStep {
   const isProviders = startsReplies(state);
   if (isProviders && state.turns.isOpen && as !== 'message') return [state, []];
   return inOrder(
     isProviders ? giveWay(state) : stopReply(state, atMs, true),
-    (next) => without({ ...next, mustWrapUp: false }, 'owed'),
+    (next) => without({ ...next, mustWrapUp: false, task }, 'owed'),
     (next) => {
       if (as !== 'message' && !hasRoom(next.replies, next.setup.policy.replies, atMs)) return due(next, true);
       return requested(due(next, false), { confirmed: true, atMs, ...(as === undefined ? {} : { as }) });
@@ -42,7 +46,7 @@ export function beginReply(state: SessionState, atMs: number, as?: ItemKind): Se
 export function beginEarlyReply(state: SessionState, heard: string, atMs: number): SessionStep {
   if (!hasPlenty(state.replies, state.setup.policy.replies, atMs)) return [state, []];
   if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state)) return [state, []];
-  return requested(state, { confirmed: false, heard, atMs });
+  return requested({ ...state, task: 'answer' }, { confirmed: false, heard, atMs });
 }
 
 /** Only one reply is made at a time; what was heard of it, or will be, stays. */
@@ -70,12 +74,13 @@ function requested(
   const count = state.count + 1;
   const replyId = `reply-${count}`;
   const kind = p.as ?? (mustIntroduce(state) ? 'introduction' : 'reply');
+  const task = kind === 'introduction' ? 'introduce' : state.task;
   const heard = p.heard === undefined ? {} : { heard: p.heard };
   const reply = { id: replyId, kind, confirmed: p.confirmed, running: true, hasAudio: false, ...heard };
   const replies = withOneTaken(state.replies, state.setup.policy.replies, p.atMs);
   return [
     { ...withoutAwaited(state), count, reply, replies },
-    [{ type: 'request_reply', replyId, confirmed: p.confirmed, ...heard }],
+    [{ type: 'request_reply', replyId, task, confirmed: p.confirmed, ...heard }],
   ];
 }
 
@@ -84,10 +89,10 @@ export function answerNote(
   state: SessionState,
   noteToModel: string,
   atMs: number,
-  { as, ...digits }: { as?: ItemKind; digits?: string } = {},
+  { as, task, ...digits }: { as?: ItemKind; task?: ReplyTask; digits?: string } = {},
 ): SessionStep {
   return inOrder([state, [{ type: 'tell_model', from: 'phone', text: noteToModel, ...digits }]], (next) =>
-    beginReply(next, atMs, as),
+    beginReply(next, atMs, { ...(as === undefined ? {} : { as }), ...(task === undefined ? {} : { task }) }),
   );
 }
 
@@ -96,7 +101,7 @@ export function answerTurn(state: SessionState, text: string, atMs: number): Ses
   const { reply } = state;
   const told: SessionCommand = { type: 'tell_model', from: 'caller', text };
   if (reply === undefined || reply.confirmed || reply.heard !== text) {
-    return inOrder([state, [told]], (next) => beginReply(next, atMs));
+    return inOrder([state, [told]], (next) => beginReply(next, atMs, { task: 'answer' }));
   }
   const { heard: _, ...confirmed } = { ...reply, confirmed: true };
   return inOrder(
@@ -164,5 +169,5 @@ export function onEndingSoon(state: SessionState, secondsLeft: number): SessionS
 }
 
 export function wrapUpIfQuiet(state: SessionState, atMs: number): SessionStep {
-  return state.mustWrapUp && !isBusy(state) ? beginReply(state, atMs) : [state, []];
+  return state.mustWrapUp && !isBusy(state) ? beginReply(state, atMs, { task: 'wrap_up' }) : [state, []];
 }

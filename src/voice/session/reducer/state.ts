@@ -1,5 +1,5 @@
 import type { SessionCommand } from './commands.js';
-import type { ItemKind, SessionTimer } from './kinds.js';
+import type { ItemKind, ReplyTask, SessionTimer } from './kinds.js';
 import type { SessionPolicy } from './policy.js';
 import type { ReplyCount } from './reply-budget.js';
 
@@ -11,6 +11,11 @@ export interface SessionSetup {
     endsTurns: 'session' | 'provider';
     /** `provider`: it ends turns, too, and begins a reply after each by itself, unless it is told not to. */
     startsReplies?: 'session' | 'provider';
+    /**
+     * `engine`: it knows what is asked, and so which digits are a whole answer. Who gives one needs no introduction, words
+     * take its place, and an end digit that ends nothing is only kept.
+     */
+    completesDigits?: 'session' | 'engine';
   };
   voicemail: { action: 'hang_up' | 'leave_message' | 'continue'; hasMessage: boolean };
   /** The call goes on after its stream was lost. */
@@ -44,6 +49,8 @@ export interface LineItem {
   playedMs: number;
   /** No more audio will come. */
   isWhole: boolean;
+  /** When all that came of it can have been heard at the earliest. */
+  endsAtMs: number;
 }
 
 /** How the session ends, once that is decided. Nothing the caller says changes it. */
@@ -54,6 +61,10 @@ export interface ClosingState {
   lastItemId?: string;
   lastReplyId?: string;
   line?: 'silent_goodbye' | 'sorry';
+  /** After the last item the far end may hang up first, for so long. */
+  lingersMs?: number;
+  /** The last item was heard. */
+  isLingering?: boolean;
   /** Ways to say the line that were not tried yet. */
   otherWays: readonly ('voice' | 'prepared')[];
   untilMs?: number;
@@ -116,10 +127,19 @@ export interface SessionState {
   };
   introduction: { heard: boolean; attempts: number };
   silence: { quietSinceMs: number; prompted: boolean };
-  dtmf: { digits: string; firstAtMs: number; lastAtMs: number; toldAtMs?: number };
+  dtmf: {
+    digits: string;
+    firstAtMs: number;
+    lastAtMs: number;
+    /** They are whole by the engine's word. */
+    isWhole?: boolean;
+    toldAtMs?: number;
+  };
   replies: ReplyCount;
   /** An answer waits until there is room for another reply. */
   isReplyDue: boolean;
+  /** What the reply is for that was begun last, or is due. */
+  task: ReplyTask;
   /** Of a provider that starts replies. */
   provider: ProviderReplies;
   /** `isSaid`: nothing else was said after a filler, nor anything asked anew. */
@@ -159,6 +179,7 @@ export function newSession(setup: SessionSetup): SessionState {
     dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0 },
     replies: { left: setup.policy.replies.atOnce, atMs: 0 },
     isReplyDue: false,
+    task: 'go_on',
     provider: { answers: true, isScarce: false, toolsAtWork: 0 },
     filler: { isSaid: false },
     voicemail: { met: false, toneHeard: false },
@@ -198,6 +219,7 @@ export const isClosing = (state: SessionState) => state.stopped || state.closing
 export const isAgentSpeaking = ({ playback }: SessionState) => playback.items.length > 0;
 export const isOnlyFilling = ({ playback }: SessionState) =>
   playback.items.length > 0 && playback.items.every(({ kind }) => kind === 'filler');
+export const completesDigits = ({ setup }: SessionState) => setup.capabilities.completesDigits === 'engine';
 export const startsReplies = ({ setup }: SessionState) => setup.capabilities.startsReplies === 'provider';
 /** Also one that waits for room, or that the provider owes. */
 export const isReplyRunning = ({ reply, isReplyDue, provider }: SessionState) =>

@@ -1,5 +1,6 @@
 import type { SessionEvent } from './events.js';
 import { bargeIn } from './barge-in.js';
+import { dropDigits, isKeyingIn } from './dtmf.js';
 import { callerWaits, fillNow, yieldFiller } from './filler.js';
 import { answerNote, answerTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
 import { callerHeard } from './silence.js';
@@ -55,7 +56,7 @@ export function onVoiceEnded(state: SessionState, { atMs, streamMs }: EventOf<'v
   if (voice === undefined) return [closed, []];
   const ended = withTurns(closed, { voice: { ...voice, ended: true } });
   const endsHere = state.setup.capabilities.endsTurns === 'session' && mayEnd !== undefined;
-  return endsHere ? endTurn(ended, mayEnd, atMs, streamMs) : [ended, []];
+  return endsHere ? endTurn(ended, mayEnd, atMs, { streamMs }) : [ended, []];
 }
 
 export function onWords(state: SessionState, event: EventOf<'words'>): SessionStep {
@@ -68,7 +69,7 @@ export function onTurnMayEnd(state: SessionState, event: EventOf<'turn_may_end'>
   const next = withTurns(understood(state, event), { mayEnd: event.text });
   const endsHere = state.setup.capabilities.endsTurns === 'session' && !state.turns.isOpen;
   return endsHere
-    ? endTurn(next, event.text, event.atMs, event.streamMs)
+    ? endTurn(next, event.text, event.atMs, { streamMs: event.streamMs })
     : beginEarlyReply(next, event.text, event.atMs);
 }
 
@@ -88,29 +89,61 @@ function understood(state: SessionState, { text, streamMs, atMs }: EventOf<'word
   });
 }
 
-/**
- * The turn is over with these words.
- * @param streamMs how far the caller's audio has come, where that is known
- */
-export function endTurn(state: SessionState, text: string, atMs: number, streamMs?: number): SessionStep {
+/** The turn is over with the event's words. */
+export function onTurnEnded(state: SessionState, event: EventOf<'turn_ended'>): SessionStep {
+  const { text, streamMs, voice, holds, atMs } = event;
+  const own = voice === undefined ? {} : { voice };
+  if (holds !== 'no_words') {
+    const dropped = dropDigits(state, atMs);
+    return inOrder(dropped, (next) =>
+      endTurn(next, text, atMs, { streamMs, ...own, showsPerson: holds === undefined }),
+    );
+  }
+  const isAnswered = !isKeyingIn(state);
+  return endTurn(state, text, atMs, { streamMs, ...own, showsPerson: false, isAnswered });
+}
+
+interface TurnEnd {
+  /** How far the caller's audio has come, where that is known. */
+  streamMs?: number;
+  /** The turn's own voice, where that is known. */
+  voice?: { startMs: number; endMs: number };
+  /** No machine would say it. */
+  showsPerson?: boolean;
+  isAnswered?: boolean;
+}
+
+/** The turn is over with these words. */
+export function endTurn(state: SessionState, text: string, atMs: number, how: TurnEnd = {}): SessionStep {
   const { turns } = state;
   const { voice, isVoiced } = turns;
   const at = Math.round(atMs);
-  const voiceEndMs = isVoiced ? streamMs : voice?.endMs;
-  const endMs = Math.min(voiceEndMs ?? at, at);
-  const startMs = Math.min(voice?.startMs ?? endMs - 500, endMs - 1);
-  const overUntilMs = streamMs ?? (isVoiced ? at : (voice?.endMs ?? turns.overUntilMs));
-  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, told: turns.told + 1 });
-  const next = isVoiced ? withTurns(over, { voice: newVoice(overUntilMs, overUntilMs, atMs) }) : over;
-  const turn = { text, startMs: Math.max(0, Math.round(startMs)), endMs: Math.round(endMs) };
+  const overUntilMs = how.voice?.endMs ?? how.streamMs ?? (isVoiced ? at : (voice?.endMs ?? turns.overUntilMs));
+  const told = turns.told + (how.showsPerson === false ? 0 : 1);
+  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, told });
+  const goesOn = isVoiced || (how.voice !== undefined && voice !== undefined && voice.endMs > how.voice.endMs);
+  const rest = how.voice !== undefined && voice !== undefined ? { ...voice, startMs: overUntilMs } : undefined;
+  const next = goesOn ? withTurns(over, { voice: rest ?? newVoice(overUntilMs, overUntilMs, atMs) }) : over;
+  const turn = { text, ...spanOf(how, turns, at) };
   return inOrder(
     [
       without(callerHeard(next, atMs), 'owed'),
       [{ type: 'forget_turn' }, { type: 'store_turn', speaker: 'caller', ...turn }],
     ],
     (heard) =>
-      isClosing(heard) ? heard : answerTurn(callerWaits(heard, { sinceMs: turn.endMs, knownMs: atMs }), text, atMs),
+      isClosing(heard) || how.isAnswered === false
+        ? heard
+        : answerTurn(callerWaits(heard, { sinceMs: turn.endMs, knownMs: atMs }), text, atMs),
   );
+}
+
+/** When the turn was said, on the carrier's clock. */
+function spanOf(how: TurnEnd, { voice, isVoiced }: SessionState['turns'], at: number) {
+  if (how.voice !== undefined) return { startMs: Math.round(how.voice.startMs), endMs: Math.round(how.voice.endMs) };
+  const voiceEndMs = isVoiced ? how.streamMs : voice?.endMs;
+  const endMs = Math.min(voiceEndMs ?? at, at);
+  const startMs = Math.min(voice?.startMs ?? endMs - 500, endMs - 1);
+  return { startMs: Math.max(0, Math.round(startMs)), endMs: Math.round(endMs) };
 }
 
 /** There was voice, but no words came of it. */

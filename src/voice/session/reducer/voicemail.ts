@@ -10,6 +10,12 @@ export function onAnsweredBy(state: SessionState, event: Extract<SessionEvent, {
   return event.who === 'voicemail' && !isClosing(told) ? meetMachine(told, event.atMs) : [told, []];
 }
 
+/** The engine's ear is less certain than what the far end has said or pressed. */
+export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
+  const isPerson = state.turns.told > 0 || state.dtmf.digits !== '' || state.voicemail.carrierSays === 'human';
+  return isPerson ? [state, []] : meetMachine(state, atMs);
+}
+
 /** An answering machine has answered, which is met once in a call: hang up, or wait to leave a message. */
 export function meetMachine(state: SessionState, atMs: number): SessionStep {
   const { voicemail, setup } = state;
@@ -44,7 +50,7 @@ export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep
   const speaking: SessionState = { ...state, voicemail: rest, closing: { ...closing, untilMs } };
   if (!setup.voicemail.hasMessage) {
     const note = 'The answering machine is recording now. Say in two sentences who calls and why.';
-    return inOrder(answerNote(speaking, note, atMs, { as: 'message' }), (next) => ({
+    return inOrder(answerNote(speaking, note, atMs, { as: 'message', task: 'leave_message' }), (next) => ({
       ...next,
       closing: { ...closing, untilMs, lastReplyId: next.reply?.id ?? '' },
     }));
