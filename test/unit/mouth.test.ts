@@ -1,42 +1,61 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createMouth } from '../../src/voice/engines/offline/mouth.js';
-import type { EngineSink, TranscriptTurn } from '../../src/voice/engines/port.js';
+import { createMouth, type Mouth } from '../../src/voice/engines/offline/mouth.js';
+import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
+import { runSession } from '../../src/voice/session/run-session.js';
 import { silence } from '../support/spoken';
+
+const SETUP = {
+  policy: SESSION_POLICY,
+  capabilities: { endsTurns: 'provider' },
+  voicemail: { action: 'hang_up', hasMessage: false },
+  resumed: true,
+  introduced: true,
+} as const;
+
+/** A mouth whose voice takes 4 s for the word "late", and the session that asks it for lines. */
+function openMouth() {
+  const transcript: string[] = [];
+  const made: Promise<void>[] = [];
+  const origin = performance.now();
+  const now = () => performance.now() - origin;
+  const session = runSession({
+    setup: SETUP,
+    now,
+    perform(command) {
+      if (command.type === 'send_audio') mouth.send(command.itemId);
+      if (command.type === 'close_item') mouth.close(command);
+      if (command.type === 'store_turn') transcript.push(command.text);
+      if (command.type !== 'request_reply') return;
+      const { replyId: id, task } = command;
+      made.push(mouth.say({ itemId: 'item-1', parts: ['early', 'late'], reply: { id, task } }));
+    },
+  });
+  const mouth: Mouth = createMouth({
+    async speak(text) {
+      if (text === 'late') await sleep(4_000);
+      return silence(200);
+    },
+    sink: { audio: () => undefined, endOfItem: () => undefined },
+    now,
+    happened: session.happened,
+    onOver: () => undefined,
+  });
+  return { session, transcript, made, isSaying: () => session.state().playback.items.length > 0 };
+}
 
 describe('a line of the agent', () => {
   it('is not taken for cut off while the voice is late with its second part, but is when no mark ever comes', async () => {
-    const transcript: TranscriptTurn[] = [];
-    const sink: EngineSink = {
-      audio: () => undefined,
-      endOfItem: () => undefined,
-      clear: () => undefined,
-      transcript: (turn) => transcript.push(turn),
-      values: () => undefined,
-      latency: () => undefined,
-      tool: () => Promise.resolve({ ok: false, error: 'there are no tools' }),
-      end: () => undefined,
-      fail: (error) => {
-        throw error;
-      },
-    };
-    const mouth = createMouth({
-      speak: async (text) => {
-        if (text === 'late') await sleep(4_000);
-        return silence(200);
-      },
-      sink,
-      now: () => performance.now(),
-      onFinished: () => undefined,
-    });
-    const ticking = setInterval(() => mouth.tick(), 50);
-    const said = mouth.say(['early', 'late'], 'line');
+    const { session, transcript, made, isSaying } = openMouth();
+    session.happened({ type: 'line_opened' });
     await sleep(3_600);
-    expect(mouth.saying()?.text).toBe('early late');
-    await said;
-    mouth.onPlayed('item-1', 200, false);
-    await sleep(3_600);
-    clearInterval(ticking);
-    expect(mouth.saying()).toBeUndefined();
-    expect(transcript.map(({ text }) => text)).toEqual(['early (interrupted)']);
+    expect(isSaying()).toBe(true);
+    await made[0];
+    session.happened({ type: 'item_played', itemId: 'item-1', playedMs: 200, complete: false });
+    await sleep(2_500);
+    expect(isSaying()).toBe(true);
+    await sleep(1_100);
+    expect(isSaying()).toBe(false);
+    expect(transcript).toEqual(['early (interrupted)']);
+    session.happened({ type: 'stopped' });
   });
 });

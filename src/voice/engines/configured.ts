@@ -10,7 +10,7 @@ import { createPipelineEngine } from './pipeline/index.js';
 export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
   const { byDefault, prices, openaiRealtime, pipeline } = config.engines;
   const report = (error: Error) => logger.warn({ err: error }, 'the offline engine had a fault and went on');
-  const offline = createOfflineEngine({ report });
+  const offline = createOfflineEngine({ report, recordsEvents: config.sessionLogs });
   const more: EngineFactory[] = [];
   const common = { prices, logger, recordsEvents: config.sessionLogs };
   if (openaiRealtime !== undefined) more.push(createOpenAiRealtimeEngine({ settings: openaiRealtime, ...common }));

@@ -4,8 +4,8 @@ import type { EngineFactory } from '../port.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import { voiceNamed } from '../voices.js';
-import { createDialogue, DIALOGUE_TIMING } from './dialogue.js';
-import type { DialogueTiming } from './dialogue.js';
+import { createCallEngine } from './call-engine.js';
+import { DIALOGUE_TIMING, type DialogueTiming } from './dialogue-settings.js';
 import { FIRST_LINES } from './lines.js';
 import { createSpokenLines } from './spoken-lines.js';
 
@@ -16,9 +16,10 @@ export const OFFLINE_ENGINE = 'offline-demo';
  * The engine that needs no account and no network: it speaks by flite, understands yes and no, digits and listed choices,
  * and asks for what the output template names. One thread speaks and one listens for all calls of the process.
  * @param options.report told of faults that a call outlives
+ * @param options.recordsEvents whether the events of each session are part of its result
  */
 export function createOfflineEngine(
-  options: { timing?: Partial<DialogueTiming>; report?: (error: Error) => void } = {},
+  options: { timing?: Partial<DialogueTiming>; report?: (error: Error) => void; recordsEvents?: boolean } = {},
 ): EngineFactory {
   const timing = { ...DIALOGUE_TIMING, ...options.timing };
   const synthesizer = createSynthesizer();
@@ -38,12 +39,13 @@ export function createOfflineEngine(
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      return createDialogue({
+      return createCallEngine({
         name: OFFLINE_ENGINE,
         speak,
         recogniser,
         turnTaking: createTurnTaking(newDetector()),
         timing,
+        recordsEvents: options.recordsEvents ?? false,
         report: options.report ?? (() => undefined),
       });
     },

@@ -1,4 +1,4 @@
-import { SILENT_GOODBYE } from '../local-lines.js';
+import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
 
 /** What the offline engine can say beside its instruction, its questions and what it reads back. */
 export const INTRODUCTION = 'Hello. This is an automated assistant.';
@@ -42,6 +42,7 @@ export const FIXED_LINES: ReadonlySet<string> = new Set([
   TWENTY_SECONDS_LEFT,
   FEW_SECONDS_LEFT,
   SILENT_GOODBYE,
+  SORRY,
   LINE_BROKE,
   BRIDGE,
   THANKS,

@@ -1,126 +1,136 @@
-import { wordsHeard } from '../../results/words-heard.js';
-import { SESSION_POLICY } from '../../session/reducer/policy.js';
-import type { EngineSink, TurnLatency } from '../port.js';
+import { wordsUpTo } from '../../results/words-heard.js';
+import type { SessionCommand } from '../../session/reducer/commands.js';
+import type { SessionHappening } from '../../session/reducer/events.js';
+import type { ReplyTask } from '../../session/reducer/kinds.js';
+import type { EngineSink } from '../port.js';
 
 const BYTES_PER_MS = 8;
 
-/** A line from the decision to say it until it was heard or cut off. */
-export interface SpokenLine {
+/** Something to say, as one item: the first part is spoken while the next is made. */
+export interface LineToSay {
   itemId: string;
-  kind: 'greeting' | 'line' | 'prompt' | 'message';
+  parts: readonly string[];
+  /** Absent for lines that the session asks for by their name. */
+  reply?: { id: string; task: ReplyTask };
+}
+
+/** How much of a line was heard. */
+export interface LineOver {
+  task?: ReplyTask;
+  playedMs: number;
+  complete: boolean;
+}
+
+interface Line {
+  reply?: LineToSay['reply'];
+  /** The words of the audio that was made. */
   text: string;
-  startMs: number;
-  /** Audio handed to the line; 0 while it is being made. */
+  /** Audio that waits for the session to send it. */
+  waiting: Uint8Array[];
   lengthMs: number;
   playedMs: number;
-  /** When all of it has been played, if the line plays as it should; not known while parts are being made. */
-  endsAtMs?: number;
 }
 
-/** When the caller's words that a line answers ended, and what has taken time since. */
-export interface Occasion {
-  sinceMs: number;
-  parts: Record<string, number>;
-}
+export type Mouth = ReturnType<typeof createMouth>;
 
-export interface Mouth {
-  /** What is being said, or made to be said. */
-  saying(): SpokenLine | undefined;
-  /** Speaks the parts as one item; nothing when something is being said already. Resolves when all of it is queued. */
-  say(parts: readonly string[], kind: SpokenLine['kind'], occasion?: Occasion): Promise<void>;
-  /** Stops in the middle: what is not played is dropped. */
-  hush(): void;
-  onPlayed(itemId: string, playedMs: number, complete: boolean): void;
-  /** Every now and then: without marks the talk must not stand still. */
-  tick(): void;
-  close(): void;
-}
-
-/** What the agent says, one item at a time, with account of what was really heard of it. */
-export function createMouth(deps: {
+/** What the agent says: makes the audio of lines, hands it to the line when the session asks for it, and knows its words. */
+export function createMouth(p: {
+  /** @returns 8 kHz mu-law */
   speak(text: string): Promise<Uint8Array>;
-  sink: EngineSink;
+  sink: Pick<EngineSink, 'audio' | 'endOfItem'>;
+  /** Ms from the start of the stream. */
   now: () => number;
-  onFinished(utterance: SpokenLine, complete: boolean): void;
-}): Mouth {
-  const { sink, now } = deps;
-  let saying: SpokenLine | undefined;
-  let itemCount = 0;
-  let closed = false;
+  happened(what: SessionHappening): void;
+  /** Told of every line once: when it was heard, cut off, or is not said after all. */
+  onOver(line: LineOver): void;
+}) {
+  const { happened, now } = p;
+  const lines = new Map<string, Line>();
+  const over = new Set<string>();
 
-  function finish(complete: boolean): void {
-    if (saying === undefined) return;
-    const finished = saying;
-    saying = undefined;
-    if (finished.playedMs > 0) sink.transcript(turnOf(finished, complete));
-    deps.onFinished(finished, complete);
+  function forget(itemId: string): Line | undefined {
+    const line = lines.get(itemId);
+    lines.delete(itemId);
+    over.add(itemId);
+    return line;
   }
 
-  function tellLatency({ sinceMs, parts }: Occasion, voice: number): void {
-    const totalMs = now() - sinceMs;
-    const known = { ...parts, voice };
-    const own = totalMs - Object.values(known).reduce((sum, ms) => sum + ms, 0);
-    sink.latency({ atMs: now(), totalMs, parts: { ...known, own } } satisfies TurnLatency);
+  async function make(line: Line, { itemId, parts, reply }: LineToSay): Promise<void> {
+    const startedMs = now();
+    for (const text of parts) {
+      const mulaw = await p.speak(text);
+      if (over.has(itemId)) return;
+      const isFirst = line.lengthMs === 0;
+      line.text = isFirst ? text : `${line.text} ${text}`;
+      line.lengthMs += mulaw.length / BYTES_PER_MS;
+      line.waiting.push(mulaw);
+      const ms = mulaw.length / BYTES_PER_MS;
+      happened({ type: 'item_audio', itemId, ms, ...(reply === undefined ? {} : { replyId: reply.id }) });
+      if (isFirst && reply !== undefined) {
+        happened({ type: 'reply_heard', replyId: reply.id, times: { startedMs, firstAudioMs: now() } });
+      }
+    }
+    if (parts.length > 0) happened({ type: 'item_whole', itemId });
+    if (reply !== undefined) happened({ type: 'reply_done', replyId: reply.id });
+  }
+
+  function failed({ itemId, reply }: LineToSay, error: unknown): void {
+    if (over.has(itemId)) return;
+    const fault = { part: 'voice', message: error instanceof Error ? error.message : String(error) } as const;
+    if (reply === undefined) happened({ type: 'item_failed', itemId, ...fault });
+    else happened({ type: 'reply_failed', replyId: reply.id, ...fault });
   }
 
   return {
-    saying: () => saying,
-
-    async say(parts, kind, occasion) {
-      if (closed || saying !== undefined || parts.length === 0) return;
-      const itemId = `item-${++itemCount}`;
-      const mine: SpokenLine = { itemId, kind, text: parts.join(' '), startMs: now(), lengthMs: 0, playedMs: 0 };
-      saying = mine;
-      let endsAtMs = 0;
+    /** Resolves when all of it was made, or none of it will be any more. */
+    async say(toSay: LineToSay): Promise<void> {
+      const { itemId, reply } = toSay;
+      if (over.has(itemId)) return;
+      const line: Line = { text: '', waiting: [], lengthMs: 0, playedMs: 0, ...(reply === undefined ? {} : { reply }) };
+      lines.set(itemId, line);
       try {
-        for (const text of parts) {
-          const askedAt = now();
-          const mulaw = await deps.speak(text);
-          if (closed || saying !== mine) return;
-          const isFirst = mine.lengthMs === 0;
-          if (isFirst) mine.startMs = now();
-          mine.lengthMs += mulaw.length / BYTES_PER_MS;
-          // A part that was made late begins late.
-          endsAtMs = Math.max(endsAtMs, now()) + mulaw.length / BYTES_PER_MS;
-          sink.audio(itemId, mulaw);
-          if (isFirst && occasion !== undefined) tellLatency(occasion, mine.startMs - askedAt);
-        }
-        mine.endsAtMs = endsAtMs;
-        sink.endOfItem(itemId);
+        await make(line, toSay);
       } catch (error) {
-        if (!closed) sink.fail(error instanceof Error ? error : new Error(String(error)));
+        failed(toSay, error);
       }
     },
 
-    hush() {
-      if (saying === undefined) return;
-      sink.clear();
-      finish(false);
+    send(itemId: string): void {
+      const mulaw = lines.get(itemId)?.waiting.shift();
+      if (mulaw !== undefined) p.sink.audio(itemId, mulaw);
     },
 
-    onPlayed(itemId, playedMs, complete) {
-      if (saying?.itemId !== itemId) return;
-      saying.playedMs = playedMs;
-      if (complete) finish(true);
+    end: (itemId: string) => p.sink.endOfItem(itemId),
+
+    /** The far end has heard this much of it: of an item that was cleared, more exactly than the session knows. */
+    played(itemId: string, playedMs: number): void {
+      const line = lines.get(itemId);
+      if (line !== undefined) line.playedMs = Math.max(line.playedMs, playedMs);
     },
 
-    tick() {
-      if (saying?.endsAtMs !== undefined && now() > saying.endsAtMs + SESSION_POLICY.playback.markGraceMs)
-        finish(false);
+    close({ itemId, playedMs: known, complete, startMs }: Extract<SessionCommand, { type: 'close_item' }>): void {
+      const line = forget(itemId);
+      if (line === undefined) return;
+      const playedMs = Math.max(known, line.playedMs);
+      const text = complete ? line.text : wordsOf(line, playedMs);
+      const endMs = startMs + Math.max(1, Math.round(playedMs));
+      happened({ type: 'item_words', itemId, text, complete, startMs, endMs });
+      p.onOver({ playedMs, complete, ...taskOf(line) });
     },
 
-    close() {
-      closed = true;
-      finish(false);
+    /** A reply is taken back; its audio need not have come. */
+    cancel(replyId: string): void {
+      for (const [itemId, line] of lines) {
+        if (line.reply?.id !== replyId) continue;
+        forget(itemId);
+        p.onOver({ playedMs: 0, complete: false, ...taskOf(line) });
+      }
     },
   };
 }
 
-function turnOf({ text, startMs, playedMs, lengthMs }: SpokenLine, complete: boolean) {
-  return {
-    speaker: 'agent' as const,
-    text: complete ? text : wordsHeard(text, Math.min(0.999, playedMs / lengthMs)),
-    startMs: Math.round(startMs),
-    endMs: Math.round(startMs + playedMs),
-  };
+const taskOf = ({ reply }: Line) => (reply === undefined ? {} : { task: reply.task });
+
+function wordsOf({ text, lengthMs }: Line, playedMs: number): string {
+  return playedMs === 0 || lengthMs === 0 ? '' : wordsUpTo(text, Math.min(0.999, playedMs / lengthMs));
 }

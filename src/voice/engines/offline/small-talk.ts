@@ -1,6 +1,6 @@
 import type { TranscriptTurn } from '../port.js';
 import { BRIDGE, GOODBYE, REPLIES } from './lines.js';
-import type { Script } from './script.js';
+import type { Script, ScriptedReply } from './script.js';
 
 /**
  * The talk of an agent with nothing to find out: a fixed answer to each turn, then goodbye. It understands no words.
@@ -8,18 +8,22 @@ import type { Script } from './script.js';
  */
 export function createSmallTalk(earlier: readonly TranscriptTurn[] = []): Script {
   let replies = earlier.filter(({ speaker, text }) => speaker === 'agent' && REPLIES.includes(text)).length;
+
+  function next(): ScriptedReply {
+    const reply = REPLIES[replies];
+    replies += 1;
+    return reply === undefined ? { parts: [GOODBYE], over: 'agent' } : { parts: [reply] };
+  }
+
   return {
     grammar: () => undefined,
     opening: () => [],
     again: () => [],
     bridge: () => [BRIDGE],
-    onHeard() {
-      const reply = REPLIES[replies];
-      replies += 1;
-      return reply === undefined ? { parts: [GOODBYE], over: 'agent' } : { parts: [reply] };
-    },
+    onHeard: next,
+    // Keys are a turn, too.
     onKey: () => undefined,
-    onKeysPaused: () => undefined,
+    onKeysPaused: next,
     values: () => ({}),
     upcoming: () => [],
   };

@@ -1,6 +1,7 @@
 import { FRAME_MS } from '../../audio/frame.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
+import { createVoiceTransitions } from '../../session/voice-transitions.js';
 import { ProviderError, type SpeechToText } from './ports.js';
 import { openSteadyRecogniser } from './stt/steady.js';
 
@@ -16,12 +17,10 @@ export function listenToCaller(p: {
   happened: (what: SessionHappening) => void;
   onGone(error: ProviderError): void;
 }) {
-  const { turnTaking, now, happened } = p;
+  const { turnTaking, happened } = p;
   /** The end of the last frame, on the carrier's clock. */
   let streamMs = 0;
-  let isVoiced = false;
-  let voiceEndMs = 0;
-  let lastVoiceAtMs = 0;
+  const frameTaken = createVoiceTransitions({ turnTaking, now: p.now, happened: p.happened });
 
   const stream = openSteadyRecogniser({
     recogniser: p.recogniser,
@@ -39,28 +38,13 @@ export function listenToCaller(p: {
     },
   });
 
-  /** An open turn is silent, too, while its end is waited for: it is voiced while it grows. */
-  function hearVoice(): void {
-    const open = turnTaking.openTurn();
-    const grows = open !== undefined && open.endMs >= streamMs;
-    if (grows) {
-      lastVoiceAtMs = now();
-      voiceEndMs = open.endMs;
-    }
-    if (grows === isVoiced) return;
-    isVoiced = grows;
-    if (grows) happened({ type: 'voice_started', startMs: open.startMs, streamMs });
-    else happened({ type: 'voice_paused', endMs: voiceEndMs, lastVoiceAtMs });
-  }
-
   return {
     /** @param frame 20 ms of 8 kHz mu-law */
     push(frame: Uint8Array, timestampMs: number): void {
       stream.push(frame);
       streamMs = timestampMs + FRAME_MS;
       const { ended } = turnTaking.push(frame, timestampMs);
-      hearVoice();
-      if (ended !== undefined) happened({ type: 'voice_ended', streamMs });
+      frameTaken(streamMs, ended !== undefined);
     },
     hurry: () => stream.hurry(),
     forget: () => stream.forget(),

@@ -11,10 +11,11 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
   const digits = dtmf.digits + digit;
   const { minGapMs } = setup.policy.dtmf;
   const firstAtMs = dtmf.digits === '' ? atMs : dtmf.firstAtMs;
-  const isComplete = isWholeEntry(digits, setup.policy.dtmf) && atMs >= (dtmf.toldAtMs ?? -Infinity) + minGapMs;
+  const isComplete =
+    !completesDigits(state) && isWholeEntry(digits, setup.policy.dtmf) && atMs >= (dtmf.toldAtMs ?? -Infinity) + minGapMs;
   return inOrder(
     callerHeard({ ...state, dtmf: { ...dtmf, digits, firstAtMs, lastAtMs: atMs, isWhole: false } }, atMs),
-    (next) => (isToBeAnswered(next) ? bargeIn(next, atMs) : next),
+    (next) => (isWorthAnAnswer(next) ? bargeIn(next, atMs) : next),
     (next) => (isComplete ? completeDigits(next, atMs) : next),
   );
 }
@@ -22,12 +23,13 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
 /** The engine says that what was pressed answers what it asks. */
 export function onDigitsEntered(state: SessionState, atMs: number): SessionState | SessionStep {
   const { dtmf, setup } = state;
-  if (!isToBeAnswered(state)) return state;
+  if (!isWorthAnAnswer(state)) return state;
   if (atMs >= (dtmf.toldAtMs ?? -Infinity) + setup.policy.dtmf.minGapMs) return completeDigits(state, atMs);
   return { ...state, dtmf: { ...dtmf, isWhole: true } };
 }
 
-function isToBeAnswered(state: SessionState): boolean {
+/** Whether what was pressed until now wants an answer. */
+export function isWorthAnAnswer(state: SessionState): boolean {
   const { digits } = state.dtmf;
   return digits !== '' && !(completesDigits(state) && isOnly(state.setup.policy.dtmf.endDigit, digits));
 }
@@ -40,7 +42,7 @@ export function dropDigits(state: SessionState, atMs: number): SessionStep {
 }
 
 /** A noise, the tones of the keys among them, takes nothing away of what is being keyed in. */
-export const isKeyingIn = (state: SessionState) => completesDigits(state) && isToBeAnswered(state);
+export const isKeyingIn = (state: SessionState) => completesDigits(state) && isWorthAnAnswer(state);
 
 /** Whether nothing more is waited for: an end digit that ends nothing may be the first of many. */
 export function isWholeEntry(digits: string, { endDigit, maxDigits }: SessionPolicy['dtmf']): boolean {
@@ -61,7 +63,7 @@ export function dtmfInTranscript(digits: string): string {
 export function completeDigits(state: SessionState, atMs: number): SessionStep {
   const { digits } = state.dtmf;
   if (digits === '') return [state, []];
-  const isAnswered = isToBeAnswered(state);
+  const isAnswered = isWorthAnAnswer(state);
   return inOrder(stored(state, atMs), (next) => (isAnswered && !isClosing(next) ? answered(next, digits, atMs) : next));
 }
 

@@ -155,6 +155,7 @@ export function reduceSession(state: SessionState, event: SessionEvent): Session
 /** The words of the last items and turns are stored even when the session is over. */
 function onLastWords(state: SessionState, event: SessionEvent): SessionStep {
   if (event.type === 'item_words') return onItemWords(state, event);
+  if (event.type === 'turn_ended') return onTurnEnded(state, event);
   return event.type === 'turn_words' ? onTurnWords(state, event) : [state, []];
 }
 

@@ -1,0 +1,119 @@
+import type { Grammar, Meaning } from '../../audio/grammar.js';
+import { valueIn } from '../../session/parameter-values.js';
+import type { ParameterValues } from '../port.js';
+import {
+  ALL_ANSWERED,
+  GOODBYE,
+  I_HEARD,
+  IS_THAT_RIGHT,
+  LEFT_OPEN,
+  LET_US_TRY_AGAIN,
+  NOT_UNDERSTOOD,
+  NO_OPERATOR,
+  THANKS,
+  YES_OR_NO_BY_KEY,
+} from './lines.js';
+import type { Question } from './questions.js';
+import type { ScriptedReply } from './script.js';
+
+type Value = ParameterValues[string];
+
+/** After so many answers that were not understood a question stays open. */
+const MAX_RETRIES = 2;
+/** A question is said again so often without that counting as an answer. */
+const MAX_REPEATS = 5;
+const CONFIRMING: Grammar = { kind: 'yes-no' };
+
+export type Answering = ReturnType<typeof createAnswering>;
+
+/**
+ * What is made of answers, one question after the other: spoken digits are read back before they count, and what was not
+ * understood three times stays null.
+ * @param known values from before the line broke; their questions are not asked again
+ */
+export function createAnswering(questions: readonly Question[], known: ParameterValues) {
+  const settled = new Map<string, Value>();
+  for (const { key } of questions) {
+    const value = valueIn(known, key);
+    if (value !== undefined && value !== null) settled.set(key, value);
+  }
+  let retries = 0;
+  let repeats = 0;
+  /** Spoken digits that wait for a yes. */
+  let unconfirmed: Value | undefined;
+
+  const open = () => questions.filter(({ key }) => !settled.has(key));
+  const wordsOf = (question: Question) => (unconfirmed === undefined ? question.ask : readBack(unconfirmed));
+
+  function settle(question: Question, value: Value, acknowledgement: readonly string[]): ScriptedReply {
+    settled.set(question.key, value);
+    retries = 0;
+    repeats = 0;
+    unconfirmed = undefined;
+    const [next] = open();
+    if (next !== undefined) return { parts: [...acknowledgement, ...next.ask] };
+    return { parts: value === null ? [...acknowledgement, ALL_ANSWERED] : [ALL_ANSWERED], over: 'agent' };
+  }
+
+  /** An answer that was none: asked again, or left open. */
+  function retry(question: Question, excuse: string, hint: readonly string[]): ScriptedReply {
+    retries += 1;
+    if (retries > MAX_RETRIES) return settle(question, null, [LEFT_OPEN]);
+    return { parts: [excuse, ...hint] };
+  }
+
+  function obey(question: Question, command: Extract<Meaning, { kind: 'command' }>['command']): ScriptedReply {
+    if (command === 'goodbye') return { parts: [GOODBYE], over: 'caller' };
+    repeats += 1;
+    if (repeats > MAX_REPEATS) return retry(question, NOT_UNDERSTOOD, wordsOf(question));
+    return { parts: command === 'operator' ? [NO_OPERATOR, ...wordsOf(question)] : wordsOf(question) };
+  }
+
+  /** A yes or no to digits that were read back. */
+  function confirm(question: Question, isRight: boolean | undefined): ScriptedReply {
+    const value = unconfirmed;
+    if (isRight === undefined || value === undefined) return retry(question, NOT_UNDERSTOOD, [YES_OR_NO_BY_KEY]);
+    if (isRight) return settle(question, value, [THANKS]);
+    unconfirmed = undefined;
+    return retry(question, LET_US_TRY_AGAIN, [question.hint]);
+  }
+
+  return {
+    /** The questions that have no answer yet; the first is asked now. */
+    open,
+    /** What is asked now, in words. */
+    wordsOf,
+    isConfirming: () => unconfirmed !== undefined,
+    grammar: () => (unconfirmed === undefined ? open()[0]?.grammar : CONFIRMING),
+    values: () => Object.fromEntries(settled),
+    retry,
+    confirm,
+
+    /** A spoken answer. */
+    take(question: Question, meaning: Meaning): ScriptedReply {
+      if (meaning.kind === 'command') return obey(question, meaning.command);
+      if (unconfirmed !== undefined) return confirm(question, meaning.kind === 'yes-no' ? meaning.value : undefined);
+      const value = question.valueOf(meaning);
+      if (value === undefined) return retry(question, NOT_UNDERSTOOD, [question.hint]);
+      if (question.kind !== 'digits') return settle(question, value, acknowledged(question, value));
+      unconfirmed = value;
+      return { parts: readBack(value) };
+    },
+
+    /** An answer by keys, which counts at once. */
+    takeKeys(question: Question, keys: string): ScriptedReply {
+      const value = question.valueOfKeys(keys);
+      if (value === undefined) return retry(question, NOT_UNDERSTOOD, [question.keyHint]);
+      return settle(question, value, acknowledged(question, value));
+    },
+  };
+}
+
+function readBack(value: Value): readonly string[] {
+  return [I_HEARD, `${String(value).split('').join(', ')}.`, IS_THAT_RIGHT];
+}
+
+/** What was chosen is said, so that the caller can object; a yes or no needs no echo. */
+function acknowledged(question: Question, value: Value): readonly string[] {
+  return question.kind === 'choice' ? [`${question.inWords(value)}.`, THANKS] : [THANKS];
+}

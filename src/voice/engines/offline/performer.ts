@@ -1,0 +1,103 @@
+import { filled } from '../../session/prompt.js';
+import type { FixedLine, SessionCommand } from '../../session/reducer/commands.js';
+import type { SessionHappening } from '../../session/reducer/events.js';
+import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
+import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
+import type { CallerSide, HeardTurn } from './caller-side.js';
+import { ARE_YOU_THERE } from './lines.js';
+import type { Mouth } from './mouth.js';
+import type { ScriptedModel } from './scripted-model.js';
+
+type Performed = Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>;
+type CommandOf<T extends Performed['type']> = Extract<Performed, { type: T }>;
+type Performers = { [T in Performed['type']]: (command: CommandOf<T>) => void };
+
+interface PerformerDeps {
+  call: EngineCall;
+  introduction: readonly string[];
+  sink: EngineSink;
+  mouth: Mouth;
+  model: ScriptedModel;
+  caller: CallerSide;
+  happened(what: SessionHappening): void;
+  note(turn: TranscriptTurn): void;
+  /** The caller's last turn. */
+  lastTurn(): HeardTurn | undefined;
+  /** Has a line made that will probably be said next. */
+  makeReady(text: string): void;
+}
+
+const nothing = () => undefined;
+
+/** Turns commands of the session into what the script says and what is done on the line. */
+export function createScriptPerformer(p: PerformerDeps): (command: Performed) => void {
+  const { sink, mouth } = p;
+
+  const performers: Performers = {
+    say: (command) => sayLine(p, command),
+    send_audio: ({ itemId }) => mouth.send(itemId),
+    end_item: ({ itemId }) => mouth.end(itemId),
+    clear: () => sink.clear(),
+    close_item: (command) => mouth.close(command),
+    request_reply: (command) => reply(p, command),
+    cancel_reply: ({ replyId }) => mouth.cancel(replyId),
+    store_turn: ({ speaker, text, startMs, endMs }) => p.note({ speaker, text, startMs, endMs }),
+    store_latency: (command) => sink.latency(latencyOf(command, p.lastTurn())),
+    end: ({ reason }) => sink.end(reason),
+    fail: ({ message }) => sink.fail(new Error(message)),
+    // The script reads no notes, answers words that are certain, and calls no tools.
+    tell_model: nothing,
+    confirm_reply: nothing,
+    let_provider_answer: nothing,
+    run_tool: nothing,
+    answer_tool: nothing,
+    hurry_recogniser: nothing,
+    forget_turn: nothing,
+    reopen_recogniser: nothing,
+  };
+
+  return (command) => (performers[command.type] as (command: Performed) => void)(command);
+}
+
+function reply({ model, mouth, sink, caller, happened, makeReady }: PerformerDeps, command: CommandOf<'request_reply'>) {
+  const { replyId, task } = command;
+  const itemId = `${replyId}.line`;
+  const { parts, over } = model.reply(task);
+  sink.values(model.values());
+  if (over !== undefined) happened({ type: 'reply_is_last', replyId, itemId, goodbyeBy: over });
+  void mouth.say({ itemId, parts, reply: { id: replyId, task } });
+  caller.expectDigits(model.asksForDigits());
+  model.upcoming().forEach(makeReady);
+}
+
+function sayLine(p: PerformerDeps, { itemId, line }: CommandOf<'say'>): void {
+  const parts = partsOf(line, p);
+  if (parts !== undefined) return void p.mouth.say({ itemId, parts });
+  return p.happened({ type: 'item_failed', itemId, part: 'voice', message: 'the voice itself is what is waited for' });
+}
+
+function partsOf(line: FixedLine, { call, introduction, model }: PerformerDeps): readonly string[] | undefined {
+  const { message } = call.voicemail;
+  const lines: Record<FixedLine, () => readonly string[] | undefined> = {
+    // An answer waits for nothing but the voice, which would have to say this, too.
+    one_moment: () => undefined,
+    are_you_there: () => [ARE_YOU_THERE, ...model.again()],
+    silent_goodbye: () => [SILENT_GOODBYE],
+    sorry: () => [SORRY],
+    voicemail_message: () => (message === undefined ? introduction : [filled(message, call.inputParameters)]),
+  };
+  return lines[line]();
+}
+
+/** Where the time went between the caller's last voice, or key, and the first audio of the answer. */
+function latencyOf({ sinceMs, knownMs, times, atMs }: CommandOf<'store_latency'>, turn: HeardTurn | undefined) {
+  const voice = Math.max(0, (times.firstAudioMs ?? atMs) - times.startedMs);
+  const isTurn = turn !== undefined && Math.round(turn.endMs) === sinceMs;
+  const heard = isTurn
+    ? { pause: turn.endedAtMs - turn.lastVoiceAtMs, recogniser: Math.max(0, knownMs - turn.endedAtMs) }
+    : {};
+  const totalMs = atMs - (isTurn ? turn.lastVoiceAtMs : sinceMs);
+  const known: Record<string, number> = { ...heard, voice };
+  const own = totalMs - Object.values(known).reduce((sum, ms) => sum + ms, 0);
+  return { atMs, totalMs, parts: { ...known, own } };
+}
