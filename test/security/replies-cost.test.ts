@@ -1,3 +1,5 @@
+import { createOfflineEngine } from '../../src/voice/engines/offline/index.js';
+import { connect, until } from '../support/engine-line';
 import { eventually } from '../integration/voice/support/media-fixture';
 import { ANSWER_MS, placeRealtimeCall } from '../integration/voice/support/realtime-call';
 import { openStage, type Stage } from '../support/pipeline-stage';
@@ -141,5 +143,43 @@ describe('a far end that has the operator pay for replies without end', () => {
       await eventually(() => asked() === before + 1, 40_000);
       expect(call.line.failed).toBeUndefined();
     }, 90_000);
+  });
+
+  describe('in the offline engine', () => {
+    const factory = createOfflineEngine();
+    beforeAll(() => factory.warm());
+    afterAll(() => factory.close());
+
+    const keysIn = (line: ReturnType<typeof connect>) =>
+      line.transcript.flatMap(({ text }) => /^\(keys: (.*)\)$/.exec(text)?.[1]?.split(' ') ?? []);
+
+    async function press(everyMs: number, keys: string) {
+      const engine = factory.create();
+      const line = connect(engine, { outputTemplate: { code: null, agreed: false } });
+      await line.agentTurn();
+      const before = line.audioItems();
+      const sinceMs = line.now();
+      for (const key of keys) {
+        engine.onDtmf(key);
+        await new Promise((resolve) => setTimeout(resolve, everyMs));
+      }
+      const tookMs = line.now() - sinceMs;
+      return { line, tookMs, replies: () => line.audioItems() - before };
+    }
+
+    it('gets no answer to a pound key that is pressed ten times a second, and all of them are kept', async () => {
+      const { line, replies } = await press(100, '#'.repeat(50));
+      await until(() => keysIn(line).length === 50);
+      expect(replies()).toBe(0);
+      await line.stop();
+    }, 60_000);
+
+    it('gets one answer in 1.5 s to keys that each want one', async () => {
+      const { line, tookMs, replies } = await press(100, '*'.repeat(40));
+      expect(replies()).toBeLessThanOrEqual(1 + Math.ceil(tookMs / 1_500));
+      await until(() => keysIn(line).length === 40);
+      expect(line.failures).toEqual([]);
+      await line.stop();
+    }, 60_000);
   });
 });

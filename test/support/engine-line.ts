@@ -35,6 +35,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   let queue: { itemId: string; mulaw: Uint8Array }[] = [];
   let itemsEnded = new Set<string>();
   const playedMs = new Map<string, number>();
+  const begun = new Set<string>();
   const speech: Uint8Array[] = [];
   let isNewSpeech = false;
   let frames = 0;
@@ -53,6 +54,8 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
     failures: [] as Error[],
     heard: [] as Uint8Array[],
     ended: new Promise<EngineEnd>((resolve) => (end = resolve)),
+    /** How many items the engine has begun. */
+    audioItems: () => begun.size,
     isPlaying: () => queue.length > 0 || itemsEnded.size > 0,
     say(mulaw: Uint8Array): void {
       isNewSpeech = true;
@@ -114,7 +117,10 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   void engine.start(
     { ...CALL, ...changes },
     {
-      audio: (itemId, mulaw) => queue.push({ itemId, mulaw }),
+      audio(itemId, mulaw) {
+        begun.add(itemId);
+        queue.push({ itemId, mulaw });
+      },
       endOfItem: (itemId) => itemsEnded.add(itemId),
       clear() {
         line.clearedAt.push(now());

@@ -35,12 +35,21 @@ const wild: fc.Arbitrary<Act> = fc.oneof(
   text.map((words) => streamed((streamMs) => ({ type: 'turn_may_end', text: words, streamMs }))),
   text.map((words) => streamed((streamMs) => ({ type: 'turn_ended', text: words, streamMs }))),
   fc
+    .record({ endMs: fc.nat({ max: 60_000 }), holds: fc.constantFrom('no_words' as const, 'greeting' as const) })
+    .map(({ endMs, holds }) =>
+      streamed((streamMs) => {
+        const voice = { startMs: Math.max(0, endMs - 400), endMs };
+        return { type: 'turn_ended', text: '(speech)', streamMs, voice, holds };
+      }),
+    ),
+  fc
     .constantFrom<SessionHappening>(
       { type: 'turn_goes_on' },
       { type: 'recogniser_alive' },
       { type: 'recogniser_lost' },
       { type: 'recogniser_reopened' },
       { type: 'tone_heard' },
+      { type: 'dtmf_entered' },
       { type: 'ending_soon', secondsLeft: 20 },
       { type: 'line_opened' },
     )
@@ -69,20 +78,35 @@ const grave: fc.Arbitrary<Act> = fc
     { type: 'provider_gone', part: 'model', message: 'model: gone' },
     { type: 'provider_gone', part: 'voice', message: 'voice: gone' },
     { type: 'answered_by', who: 'voicemail' },
+    { type: 'machine_heard' },
     { type: 'answered_by', who: 'human' },
     { type: 'tool_called', replyId: 'reply-1', toolCallId: 'tool-1', name: 'answering_machine', arguments: {} },
     { type: 'tool_finished', endsCall: true, ok: true },
   )
   .map(happening);
 
+/** The reply that is being made is the agent's last, by the word of the engine. */
+const goodbye: fc.Arbitrary<Act> = fc.constantFrom('agent' as const, 'caller' as const).map((goodbyeBy) => (world) => {
+  const { id = 'reply-1' } = world.state().reply ?? {};
+  world.happens({ type: 'reply_is_last', replyId: id, itemId: `${id}.0`, goodbyeBy });
+});
+
 const story = fc.array(
-  fc.oneof({ weight: 10, arbitrary: usual }, { weight: 6, arbitrary: wild }, { weight: 1, arbitrary: grave }),
+  fc.oneof(
+    { weight: 20, arbitrary: usual },
+    { weight: 12, arbitrary: wild },
+    { weight: 2, arbitrary: grave },
+    { weight: 1, arbitrary: goodbye },
+  ),
   { maxLength: 25 },
 );
 
 const setups: fc.Arbitrary<SessionSetup> = fc.record({
   policy: fc.constant(SETUP.policy),
-  capabilities: fc.record({ endsTurns: fc.constantFrom('session' as const, 'provider' as const) }),
+  capabilities: fc.record({
+    endsTurns: fc.constantFrom('session' as const, 'provider' as const),
+    completesDigits: fc.constantFrom('session' as const, 'engine' as const),
+  }),
   voicemail: fc.record({
     action: fc.constantFrom('hang_up' as const, 'leave_message' as const, 'continue' as const),
     hasMessage: fc.boolean(),
@@ -141,6 +165,10 @@ describe('a session, whatever happens in whatever order', () => {
         ),
       );
       expect(spoken.size).toBeLessThanOrEqual(1);
+      // After the agent's own goodbye nothing is begun any more.
+      const last = world.commands.findIndex(({ before }) => before.closing?.lingersMs !== undefined);
+      const begun = last < 0 ? [] : world.commands.slice(last).map(({ command }) => command.type);
+      expect(begun.filter((type) => type === 'request_reply' || type === 'say')).toEqual([]);
       expect(world.of('end').length + world.of('fail').length).toBeLessThanOrEqual(1);
     });
   });
@@ -191,6 +219,8 @@ describe('a session, whatever happens in whatever order', () => {
           tried += 1;
           heard ||= command.complete || command.playedMs >= heardAfterMs || tried >= attempts;
         }
+        // Who answers by keys what a script asks needs no introduction.
+        heard ||= command.type === 'request_reply' && command.task === 'digits';
         if (command.type !== 'send_audio' || heard) continue;
         expect(['introduction', 'message', 'closing']).toContain(kind);
       }

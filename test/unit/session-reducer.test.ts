@@ -121,6 +121,27 @@ describe('silence of a session', () => {
     world.pass(9_000);
     expect(lines(world)).toEqual([]);
   });
+
+  it('leaves the caller all the time after a line of the agent, and is none while somebody speaks', () => {
+    const world = introducedWorld();
+    world.pass(9_000);
+    world.says('Yes.');
+    world.pass(12_000);
+    expect(lines(world)).toEqual([]);
+    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+    world.pass(60_000);
+    expect(lines(world)).toEqual([]);
+    expect(ends(world)).toEqual([]);
+  });
+
+  it('is asked into anew in the next silence', () => {
+    const world = introducedWorld();
+    world.pass(12_000);
+    world.speaks(400);
+    world.hushes();
+    world.pass(12_000);
+    expect(lines(world)).toEqual(['are_you_there', 'are_you_there']);
+  });
 });
 
 describe('DTMF of a session', () => {

@@ -183,7 +183,7 @@ export const environment = z.object({
   RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off`: no call is recorded', production: 'on' }),
   SESSION_LOG: z.enum(['on', 'off']).default('off').meta({
     description:
-      '`on`: the events of each conversation of `pipeline` and `openai-realtime` are [stored with its call](conversation.md#recorded-sessions), for operators who look into an incident; they hold what was said',
+      '`on`: the events of each conversation are [stored with its call](conversation.md#recorded-sessions), for operators who look into an incident; they hold what was said',
   }),
   RECORDING_RETENTION_DAYS: z.coerce
     .number()

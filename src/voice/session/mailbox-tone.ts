@@ -1,6 +1,5 @@
 import { createBeepDetector } from '../audio/beep-detector.js';
 import { decodeMulaw } from '../audio/mulaw.js';
-import { SESSION_POLICY } from './reducer/policy.js';
 import type { VoicemailAction } from '../../kernel/voicemail.js';
 
 /** A greeting and its tone are over by then. */
@@ -20,12 +19,5 @@ export function listenForTone(action: VoicemailAction) {
       heard = beeps.push(decodeMulaw(frame));
       return heard;
     },
-
-    /**
-     * How long it must have been quiet for a message to be said, ms.
-     * @param saysCarrier the carrier's detection has told of the mailbox: it waits for the end of the greeting and the tone
-     */
-    quietBeforeMessageMs: (saysCarrier: boolean): number =>
-      heard || saysCarrier ? SESSION_POLICY.voicemail.quietAfterToneMs : SESSION_POLICY.voicemail.quietWithoutToneMs,
   };
 }

@@ -59,7 +59,10 @@ export function createScriptPerformer(p: PerformerDeps): (command: Performed) =>
   return (command) => (performers[command.type] as (command: Performed) => void)(command);
 }
 
-function reply({ model, mouth, sink, caller, happened, makeReady }: PerformerDeps, command: CommandOf<'request_reply'>) {
+function reply(
+  { model, mouth, sink, caller, happened, makeReady }: PerformerDeps,
+  command: CommandOf<'request_reply'>,
+) {
   const { replyId, task } = command;
   const itemId = `${replyId}.line`;
   const { parts, over } = model.reply(task);

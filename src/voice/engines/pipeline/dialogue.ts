@@ -7,7 +7,7 @@ import { createSessionRecorder } from '../../session/session-recorder.js';
 import { runSession } from '../../session/run-session.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
 import { promptFor } from '../../session/prompt.js';
-import type { SilencePatience } from '../../session/silence-watch.js';
+import type { SilencePatience } from '../../session/silence-patience.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { createUsageMeter, type EnginePrices, type UsageMeter } from '../engine-usage.js';

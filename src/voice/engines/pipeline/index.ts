@@ -5,7 +5,7 @@ import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
 import { concludeCall } from '../../models/conclusion.js';
 import type { EngineFactory } from '../port.js';
-import type { SilencePatience } from '../../session/silence-watch.js';
+import type { SilencePatience } from '../../session/silence-patience.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { createCallEngine } from './call-engine.js';
 import { createChatModel } from './llm/chat-completions.js';

@@ -4,7 +4,7 @@ import type { EnginePrices } from '../engine-usage.js';
 import { nothingSaid } from '../../results/extraction.js';
 import { createLocalLines } from '../local-lines.js';
 import type { Engine, EngineFactory } from '../port.js';
-import type { SilencePatience } from '../../session/silence-watch.js';
+import type { SilencePatience } from '../../session/silence-patience.js';
 import { beginTalk } from './talk.js';
 import type { RealtimeTalk } from './talk.js';
 import { TALK_TIMINGS } from './talk-settings.js';

@@ -2,7 +2,7 @@ import type { OpenAiRealtimeSettings } from '../../../platform/config/config.js'
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
 import type { LocalLines } from '../local-lines.js';
-import type { SilencePatience } from '../../session/silence-watch.js';
+import type { SilencePatience } from '../../session/silence-patience.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { goesOn } from '../../session/prompt.js';

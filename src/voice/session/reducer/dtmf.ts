@@ -12,7 +12,9 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
   const { minGapMs } = setup.policy.dtmf;
   const firstAtMs = dtmf.digits === '' ? atMs : dtmf.firstAtMs;
   const isComplete =
-    !completesDigits(state) && isWholeEntry(digits, setup.policy.dtmf) && atMs >= (dtmf.toldAtMs ?? -Infinity) + minGapMs;
+    !completesDigits(state) &&
+    isWholeEntry(digits, setup.policy.dtmf) &&
+    atMs >= (dtmf.toldAtMs ?? -Infinity) + minGapMs;
   return inOrder(
     callerHeard({ ...state, dtmf: { ...dtmf, digits, firstAtMs, lastAtMs: atMs, isWhole: false } }, atMs),
     (next) => (isWorthAnAnswer(next) ? bargeIn(next, atMs) : next),

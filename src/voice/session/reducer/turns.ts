@@ -92,7 +92,8 @@ function understood(state: SessionState, { text, streamMs, atMs }: EventOf<'word
 /** The turn is over with the event's words. */
 export function onTurnEnded(state: SessionState, event: EventOf<'turn_ended'>): SessionStep {
   const { text, streamMs, voice, holds, atMs } = event;
-  const own = voice === undefined ? {} : { voice };
+  // What was not heard yet belongs to no turn.
+  const own = voice === undefined ? {} : { voice: { ...voice, endMs: Math.min(voice.endMs, streamMs) } };
   if (holds !== 'no_words') {
     const dropped = dropDigits(state, atMs);
     return inOrder(dropped, (next) =>

@@ -2,7 +2,7 @@ import { createSynthesizer } from '../../../../src/voice/audio/flite.js';
 import type { PipelineSettings } from '../../../../src/platform/config/engines.js';
 import { createPipelineEngine, type PipelinePatience } from '../../../../src/voice/engines/pipeline/index.js';
 import type { EngineCall, ToolAnswer, ToolCall } from '../../../../src/voice/engines/port.js';
-import type { SilencePatience } from '../../../../src/voice/session/silence-watch.js';
+import type { SilencePatience } from '../../../../src/voice/session/silence-patience.js';
 import { createLogger } from '../../../../src/platform/telemetry/logger.js';
 import { openFakeChat } from '../fakes/chat-completions';
 import { openFakeDeepgram } from '../fakes/deepgram';
