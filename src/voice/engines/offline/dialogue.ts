@@ -50,6 +50,8 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   const setup = setupOf(deps.timing, call);
   let spoken = earlier.filter(({ speaker }) => speaker === 'agent').length;
   let lastTurn: HeardTurn | undefined;
+  let isOpen = false;
+  let endsAtMs: number | undefined;
 
   const recorder = deps.recordsEvents ? createSessionRecorder(setup) : undefined;
   const { happened, state } = runSession({
@@ -88,9 +90,22 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     sink.transcript(turn);
   }
 
+  /** People put the phone to their ear first; until then nothing is said, not even that there is little time. */
+  function open(): void {
+    isOpen = true;
+    happened({ type: 'line_opened' });
+    if (endsAtMs !== undefined) endingSoon((endsAtMs - now()) / 1_000);
+  }
+
+  function endingSoon(secondsLeft: number): void {
+    endsAtMs = now() + secondsLeft * 1_000;
+    if (!isOpen) return;
+    model.endingSoon(secondsLeft);
+    happened({ type: 'ending_soon', secondsLeft });
+  }
+
   caller.expectDigits(model.asksForDigits());
-  // People put the phone to their ear first.
-  const opening = setTimeout(() => happened({ type: 'line_opened' }), deps.timing.greetAfterMs);
+  const opening = setTimeout(open, deps.timing.greetAfterMs);
 
   return {
     hear(frame: Uint8Array, timestampMs: number): void {
@@ -107,10 +122,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       mouth.played(itemId, playedMs);
       happened({ type: 'item_played', itemId, playedMs, complete });
     },
-    endingSoon(secondsLeft: number): void {
-      model.endingSoon(secondsLeft);
-      happened({ type: 'ending_soon', secondsLeft });
-    },
+    endingSoon,
     answeredBy: (who: AnsweredBy) => happened({ type: 'answered_by', who }),
     async stop(): Promise<EngineResult> {
       clearTimeout(opening);
