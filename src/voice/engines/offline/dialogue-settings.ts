@@ -24,7 +24,7 @@ export const DIALOGUE_TIMING: DialogueTiming = {
 const STALLED_AFTER_MS = 15_000;
 
 /** How sessions go on here: each turn that voice detection ends is understood, and the script knows what is asked. */
-export function setupOf({ promptAfterMs, endAfterMs }: DialogueTiming, call: EngineCall): SessionSetup {
+export function scriptedSetup({ promptAfterMs, endAfterMs }: DialogueTiming, call: EngineCall): SessionSetup {
   return {
     policy: {
       ...SESSION_POLICY,
@@ -39,7 +39,7 @@ export function setupOf({ promptAfterMs, endAfterMs }: DialogueTiming, call: Eng
   };
 }
 
-export const goesOn = ({ resume }: EngineCall) => resume !== undefined;
+const goesOn = ({ resume }: EngineCall) => resume !== undefined;
 
 /** The engine knows its own words: who was not told yet that a machine speaks is told. */
 function wasIntroduced({ resume, disclosesAi }: EngineCall): boolean {

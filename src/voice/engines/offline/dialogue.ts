@@ -9,8 +9,8 @@ import { runSession } from '../../session/run-session.js';
 import { createSessionRecorder } from '../../session/session-recorder.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import { voiceNamed } from '../voices.js';
-import { listenToCaller, type HeardTurn } from './caller-side.js';
-import { goesOn, introductionOf, setupOf, type DialogueTiming } from './dialogue-settings.js';
+import { createCallerEar, type HeardTurn } from './caller-ear.js';
+import { introductionOf, scriptedSetup, type DialogueTiming } from './dialogue-settings.js';
 import { createInterview } from './interview.js';
 import { createMouth } from './mouth.js';
 import { createScriptPerformer } from './performer.js';
@@ -21,7 +21,7 @@ import { summaryOf } from './summary.js';
 
 export type { DialogueTiming };
 
-export interface DialogueDeps {
+export interface ScriptedCallDeps {
   speak(text: string, voice: FliteVoice): Promise<Uint8Array>;
   recogniser: Recogniser;
   turnTaking: TurnTaking;
@@ -40,14 +40,14 @@ export interface DialogueDeps {
  * long greetings. The session decides when something is said, and asks for a reply to a task; the script, which stands
  * where others have a model, says what. Its lines become audio that goes to the line when the session asks for it.
  */
-export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
+export function startScriptedDialogue(deps: ScriptedCallDeps, call: EngineCall, sink: EngineSink) {
   const origin = performance.now();
   const now = () => performance.now() - origin;
   const voice = voiceNamed(call.voice).flite;
   const questions = questionsOf(call.outputTemplate);
   const introduction = introductionOf(call);
   const earlier = call.resume?.turns ?? [];
-  const setup = setupOf(deps.timing, call);
+  const setup = scriptedSetup(deps.timing, call);
   let spoken = earlier.filter(({ speaker }) => speaker === 'agent').length;
   let lastTurn: HeardTurn | undefined;
   let isOpen = false;
@@ -64,9 +64,9 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
   const model = createScriptedModel({ script, introduction, now });
   const speak = (text: string) => deps.speak(text, voice);
   const mouth = createMouth({ speak, sink, now, happened, onOver: (line) => model.lineOver(line) });
-  const caller = listenToCaller({
+  const caller = createCallerEar({
     ...deps,
-    listensForMachines: call.direction === 'outbound' && !goesOn(call),
+    listensForMachines: call.direction === 'outbound' && call.resume === undefined,
     now,
     happened,
     grammar: () => model.grammar(),
@@ -74,10 +74,8 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     onTurn,
   });
   const makeReady = (text: string) => void speak(text).catch(deps.report);
-  const perform = createScriptPerformer({
-    ...{ call, introduction, sink, mouth, model, caller, happened, note, makeReady },
-    lastTurn: () => lastTurn,
-  });
+  const around = { call, introduction, sink, mouth, model, caller, happened, note, makeReady };
+  const perform = createScriptPerformer({ ...around, lastTurn: () => lastTurn });
 
   function onTurn(turn: HeardTurn): void {
     lastTurn = turn;

@@ -4,7 +4,7 @@ import type { EngineFactory } from '../port.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import { voiceNamed } from '../voices.js';
-import { createCallEngine } from './call-engine.js';
+import { createScriptedCall } from './scripted-call.js';
 import { DIALOGUE_TIMING, type DialogueTiming } from './dialogue-settings.js';
 import { FIRST_LINES } from './lines.js';
 import { createSpokenLines } from './spoken-lines.js';
@@ -39,7 +39,7 @@ export function createOfflineEngine(
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      return createCallEngine({
+      return createScriptedCall({
         name: OFFLINE_ENGINE,
         speak,
         recogniser,

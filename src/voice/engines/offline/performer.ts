@@ -3,7 +3,7 @@ import type { FixedLine, SessionCommand } from '../../session/reducer/commands.j
 import type { SessionHappening } from '../../session/reducer/events.js';
 import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
-import type { CallerSide, HeardTurn } from './caller-side.js';
+import type { CallerEar, HeardTurn } from './caller-ear.js';
 import { ARE_YOU_THERE } from './lines.js';
 import type { Mouth } from './mouth.js';
 import type { ScriptedModel } from './scripted-model.js';
@@ -18,7 +18,7 @@ interface PerformerDeps {
   sink: EngineSink;
   mouth: Mouth;
   model: ScriptedModel;
-  caller: CallerSide;
+  caller: CallerEar;
   happened(what: SessionHappening): void;
   note(turn: TranscriptTurn): void;
   /** The caller's last turn. */

@@ -1,14 +1,14 @@
 import type { Engine } from '../port.js';
-import { startDialogue, type DialogueDeps } from './dialogue.js';
+import { startScriptedDialogue, type ScriptedCallDeps } from './dialogue.js';
 
 /** The engine of one call: before the line is open it has nothing to do. */
-export function createCallEngine(deps: DialogueDeps & { name: string }): Engine {
-  let talking: ReturnType<typeof startDialogue> | undefined;
+export function createScriptedCall(deps: ScriptedCallDeps & { name: string }): Engine {
+  let talking: ReturnType<typeof startScriptedDialogue> | undefined;
   return {
     name: deps.name,
     capabilities: { freeForm: false, dtmf: true },
     start(call, sink) {
-      talking = startDialogue(deps, call, sink);
+      talking = startScriptedDialogue(deps, call, sink);
       return Promise.resolve();
     },
     onCallerAudio: (frame, timestampMs) => talking?.hear(frame, timestampMs),

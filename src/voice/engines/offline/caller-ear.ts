@@ -27,10 +27,10 @@ export interface HeardTurn {
   endedAtMs: number;
 }
 
-export type CallerSide = ReturnType<typeof listenToCaller>;
+export type CallerEar = ReturnType<typeof createCallerEar>;
 
 /** The caller's side of the line: frames become transitions of the voice, tones and greetings of machines, and words. */
-export function listenToCaller(p: {
+export function createCallerEar(p: {
   turnTaking: TurnTaking;
   recogniser: Recogniser;
   /** Whether an answering machine may take the call. */
