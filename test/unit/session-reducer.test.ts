@@ -251,6 +251,18 @@ describe('closing of a session', () => {
     expect(world.of('say').at(-1)).toMatchObject({ line: 'sorry', by: 'prepared' });
   });
 
+  it('a last line that cannot be said in one way is said in the next, and without any the call ends', () => {
+    const world = introducedWorld();
+    world.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
+    for (const by of ['prepared', 'voice'] as const) {
+      expect(ends(world)).toEqual([]);
+      const said = world.of('say').at(-1);
+      expect(said).toMatchObject({ line: 'sorry', by });
+      world.happens({ type: 'item_failed', itemId: said?.itemId ?? '', part: 'voice', message: 'voice: mute' });
+    }
+    expect(ends(world)).toEqual(['fail']);
+  });
+
   it('is not told that the call will be ended', () => {
     const world = introducedWorld();
     world.happens({ type: 'provider_gone', part: 'model', message: 'model: gone' });
