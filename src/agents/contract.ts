@@ -31,6 +31,7 @@ export const agentRoutes = {
     description:
       'It belongs to the mode of the key, or to the one that a member names. Live calls know live agents only; test calls may use both.',
     auth: 'keyOrSession',
+    load: 'detail',
     changes: 'mode',
     body: {
       contentType: json,
@@ -48,6 +49,7 @@ export const agentRoutes = {
     description:
       'Returns the agent, also when it is archived. A live key does not find test agents; a test key finds both.',
     auth: 'keyOrSession',
+    load: 'detail',
     params: agentParams,
     success: agentAnswer,
     errors: ['AGENT_NOT_FOUND'],
@@ -60,6 +62,7 @@ export const agentRoutes = {
     description:
       'Calls that run keep the agent as it was when they were asked for. An archived agent is not found. A test key changes test agents only.',
     auth: 'keyOrSession',
+    load: 'detail',
     changes: 'agent',
     params: agentParams,
     body: {
@@ -79,6 +82,7 @@ export const agentRoutes = {
     description:
       'No new call can use it; it can still be read. Refused while it takes the calls of a number or of the account. A test key archives test agents only.',
     auth: 'keyOrSession',
+    load: 'detail',
     changes: 'agent',
     params: agentParams,
     success: ratedJsonAnswer('The archived agent.', Agent, {

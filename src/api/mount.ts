@@ -63,7 +63,10 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
 
   async function serve(ctx: ApiContext, { id, route, handle }: BoundRoute): Promise<void> {
     const principal = await doors[route.auth](ctx, route);
-    if (principal) ctx.state.recheck = () => authenticator.recheck(principal, route);
+    if (principal) {
+      ctx.state.recheck = () => authenticator.recheck(principal, route);
+      ctx.state.inTurn = (read) => turns.take(ctx, 'detail', principal, read);
+    }
     const audited = principal && route.method !== 'get' && !route.unaudited ? principal : undefined;
     if (audited) await changeQuota.admit(ctx, audited, route, changedMode(route, audited));
     const parts = await readRequest(ctx, route);

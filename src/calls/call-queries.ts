@@ -20,6 +20,9 @@ export interface CallFilter {
 /** One of the two is another whenever the call has changed. */
 export type CallMark = Pick<CallDocument, 'sequence' | 'updatedAt'>;
 
+/** What those who wait for a call want to know of it. */
+export type CallStanding = Pick<CallDocument, '_id' | 'status' | 'endReason' | 'erasedAt'>;
+
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
 /** Reads of the call read model, always within one account and mode: another's call is not found. */
@@ -37,6 +40,15 @@ export function createCallQueries(database: CallsDatabase) {
         .findOne({ _id: callId, ...owner }, fields)
         .lean<CallMark>()
         .exec();
+    },
+
+    /** How these calls stand, for those who have found them before. */
+    async standing(callIds: readonly string[]): Promise<Map<string, CallStanding>> {
+      const found = await database.calls
+        .find({ _id: { $in: [...callIds] } }, { status: 1, endReason: 1, erasedAt: 1 })
+        .lean<CallStanding[]>()
+        .exec();
+      return new Map(found.map((call) => [call._id, call]));
     },
 
     /**

@@ -56,6 +56,7 @@ export interface CallGateway {
   /** Each signal returns false when the call is over or unknown. `requestId` lets Temporal drop a repeat. */
   signalCarrier(callId: string, signal: CarrierSignal, requestId: string): Promise<boolean>;
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
+  /** Asking again for the same cause is dropped. */
   hangUp(callId: string, signal: HangUpSignal): Promise<boolean>;
   /**
    * Asks whether a call that lost its stream gets another one. A request with an update id that was used before gets the
@@ -86,8 +87,8 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
   const connection = Connection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
   const client = new Client({ connection, namespace });
 
-  async function signal(callId: string, signalName: string, payload: object, requestId?: string): Promise<boolean> {
-    // By the raw service: a workflow handle cannot set the request id by which Temporal drops a carrier's repeats.
+  async function signal(callId: string, signalName: string, payload: object, requestId: string): Promise<boolean> {
+    // By the raw service: a workflow handle cannot set the request id by which Temporal drops repeats.
     const input = { payloads: [client.options.loadedDataConverter.payloadConverter.toPayload(payload)] };
     try {
       await client.withDeadline(Date.now() + SIGNAL_TIMEOUT_MS, () =>
@@ -97,7 +98,7 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
           signalName,
           input,
           identity: client.options.identity,
-          ...(requestId === undefined ? {} : { requestId }),
+          requestId,
         }),
       );
       return true;
@@ -133,7 +134,7 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
 
     signalCarrier: (callId, payload, requestId) => signal(callId, CARRIER_SIGNAL, payload, requestId),
     signalMedia: (callId, payload, requestId) => signal(callId, MEDIA_SIGNAL, payload, requestId),
-    hangUp: (callId, payload) => signal(callId, HANG_UP_SIGNAL, payload),
+    hangUp: (callId, payload) => signal(callId, HANG_UP_SIGNAL, payload, `hang_up:${payload.cause}`),
 
     async reconnect(callId, request, updateId, deadline) {
       const run = client.workflow.getHandle(callId);

@@ -17,6 +17,17 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return attempts.find({ callId }).sort({ number: 1 }).lean<WebhookAttemptDocument[]>().exec();
     },
 
+    /** The latest attempts of a call's deliveries, first to last. */
+    async latest(callId: string, most: number): Promise<WebhookAttemptDocument[]> {
+      const rows = await attempts
+        .find({ callId })
+        .sort({ number: -1 })
+        .limit(most)
+        .lean<WebhookAttemptDocument[]>()
+        .exec();
+      return rows.toReversed();
+    },
+
     /** How many attempts each of these calls has. */
     async counts(callIds: readonly string[]): Promise<Map<string, number>> {
       const rows = await attempts

@@ -146,7 +146,10 @@ describe('requests of an account that take turns', () => {
 
   it('are cut off when they are read too slowly', async () => {
     const limit = { atOnce: 1, withinMs: 300 };
-    turns = createAccountTurns({ waitMs: 60_000, limits: { list: limit, export: limit, recording: limit } });
+    turns = createAccountTurns({
+      waitMs: 60_000,
+      limits: { detail: limit, list: limit, export: limit, recording: limit },
+    });
     size = 64 * 1_024 * 1_024;
     const slow = ask('a', false);
     await hasStarted(1);

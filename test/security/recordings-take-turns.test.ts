@@ -95,7 +95,7 @@ describe('a process', () => {
 
   /** Serves more than the sockets between it and a client hold. */
   async function serve(recording: { idleMs?: number; inProcess?: Record<Mode, number> }) {
-    const limits = { list: limit, export: limit, recording: { ...limit, ...recording } };
+    const limits = { detail: limit, list: limit, export: limit, recording: { ...limit, ...recording } };
     let passedMs = 0;
     const turns = createAccountTurns({ limits, now: () => Date.now() + passedMs });
     let accounts = 0;

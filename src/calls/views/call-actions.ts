@@ -1,18 +1,17 @@
 import { refuseBadWebhookUrl } from '../../platform/egress/webhook-url.js';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallGateway } from '../gateway.js';
 import type { CallResponse } from '../placing/contract.js';
 import type { callRoutes } from './contract.js';
 import { isFinalStatus } from '../../kernel/call-state.js';
 import { ServiceError } from '../../kernel/errors.js';
-import type { CallQueries } from '../call-queries.js';
-import type { CallDocument } from '../call-model.js';
+import type { CallQueries, CallStanding } from '../call-queries.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import type { Principal, RouteHandlers } from '../../identity/access/principal.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import { findCall } from '../placing/call-status.js';
 import { isRefused, placeCall, replayHeaders, type PlacingDeps } from '../placing/place-call.js';
+import { createCallAwaits } from './call-awaits.js';
 import { callView } from './call-views.js';
 import type { ReadCall } from './calls.js';
 
@@ -25,30 +24,24 @@ export interface CallActionsDeps extends PlacingDeps {
 /** A carrier takes seconds to end a call and to say so. */
 const END_WITHIN_MS = 20_000;
 const ERASE_WITHIN_MS = 10_000;
-/** How often the read model is looked at: soon at first, since an end that needs no carrier is there at once. */
-const LOOK_AFTER_MS = [25, 50, 100, 200];
 
 /** What is done to calls: place, cancel, erase. */
 export function createCallActionHandlers(
   deps: CallActionsDeps,
 ): RouteHandlers<Pick<typeof callRoutes, 'createCall' | 'cancelCall' | 'eraseCall'>> {
   const { queries, gateway, config } = deps;
+  const awaits = createCallAwaits(deps);
 
   const find = (ctx: ApiContext, principal: Principal, callId: string) =>
     within(deadlineOf(ctx), findCall(queries, principal, callId));
 
-  /** The call as soon as it is as wanted; as it is when the time is over. */
-  async function awaitCall(
-    principal: Principal,
-    callId: string,
-    deadline: number,
-    wanted: (call: CallDocument) => boolean,
-  ): Promise<CallDocument> {
-    for (let looks = 0; ; looks++) {
-      const call = await within(deadline, findCall(queries, principal, callId));
-      const pause = LOOK_AFTER_MS[looks] ?? 300;
-      if (wanted(call) || Date.now() + pause >= deadline) return call;
-      await sleep(pause);
+  /** Refuses the request while too many of its account wait. */
+  async function waiting<T>(principal: Principal, work: () => Promise<T>): Promise<T> {
+    const leave = awaits.enter(principal);
+    try {
+      return await work();
+    } finally {
+      leave();
     }
   }
 
@@ -66,19 +59,26 @@ export function createCallActionHandlers(
       const told = replayHeaders(placed);
       if (isRefused(placed)) return answer<never>(placed.body, { status: placed.status, headers: told });
       const { call_id: callId } = placed.body as CallResponse;
-      // It is placed by now: whatever time is left, reading it back is given enough.
-      const readBy = Date.now() + 2_000;
-      const call = await within(readBy, findCall(queries, principal, callId));
-      return answer(callView(await within(readBy, deps.readCall(call)), config.publicBaseUrl), { headers: told });
+      const readBack = async () => {
+        // It is placed by now: whatever time is left, reading it back is given enough.
+        const readBy = Date.now() + 2_000;
+        const call = await within(readBy, findCall(queries, principal, callId));
+        return callView(await within(readBy, deps.readCall(call)), config.publicBaseUrl);
+      };
+      // One that was placed before may have a long transcript by now.
+      const { inTurn } = ctx.state;
+      return answer(await (placed.replayed && inTurn ? inTurn(readBack) : readBack()), { headers: told });
     },
 
     async cancelCall({ ctx, principal, params: { call_id: callId } }) {
       const before = await find(ctx, principal, callId);
       if (isFinalStatus(before.status)) throw callEnded(before);
-      // False when the run is over: then the read model says how it ended, or soon will.
-      await gateway.hangUp(callId, { cause: 'api_hangup' });
-      const deadline = ctx.state.arrivedAt + END_WITHIN_MS;
-      const call = await awaitCall(principal, callId, deadline, ({ status }) => isFinalStatus(status));
+      const call = await waiting(principal, async () => {
+        // False when the run is over: then the read model says how it ended, or soon will.
+        await gateway.hangUp(callId, { cause: 'api_hangup' });
+        const deadline = ctx.state.arrivedAt + END_WITHIN_MS;
+        return awaits.until(before, deadline, ({ status }) => isFinalStatus(status));
+      });
       const { status } = call;
       if (!isFinalStatus(status)) {
         throw new ServiceError(
@@ -105,9 +105,11 @@ export function createCallActionHandlers(
           status,
         });
       }
-      if (!before.erasedAt) await gateway.erase(callId);
-      const deadline = ctx.state.arrivedAt + ERASE_WITHIN_MS;
-      const { erasedAt } = await awaitCall(principal, callId, deadline, (call) => call.erasedAt !== undefined);
+      const { erasedAt } = await waiting(principal, async () => {
+        if (!before.erasedAt) await gateway.erase(callId);
+        const deadline = ctx.state.arrivedAt + ERASE_WITHIN_MS;
+        return awaits.until(before, deadline, (call) => call.erasedAt !== undefined);
+      });
       if (erasedAt === undefined) {
         throw new ServiceError('SERVICE_UNAVAILABLE', 'The erasure goes on and is not complete yet. Please ask again.');
       }
@@ -117,7 +119,7 @@ export function createCallActionHandlers(
   };
 }
 
-function callEnded({ status, endReason }: CallDocument): ServiceError {
+function callEnded({ status, endReason }: CallStanding): ServiceError {
   const how = endReason === undefined ? '' : ` (${endReason})`;
   return new ServiceError('CALL_ENDED', `The call is ${status}${how}.`, {
     status,

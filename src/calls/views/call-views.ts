@@ -18,6 +18,7 @@ export interface CallRecords {
   result: ResultHead | null;
   carrierEvents: readonly CarrierEventDocument[];
   money: CallMoney;
+  /** The last of them, first to last. */
   attempts: readonly WebhookAttemptDocument[];
 }
 

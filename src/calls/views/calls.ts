@@ -27,9 +27,12 @@ export interface CallHandlersDeps {
   cursors: Cursors;
 }
 
+/** With what receivers answered, 50 redeliveries would be more than a megabyte. */
+const ATTEMPTS_TOLD = 20;
+
 export type ReadCall = ReturnType<typeof createCallReader>;
 
-/** Reads whatever is stored of a call. */
+/** Reads whatever is stored of a call, and the last attempts at its webhook. */
 export function createCallReader(deps: CallHandlersDeps) {
   return async function readCall(call: CallDocument): Promise<CallRecords> {
     const callId = call._id;
@@ -38,7 +41,7 @@ export function createCallReader(deps: CallHandlersDeps) {
       deps.results.findHead(callId),
       deps.carrierEvents.list(callId),
       readCallMoney(deps.database, { ledgerAccountId: ledgerAccountId(call.accountId, call.mode), callId }),
-      deps.attempts.list(callId),
+      deps.attempts.latest(callId, ATTEMPTS_TOLD),
     ]);
     return { call, request, result, carrierEvents, money, attempts };
   };

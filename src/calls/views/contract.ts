@@ -75,8 +75,10 @@ export const callRoutes = {
     path: '/calls/{call_id}',
     tag: 'Calls',
     summary: 'Read a call with its timeline, cost and webhook attempts',
-    description: 'Returns the call as it is now. Calls of another account or of the other mode are not found.',
+    description:
+      'Returns the call as it is now. Calls of another account or of the other mode are not found. Of more than 20 webhook attempts it has the last 20; GET /webhook_deliveries/{call_id} returns all.',
     auth: 'keyOrSession',
+    load: 'detail',
     params: callParams,
     success: ratedJsonAnswer('The call.', Call, { call: CALL_EXAMPLE }),
     errors: ['CALL_NOT_FOUND'],
@@ -112,7 +114,7 @@ export const callRoutes = {
     tag: 'Calls',
     summary: 'Cancel a call, or hang it up',
     description:
-      'Answers when it is known how the call ended, 20 s at most: cancelled before an answer, or hung up after it. A call that had ended, or ends by itself in the same moment, is 409 with its status. 503 means that the end was asked for and is not confirmed yet.',
+      'Answers when it is known how the call ended, 20 s at most: cancelled before an answer, or hung up after it. A call that had ended, or ends by itself in the same moment, is 409 with its status. 503 means that the end was asked for and is not confirmed yet. An account has 20 requests at once in each mode that cancel or erase calls.',
     auth: 'keyOrSession',
     changes: 'mode',
     bounded: true,
@@ -121,7 +123,7 @@ export const callRoutes = {
       cancelled: { call_id: EXAMPLE_CALL_ID, result: 'cancelled', status: 'CANCELLED', end_reason: 'api_hangup' },
       hungUp: { call_id: EXAMPLE_CALL_ID, result: 'hung_up', status: 'COMPLETED', end_reason: 'api_hangup' },
     }),
-    errors: ['CALL_NOT_FOUND', 'CALL_ENDED'],
+    errors: ['CALL_NOT_FOUND', 'CALL_ENDED', 'CONCURRENCY_LIMIT_EXCEEDED'],
   }),
   readTranscript: defineRoute({
     method: 'get',
@@ -177,6 +179,6 @@ export const callRoutes = {
     success: ratedJsonAnswer('It is erased.', EraseAnswer, {
       erased: { call_id: EXAMPLE_CALL_ID, erased_at: '2026-11-21T11:00:00.000Z' },
     }),
-    errors: ['CALL_NOT_FOUND', 'CONFLICT'],
+    errors: ['CALL_NOT_FOUND', 'CONFLICT', 'CONCURRENCY_LIMIT_EXCEEDED'],
   }),
 };

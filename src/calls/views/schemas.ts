@@ -140,9 +140,11 @@ export const Call = z
       .optional()
       .describe('The carrier’s identifier of the call. Absent until the carrier has the call.'),
     workflow_id: z.string().describe('Of its workflow in Temporal, for operators.'),
-    timeline: z.array(TimelineEvent).describe('In order of time.'),
+    timeline: z.array(TimelineEvent).describe('In order of time. Of webhook attempts it has the last 20.'),
     cost_windows: z.array(CostWindow).describe('Holds placed for the call, in order of their windows.'),
-    webhook_attempts: z.array(WebhookAttempt).describe('Attempts to deliver the completion webhook, first to last.'),
+    webhook_attempts: z
+      .array(WebhookAttempt)
+      .describe('The last 20 attempts to deliver the completion webhook, oldest first.'),
   })
   .meta({ id: 'Call' });
 export type Call = z.infer<typeof Call>;

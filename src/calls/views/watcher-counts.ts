@@ -12,15 +12,17 @@ export interface WatcherCounts {
 /** In each mode. */
 const WATCHERS_PER_ACCOUNT = 20;
 
-/** How many streams of events each account has open in this process. */
-export function createWatcherCounts(): WatcherCounts {
+/** How many streams of events each account has open in this process, or other requests that last. */
+export function createWatcherCounts({
+  most = WATCHERS_PER_ACCOUNT,
+  told = (current: number) => `The account watches ${current} calls already.`,
+} = {}): WatcherCounts {
   const watchers = new Map<string, number>();
   return {
     enter(watcher) {
       const current = watchers.get(watcher) ?? 0;
-      if (current >= WATCHERS_PER_ACCOUNT) {
-        const message = `The account watches ${current} calls already.`;
-        throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit: WATCHERS_PER_ACCOUNT, current });
+      if (current >= most) {
+        throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', told(current), { limit: most, current });
       }
       watchers.set(watcher, current + 1);
       return () => {

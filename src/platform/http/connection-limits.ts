@@ -7,9 +7,11 @@ export interface ConnectionLimits {
   maxInFlight: number;
   /** A connection with output that its client does not read is closed after so many ms. */
   unreadForMs: number;
+  /** So is one of which some output has waited for so many ms, although other output was read. */
+  readWithinMs: number;
 }
 
-const DEFAULT_LIMITS: ConnectionLimits = { maxInFlight: 16, unreadForMs: 30_000 };
+const DEFAULT_LIMITS: ConnectionLimits = { maxInFlight: 16, unreadForMs: 30_000, readWithinMs: 60_000 };
 
 interface Connection {
   inFlight: number;
@@ -17,22 +19,24 @@ interface Connection {
   sent: string;
   /** When more had left, or nothing was waiting; ms since the epoch. */
   progressedAt: number;
+  /** What had been written when the deadline was set: that much must have left by then. */
+  due: { bytes: number; by: number };
 }
 
 /**
  * Bounds what a client can make a server hold for it: HTTP/1.1 lets it send any number of requests without reading one
- * response. Event streams may last, since they have no output waiting as long as their client reads.
+ * response, or take a large one in a few bytes at a time. Streams may last as long as their client keeps up with them.
  */
 export function limitConnections(server: Server, given: Partial<ConnectionLimits> = {}) {
-  const { maxInFlight, unreadForMs } = { ...DEFAULT_LIMITS, ...given };
+  const { maxInFlight, unreadForMs, readWithinMs } = { ...DEFAULT_LIMITS, ...given };
   const connections = new Map<Socket, Connection>();
 
   parseInParts(server);
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, { inFlight: 0, sent: '', progressedAt: Date.now() });
+    connections.set(socket, { inFlight: 0, sent: '', progressedAt: Date.now(), due: { bytes: 0, by: 0 } });
     socket.once('close', () => connections.delete(socket));
   });
-  const timer = setInterval(closeUnread, unreadForMs / 4);
+  const timer = setInterval(closeUnread, Math.min(unreadForMs, readWithinMs) / 4);
   timer.unref();
   server.once('close', () => clearInterval(timer));
 
@@ -44,6 +48,10 @@ export function limitConnections(server: Server, given: Partial<ConnectionLimits
         connection.sent = sent;
         connection.progressedAt = now;
       } else if (now - connection.progressedAt >= unreadForMs) socket.destroy();
+      const { bytesWritten, writableLength } = socket;
+      if (bytesWritten - writableLength >= connection.due.bytes) {
+        connection.due = { bytes: bytesWritten, by: now + readWithinMs };
+      } else if (now >= connection.due.by) socket.destroy();
     }
   }
 

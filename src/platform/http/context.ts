@@ -22,6 +22,8 @@ export interface RequestState {
    * Throws ServiceError UNAUTHORIZED or FORBIDDEN.
    */
   recheck?: () => Promise<void>;
+  /** Does what is read back of a call once it is the turn of its account; absent where nobody is known. */
+  inTurn?: <T>(read: () => Promise<T>) => Promise<T>;
   /** Reads the body of a sender who is not known; it may have to make room for another one. */
   readOfStranger: (read: (signal: AbortSignal) => Promise<Buffer>) => Promise<Buffer>;
   /** Counted among the signed requests in flight. */

@@ -19,7 +19,7 @@ export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' |
 export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
 
 /** What costs much: an account has a few of each in progress at once in each mode, and further ones wait. */
-export type RouteLoad = 'list' | 'export' | 'recording';
+export type RouteLoad = 'detail' | 'list' | 'export' | 'recording';
 
 type Examples = Readonly<Record<string, unknown>>;
 

@@ -11,6 +11,8 @@ interface Limit {
   atOnce: number;
   /** How long one may take until it is read. */
   withinMs: number;
+  /** Further ones that wait for their turn. */
+  waiting?: number;
   /** How long one may go without its client reading any of it. */
   idleMs?: number;
   /** Of all accounts together, as many may be in progress when one more begins; test mode leaves room for live. One kind of load has it. */
@@ -18,12 +20,14 @@ interface Limit {
 }
 
 const LIMITS: Readonly<Record<RouteLoad, Limit>> = {
+  // One call with its transcript, up to 2 MiB, or one agent: answered in milliseconds, and asked for often.
+  detail: { atOnce: 5, withinMs: 60_000, waiting: 100 },
   list: { atOnce: 3, withinMs: 60_000 },
   export: { atOnce: 2, withinMs: 120_000 },
   // Four hours of it are 460 MB; a player that is paused reads nothing for a while.
   recording: { atOnce: 5, withinMs: 3_600_000, idleMs: 120_000, inProcess: { live: 100, test: 50 } },
 };
-/** Of an account; the portal asks for several lists at once. */
+/** Of an account, unless a limit says otherwise; the portal asks for several lists at once. */
 const MOST_WAITING = 20;
 const WAIT_MS = 5_000;
 
@@ -49,14 +53,14 @@ export function createAccountTurns({
   const lines = new Map<string, Line>();
   const places = createProcessPlaces(now);
 
-  async function enter(key: string, atOnce: number, closed: AbortSignal): Promise<void> {
+  async function enter(key: string, { atOnce, waiting = MOST_WAITING }: Limit, closed: AbortSignal): Promise<void> {
     const line = lines.get(key) ?? { active: 0, waiting: new Set() };
     lines.set(key, line);
     if (line.active < atOnce) {
       line.active += 1;
       return;
     }
-    if (line.waiting.size >= MOST_WAITING) throw tooMany();
+    if (line.waiting.size >= waiting) throw tooMany();
     const isTurn = new AbortController();
     const turn = () => isTurn.abort();
     line.waiting.add(turn);
@@ -89,12 +93,12 @@ export function createAccountTurns({
      */
     async take<T>(ctx: ApiContext, load: RouteLoad, asker: Asker, work: () => Promise<T>): Promise<T> {
       const { res } = ctx;
-      const { atOnce, withinMs, idleMs, inProcess } = limits[load];
+      const { withinMs, idleMs, inProcess } = limits[load];
       const key = `${load} ${asker.account._id} ${asker.mode}`;
       const closed = new AbortController();
       res.once('close', () => closed.abort());
       if (res.closed || res.destroyed) closed.abort();
-      await enter(key, atOnce, closed.signal);
+      await enter(key, limits[load], closed.signal);
       const holder = { accountId: asker.account._id, mode: asker.mode, res };
       const giveBack = inProcess === undefined ? () => undefined : places.take(holder, inProcess[asker.mode]);
       if (giveBack === undefined) {
@@ -142,6 +146,6 @@ function cutOffSlow(res: ServerResponse, withinMs: number, idleMs: number | unde
 function tooMany(): ServiceError {
   return new ServiceError(
     'RATE_LIMIT_EXCEEDED',
-    'Too many lists, exports or recordings of this account are in progress. Ask again when they are answered.',
+    'Too many such requests of this account are in progress. Ask again when they are answered.',
   );
 }

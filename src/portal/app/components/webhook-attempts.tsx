@@ -9,7 +9,7 @@ import { Status, Time } from './values';
 const READ_EVERY_MS = 1_000;
 const WAIT_MS = 70_000;
 
-/** Every attempt to deliver a call's event, and the way to send it again. */
+/** The last attempts to deliver a call's event, and the way to send it again. */
 export function WebhookAttempts(p: {
   callId: string;
   attempts: readonly WebhookAttempt[];
@@ -19,10 +19,10 @@ export function WebhookAttempts(p: {
   const { api } = usePortal();
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
-  /** How many attempts there were when it was sent again; undefined: nothing is waited for. */
+  /** The number of the last attempt when it was sent again; undefined: nothing is waited for. */
   const [sentAfter, setSentAfter] = useState<number>();
   const last = p.attempts.at(-1);
-  const isWaiting = sentAfter !== undefined && (p.attempts.length <= sentAfter || last?.outcome === undefined);
+  const isWaiting = sentAfter !== undefined && ((last?.number ?? 0) <= sentAfter || last?.outcome === undefined);
 
   useEffect(() => {
     if (!isWaiting) return undefined;
@@ -39,7 +39,7 @@ export function WebhookAttempts(p: {
     setFailure(undefined);
     try {
       await api.post(`/webhook_deliveries/${p.callId}/redeliver`);
-      setSentAfter(p.attempts.length);
+      setSentAfter(last?.number ?? 0);
     } catch (error) {
       setFailure(error instanceof Error ? error.message : String(error));
     } finally {
