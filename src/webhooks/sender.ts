@@ -156,8 +156,8 @@ export function createWebhookSender(deps: {
 }
 
 /** Customers of one host, a platform's say, do not wait for each other. */
-function receiverOf({ accountId, url }: WebhookDeliveryDocument): Receiver {
-  return { accountId, host: urlFrom(url)?.host ?? '' };
+function receiverOf({ accountId, url, mode }: WebhookDeliveryDocument): Receiver {
+  return { accountId, host: urlFrom(url)?.host ?? '', ...(mode && { mode }) };
 }
 
 function headersOf(p: Pick<WebhookDeliveryDocument, 'callId' | 'body' | 'mode'> & { keys: readonly Buffer[] }) {

@@ -1,3 +1,5 @@
+import type { Mode } from '../../kernel/ids.js';
+
 /**
  * Requests under way at once in this process: well below the activities a worker runs at once, so that other work goes on.
  * These and the others are those of webhooks.
@@ -6,6 +8,8 @@ const PLACES = 64;
 /** Of them for one receiver, and for all receivers of one account. */
 const PLACES_OF_RECEIVER = 8;
 const PLACES_OF_ACCOUNT = 16;
+/** Of them for test calls of all accounts: these cost nothing, and live ones must find a place beside them. */
+const PLACES_OF_TEST = 32;
 /** How soon, and how late at most, one that found no place asks again. */
 const SOONEST_MS = 250;
 const LATEST_MS = 30_000;
@@ -18,6 +22,8 @@ const MOST_REMEMBERED = 1_000;
 export interface Receiver {
   accountId: string;
   host: string;
+  /** Of the call that it is about; live unless given. */
+  mode?: Mode;
 }
 
 /** The posts of a receiver, or of all receivers of an account. */
@@ -45,15 +51,17 @@ export interface ReceiverPlaces {
 
 /**
  * Places for posts, so that receivers that take their 5 s hold up nobody else: a receiver has at most eight of them, an
- * account with any number of receivers at most 16, and both fewer the fewer are left.
+ * account with any number of receivers at most 16, and both fewer the fewer are left; test calls have at most 32 of the 64.
  */
 export function createPlaces({
   total = PLACES,
   each = PLACES_OF_RECEIVER,
   ofAccount = PLACES_OF_ACCOUNT,
+  ofTest = PLACES_OF_TEST,
 } = {}): ReceiverPlaces {
   const lanes = new Map<string, Lane>();
   let taken = 0;
+  let takenOfTest = 0;
 
   function lanesOf({ accountId, host }: Receiver): Lane[] {
     return [laneOf(`${accountId} ${host}`, each, 1 / 4), laneOf(accountId, ofAccount, 1 / 2)];
@@ -86,23 +94,27 @@ export function createPlaces({
     return Math.max(SOONEST_MS, Math.round(lane.turnAt - now));
   }
 
-  function waitIn(both: readonly Lane[]): number | undefined {
-    const full = both.filter(({ running, most, share }) => running.size >= Math.min(most, (total - taken) * share));
+  function waitIn(both: readonly Lane[], isOfTest: boolean): number | undefined {
+    const free = Math.min(total - taken, isOfTest ? ofTest - takenOfTest : total);
+    const full = both.filter(({ running, most, share }) => running.size >= Math.min(most, free * share));
     return full.length === 0 ? undefined : Math.max(...full.map(turnOf));
   }
 
   return {
-    waitFor: (receiver) => waitIn(lanesOf(receiver)),
+    waitFor: (receiver) => waitIn(lanesOf(receiver), receiver.mode === 'test'),
     take(receiver) {
       const both = lanesOf(receiver);
-      const afterMs = waitIn(both);
+      const isOfTest = receiver.mode === 'test';
+      const afterMs = waitIn(both, isOfTest);
       if (afterMs !== undefined) return { afterMs };
       const post = { since: performance.now() };
       for (const lane of both) lane.running.add(post);
       taken += 1;
+      takenOfTest += Number(isOfTest);
       return {
         giveBack() {
           taken -= 1;
+          takenOfTest -= Number(isOfTest);
           for (const lane of both) {
             lane.running.delete(post);
             lane.usualMs = lane.usualMs * 0.75 + (performance.now() - post.since) * 0.25;
