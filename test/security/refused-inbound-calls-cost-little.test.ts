@@ -63,7 +63,7 @@ it('inbound calls that wait to be decided are as few as outbound ones', async ()
 
 it('test calls of many accounts leave room for live calls to be decided', async () => {
   const { config } = idle;
-  const customers = await Promise.all(Array.from({ length: 4 }, () => idle.customer()));
+  const customers = await Promise.all(Array.from({ length: 5 }, () => idle.customer()));
   const deps = { config, pending: createPendingReservations() };
   let tellDecided = () => {};
   const decided = new Promise<void>((resolve) => (tellDecided = resolve));
@@ -73,16 +73,35 @@ it('test calls of many accounts leave room for live calls to be decided', async 
     await decided;
   };
   const testCalls = customers.flatMap(({ account }) =>
-    Array.from({ length: 10 }, () => decideBounded(deps, { account, mode: 'test' }, newCallId(), decide)),
+    Array.from({ length: 5 }, () => decideBounded(deps, { account, mode: 'test' }, newCallId(), decide)),
   );
   const outcomes = Promise.allSettled(testCalls);
   expect(begun).toBe(20);
   const live = customers.map(({ account }) => decideBounded(deps, { account, mode: 'live' }, newCallId(), decide));
-  expect(begun).toBe(24);
+  expect(begun).toBe(25);
   tellDecided();
   await Promise.all(live);
   const refused = (await outcomes).filter(({ status }) => status === 'rejected');
-  expect(refused).toHaveLength(20);
+  expect(refused).toHaveLength(5);
   for (const outcome of refused) expect(outcome).toMatchObject({ reason: { code: 'SERVICE_UNAVAILABLE' } });
   await decideBounded(deps, { account: customers[0]!.account, mode: 'test' }, newCallId(), async () => {});
+}, 60_000);
+
+it('test calls of one account leave room for those of others to be decided', async () => {
+  const [one, other] = [await idle.customer(), await idle.customer()];
+  const deps = { config: idle.config, pending: createPendingReservations() };
+  let tellDecided = () => {};
+  const decided = new Promise<void>((resolve) => (tellDecided = resolve));
+  const place = ({ account }: Customer, decide = () => decided) =>
+    decideBounded(deps, { account, mode: 'test' }, newCallId(), decide);
+  const outcomes = Promise.allSettled(Array.from({ length: 20 }, () => place(one)));
+  await place(other, async () => {});
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  tellDecided();
+  const refused = (await outcomes).filter(({ status }) => status === 'rejected');
+  expect(refused).toHaveLength(15);
+  for (const outcome of refused) expect(outcome).toMatchObject({ reason: { code: 'CONCURRENCY_LIMIT_EXCEEDED' } });
+  // Those that are decided soon let others in that came at the same time.
+  const soon = Array.from({ length: 12 }, () => place(one, () => new Promise((resolve) => setTimeout(resolve, 20))));
+  await expect(Promise.all(soon)).resolves.toHaveLength(12);
 }, 60_000);

@@ -13,6 +13,8 @@ export type PendingReservations = ReturnType<typeof createPendingReservations>;
  * takes at once by default. Test calls cost nothing, and live calls must find a place beside them.
  */
 const MOST_TEST_CALLS = 20;
+/** Of them for one account in a process. */
+export const TEST_CALLS_OF_ACCOUNT = 5;
 
 /** The calls of each account that this process has asked for and that are not decided yet. */
 export function createPendingReservations() {
