@@ -44,8 +44,12 @@ async function ringing({ account, agent }: Customer, mode: Mode): Promise<string
 
 const end = (callId: string) =>
   createCallProjection(service.database).apply({
-    ...{ callId, sequence: 2, at: Date.now(), endTime: Date.now() },
-    ...{ status: 'CANCELLED' as const, endReason: 'api_hangup' as const },
+    callId,
+    sequence: 2,
+    at: Date.now(),
+    endTime: Date.now(),
+    status: 'CANCELLED',
+    endReason: 'api_hangup',
   });
 
 const cancel = (callId: string, key: string) => managementOf(service).post(`/calls/${callId}/cancel`, key);

@@ -86,7 +86,14 @@ it('a call tells the last 20 attempts at its webhook, and the delivery tells all
     const url = 'https://example.com/done';
     const accountId = customer.account._id;
     await createWebhookDeliveries(service.database).keep({
-      ...{ _id: callId, callId, accountId, mode: 'live', url, endpoint: url, body: '{}', createdAt: new Date() },
+      _id: callId,
+      callId,
+      accountId,
+      mode: 'live',
+      url,
+      endpoint: url,
+      body: '{}',
+      createdAt: new Date(),
     });
     const attempts = createWebhookAttempts(service.database);
     for (let number = 1; number <= 204; number++) {
