@@ -50,4 +50,18 @@ describe('who shares an address with strangers', () => {
     expect(await statusOf(email, { cookie })).toBe(429);
     expect(await service.request('/portal/session', { headers: { Cookie: cookie } })).toMatchObject({ status: 401 });
   });
+
+  it('gets no more tries for collecting cookies of one e-mail address', async () => {
+    const { email, cookie } = await known();
+    const others = await known();
+    const collected = (await logIn(email)).headers.getSetCookie().find((set) => set.includes('known='));
+    const another = collected?.split(';')[0] ?? '';
+    expect(another).not.toBe(cookie);
+    await flood(email);
+    expect(await statusOf(email, { password: 'wrong horse battery', cookie })).toBe(401);
+    // As twenty tries with cookies of hers leave it; others are not affected.
+    await service.database.rateLimits.updateMany({ key: /known-browsers:/, points: 1 }, { $set: { points: 20 } });
+    expect(await statusOf(others.email, { cookie: others.cookie })).toBe(200);
+    expect(await statusOf(email, { cookie: another })).toBe(429);
+  });
 });

@@ -13,6 +13,8 @@ import { createDelays, delayAfter, LONGEST_DELAY_MS } from './delays.js';
 const LOG_INS = { points: 5, duration: 15 * 60 };
 /** Of one network address, whichever e-mail addresses it tries; people behind one address are many. */
 const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
+/** Of one e-mail address in browsers that are known for it; beyond that they count as the network address they come from. */
+const LOG_INS_OF_KNOWN = { points: 20, duration: 15 * 60 };
 /** Of one e-mail address, whatever network addresses the tries come from; they are delayed, never refused. */
 const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
 /** Right passwords of one person, by each way to give one. Whoever has the password gets no endless hashes and sessions. */
@@ -41,6 +43,7 @@ export type PortalLimits = ReturnType<typeof createPortalLimits>;
 export function createPortalLimits({ config, database }: { config: Config; database: IdentityDatabase }) {
   const logIns = createLimiter(database, LOG_INS);
   const ofAddress = createLimiter(database, LOG_INS_OF_ADDRESS);
+  const ofKnown = createLimiter(database, LOG_INS_OF_KNOWN);
   const failures = createLimiter(database, FAILURES);
   const delays = createDelays();
   const successes = createLimiter(database, SUCCESSES);
@@ -64,7 +67,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
      * error before the first hash begins costs none of the tries of the network address, a later one does. The right
      * password of the e-mail address's holder forgets the tries before it, 20 times in 15 minutes; that of an unverified
      * sign-up does not, since strangers can sign up with any address.
-     * A known browser counts in the place of its network address.
+     * A known browser counts in the place of its network address, as long as all those of the e-mail address try little.
      * @param way what the password is for; the successes of each way are counted by themselves
      * @param check undefined when the password is wrong; it passes each hash that it makes through `counted`
      * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many right passwords, or what `check` throws
@@ -75,7 +78,11 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       email: string,
       check: (counted: Counted) => Promise<T | undefined>,
     ): Promise<T | undefined> {
-      const known = knownBrowserOf(ctx, config, email);
+      const browser = knownBrowserOf(ctx, config, email);
+      const ofEmail = keyOf('known-browsers', email);
+      // Each log-in without a cookie gives another one: whoever collects them gets no more tries.
+      const isKnown = browser !== undefined && (await consume(ofKnown, ofEmail)).allowed;
+      const known = isKnown ? browser : undefined;
       const address = known === undefined ? clientAddress(ctx, config) : `known:${known}`;
       const keys = {
         address: `log-ins:${address}`,
@@ -83,7 +90,8 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         email: keyOf('failures', email),
       };
       // Failures of the e-mail address are never taken back: after they were forgotten, that would give tries for free.
-      const takeBack = () => Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address)]);
+      const takeBackKnown = async () => (isKnown ? ofKnown.reward(ofEmail) : undefined);
+      const takeBack = () => Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address), takeBackKnown()]);
       await count(ctx, ofAddress, keys.address);
       await count(ctx, logIns, keys.both);
       const { state } = await consume(failures, keys.email);
@@ -96,7 +104,10 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         // Beyond that, the try stays counted: each has cost a hash.
         await count(ctx, successes, successesKey(way, found._id));
         if (found.unverified) await takeBack();
-        else await Promise.all([logIns.delete(keys.both), failures.delete(keys.email), ofAddress.reward(keys.address)]);
+        else {
+          const others = [failures.delete(keys.email), ofAddress.reward(keys.address), takeBackKnown()];
+          await Promise.all([logIns.delete(keys.both), ...others]);
+        }
         return found;
       } catch (error) {
         if (hashes.begun() === 0) await takeBack();
