@@ -112,7 +112,9 @@ function answersOf(grammar: Grammar): string[] {
     case 'digits':
       return [`(${DIGIT_WORDS.map(([word]) => word).join(' | ')})+`];
     case 'choices':
-      return grammar.choices.map((choice) => `[the | a | an] ${spoken(choice)} [one] [please | thanks | thank you]`);
+      return listenedFor(grammar.choices).map(
+        (choice) => `[the | a | an] ${spoken(choice)} [one] [please | thanks | thank you]`,
+      );
     case 'commands':
       return [];
   }
@@ -124,12 +126,19 @@ export class UnspeakableChoice extends Error {
   }
 }
 
+/** What is listened for costs time with every utterance of every call. */
+const MAX_CHOICES = 20;
+const MAX_CHOICE = { characters: 100, words: 16, letters: 30 };
+
+const listenedFor = (choices: readonly string[]) => choices.slice(0, MAX_CHOICES);
+
 /**
- * A choice as it is said: letters of English and digits, in lower case.
+ * A choice as it is said: letters of English and digits, in lower case; the first 16 words of it, each up to 30 letters.
  * @throws UnspeakableChoice when nothing of it can be said
  */
 export function spoken(choice: string): string {
   const words = choice
+    .slice(0, MAX_CHOICE.characters)
     .normalize('NFD')
     .replace(/\p{M}+/gu, '')
     .replace(/[’‘]/g, "'")
@@ -140,7 +149,10 @@ export function spoken(choice: string): string {
     .map((word) => withoutTrailing(word.replace(/^'+/, ''), "'"))
     .filter((word) => word !== '');
   if (words.length === 0) throw new UnspeakableChoice(choice);
-  return words.join(' ');
+  return words
+    .slice(0, MAX_CHOICE.words)
+    .map((word) => word.slice(0, MAX_CHOICE.letters))
+    .join(' ');
 }
 
 /**
@@ -167,7 +179,7 @@ function answerIn(grammar: Grammar, words: readonly string[]): Meaning | undefin
     case 'choices': {
       const said = ` ${words.join(' ')} `;
       // "extra large" holds "large": the longest choice that was said is meant.
-      const [best] = grammar.choices
+      const [best] = listenedFor(grammar.choices)
         .map((choice, index) => ({ index, phrase: spoken(choice) }))
         .filter(({ phrase }) => said.includes(` ${phrase} `))
         .toSorted((a, b) => b.phrase.length - a.phrase.length);

@@ -1,13 +1,28 @@
 import { join } from 'node:path';
 import { parentPort, Worker } from 'node:worker_threads';
+import { createAskerTurns, ITSELF, type Asker } from './turns.js';
+
+/** Nothing was done for want of time. */
+export class ThreadBusy extends Error {}
 
 /** Work in a thread of its own: what takes a core for 50 ms at a time must not hold up the calls of this one. */
 export interface Thread<Request, Result> {
-  /** @throws Error when the work failed or took too long, the thread ended, or it was closed */
-  ask(request: Request): Promise<Result>;
-  /** How many requests have no answer yet. */
-  pending(): number;
+  /**
+   * One request is worked on at a time; live calls come first, then accounts and their calls take turns.
+   * @throws ThreadBusy when it waited too long, or among too many; Error when the work failed or took too long, the thread
+   *   ended, or it was closed
+   */
+  ask(request: Request, of?: Asker): Promise<Result>;
   close(): Promise<void>;
+}
+
+export interface ThreadLimits {
+  /** How long a request may be worked on, ms. It is rejected then, and no other. */
+  withinMs: number;
+  /** How long a request may wait before, ms; 20 s unless told. Longer than `withinMs`, so that a slow one rejects no other. */
+  waitMs?: number;
+  /** How many may wait, 500 unless told; when more do, those who ask for most get fewer. */
+  maxWaiting?: number;
 }
 
 interface Question<Request> {
@@ -15,13 +30,20 @@ interface Question<Request> {
   request: Request;
 }
 
-type Answer<Result> = { id: number; result: Result } | { id: number; error: string };
+/** `isLast`: the thread has grown large and wants to be replaced. */
+type Answer<Result> = ({ id: number; result: Result } | { id: number; error: string }) & { isLast?: boolean };
 
-interface Waiting<Result> {
+interface Waiting<Request, Result> {
+  id: number;
+  of: Asker;
+  request: Request;
   resolve(result: Result): void;
   reject(error: Error): void;
-  timer: NodeJS.Timeout;
+  timer?: NodeJS.Timeout;
 }
+
+const WAIT_MS = 20_000;
+const MAX_WAITING = 500;
 
 /**
  * A thread that is started by the first request, and again after a crash or a request that took too long. It keeps no
@@ -29,42 +51,40 @@ interface Waiting<Result> {
  * @param options.module the file beside this one, without its ending, that calls `answerRequests`
  * @param options.name for errors
  */
-export function createThread<Request, Result>(options: {
-  module: string;
-  name: string;
-  withinMs: number;
-}): Thread<Request, Result> {
-  const { module, name, withinMs } = options;
-  const waiting = new Map<number, Waiting<Result>>();
+export function createThread<Request, Result>(
+  options: { module: string; name: string } & ThreadLimits,
+): Thread<Request, Result> {
+  const { module, name, withinMs, waitMs = WAIT_MS, maxWaiting = MAX_WAITING } = options;
+  const turns = createAskerTurns<Waiting<Request, Result>>();
+  let working: Waiting<Request, Result> | undefined;
   let worker: Worker | undefined;
   let closed = false;
   let lastId = 0;
 
-  function settle(id: number): Waiting<Result> | undefined {
-    const entry = waiting.get(id);
-    waiting.delete(id);
-    clearTimeout(entry?.timer);
-    if (waiting.size === 0) worker?.unref();
-    return entry;
+  function reject(waiting: Waiting<Request, Result> | undefined, reason: string | Error): void {
+    clearTimeout(waiting?.timer);
+    waiting?.reject(typeof reason === 'string' ? new Error(reason) : reason);
   }
 
-  async function drop(reason: string): Promise<void> {
-    const dropped = worker;
+  /** Ends the thread, and with it what it works on; the next one takes up what waits. */
+  async function replace(reason: string): Promise<void> {
+    const ended = worker;
     worker = undefined;
-    for (const id of waiting.keys()) settle(id)?.reject(new Error(reason));
-    await dropped?.terminate();
+    const lost = working;
+    working = undefined;
+    reject(lost, reason);
+    workOn();
+    await ended?.terminate();
   }
 
   function workerNow(): Worker {
     if (worker !== undefined) return worker;
     const started = startWorker(module);
     started.on('message', (answer: Answer<Result>) => {
-      const entry = settle(answer.id);
-      if ('error' in answer) entry?.reject(new Error(answer.error));
-      else entry?.resolve(answer.result);
+      if (started === worker) answered(answer);
     });
     const ended = (reason: string) => {
-      if (started === worker) void drop(reason);
+      if (started === worker) void replace(reason);
     };
     started.on('error', (error: Error) => ended(error.message));
     started.on('exit', () => ended(`the thread of the ${name} ended`));
@@ -72,28 +92,63 @@ export function createThread<Request, Result>(options: {
     return started;
   }
 
+  function answered(answer: Answer<Result>): void {
+    const done = working;
+    if (done === undefined || done.id !== answer.id) return;
+    working = undefined;
+    if ('error' in answer) reject(done, answer.error);
+    else {
+      clearTimeout(done.timer);
+      done.resolve(answer.result);
+    }
+    if (answer.isLast === true) void replace('');
+    else workOn();
+  }
+
+  function workOn(): void {
+    if (working !== undefined || closed) return;
+    working = turns.next();
+    if (working === undefined) {
+      worker?.unref();
+      return;
+    }
+    const { id, request, timer } = working;
+    clearTimeout(timer);
+    working.timer = setTimeout(() => void replace(`the ${name} took too long`), withinMs);
+    const target = workerNow();
+    target.ref();
+    target.postMessage({ id, request } satisfies Question<Request>);
+  }
+
   return {
-    ask(request) {
+    ask(request, of = ITSELF) {
       if (closed) return Promise.reject(new Error(`the ${name} is closed`));
-      return new Promise((resolve, reject) => {
-        const id = ++lastId;
-        const timer = setTimeout(() => void drop(`the ${name} took too long`), withinMs);
-        waiting.set(id, { resolve, reject, timer });
-        const target = workerNow();
-        target.ref();
-        target.postMessage({ id, request } satisfies Question<Request>);
+      return new Promise((resolve, rejectIt) => {
+        const waiting: Waiting<Request, Result> = { id: ++lastId, of, request, resolve, reject: rejectIt };
+        waiting.timer = setTimeout(() => {
+          if (turns.remove(waiting)) reject(waiting, new ThreadBusy(`the ${name} was busy for too long`));
+        }, waitMs);
+        turns.add(waiting);
+        workOn();
+        if (turns.size() > maxWaiting) reject(turns.dropOne(), new ThreadBusy(`too many wait for the ${name}`));
       });
     },
-    pending: () => waiting.size,
     async close() {
       closed = true;
-      await drop(`the ${name} is closed`);
+      for (let left = turns.next(); left !== undefined; left = turns.next()) reject(left, `the ${name} is closed`);
+      await replace(`the ${name} is closed`);
     },
   };
 }
 
-/** The other end: answers a thread's requests, one after the other, in their order. */
-export function answerRequests<Request, Result>(answer: (request: Request) => Promise<Result>): void {
+/**
+ * The other end: answers a thread's requests, one after the other, in their order.
+ * @param isWorn whether the thread has grown so large that another one is to take its place
+ */
+export function answerRequests<Request, Result>(
+  answer: (request: Request) => Promise<Result>,
+  isWorn: () => boolean = () => false,
+): void {
   let queue: Promise<void> = Promise.resolve();
   parentPort?.on('message', ({ id, request }: Question<Request>) => {
     queue = queue.then(async () => {
@@ -103,7 +158,7 @@ export function answerRequests<Request, Result>(answer: (request: Request) => Pr
       } catch (error) {
         reply = { id, error: error instanceof Error ? error.message : String(error) };
       }
-      parentPort?.postMessage(reply);
+      parentPort?.postMessage({ ...reply, isLast: isWorn() });
     });
   });
 }

@@ -1,4 +1,5 @@
 import type { AnsweredBy } from '../../kernel/call-state.js';
+import type { Asker } from '../audio/turns.js';
 
 export type { AnsweredBy };
 
@@ -8,6 +9,8 @@ export type ParameterValues = Record<string, string | number | boolean | null>;
 /** What an engine needs to know of the call it conducts. */
 export interface EngineCall {
   callId: string;
+  /** In whose turn the threads of offline speech and recognition work for it; in the process's own unless told. */
+  askedBy?: Asker;
   /** As the customer wrote it; `{{name}}` stands for an input parameter. */
   instruction: string;
   voice: string;

@@ -7,9 +7,10 @@ import { toolDefinitions } from '../tools/definitions.js';
  * @param isTransferable whether the call may be transferred at all
  */
 export function engineCallOf(request: StreamedCall, isTransferable: boolean): EngineCall {
-  const { agent } = request;
+  const { agent, accountId, mode } = request;
   return {
     callId: request._id,
+    askedBy: { accountId, callId: request._id, mode },
     instruction: agent.instruction,
     voice: agent.voice,
     language: agent.language,

@@ -1,5 +1,6 @@
 import { createSynthesizer } from '../../audio/flite.js';
 import { createRecogniser } from '../../audio/recogniser.js';
+import type { Asker } from '../../audio/turns.js';
 import type { EngineFactory } from '../port.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
@@ -39,15 +40,23 @@ export function createOfflineEngine(
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      return createScriptedCall({
+      let asker: Asker | undefined;
+      const engine = createScriptedCall({
         name: OFFLINE_ENGINE,
-        speak,
-        recogniser,
+        speak: (text, voice) => speak(text, voice, asker),
+        recogniser: { ...recogniser, recognise: (mulaw, grammar) => recogniser.recognise(mulaw, grammar, asker) },
         turnTaking: createTurnTaking(newDetector()),
         timing,
         recordsEvents: options.recordsEvents ?? false,
         report: options.report ?? (() => undefined),
       });
+      return {
+        ...engine,
+        start(call, sink) {
+          asker = call.askedBy;
+          return engine.start(call, sink);
+        },
+      };
     },
 
     async close() {

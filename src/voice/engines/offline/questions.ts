@@ -27,6 +27,8 @@ export interface Question {
 
 const MAX_NAME_CHARACTERS = 80;
 const MAX_CHOICES = 9;
+/** Of a longer choice so much is said and listened for; the value is all of it. */
+const MAX_CHOICE_CHARACTERS = 40;
 const MAX_DIGITS = 32;
 /** Longer numbers are not exact in JSON. */
 const MAX_DIGITS_OF_NUMBER = 15;
@@ -96,19 +98,20 @@ function digitsQuestion(key: string, asNumber: boolean): Question {
 
 function choiceQuestion(key: string, choices: readonly string[]): Question {
   const name = nameOf(key);
-  const sayable = choices.filter(isSpeakable);
-  const keys = choices.map((choice, index) => `${index + 1} for ${choice}`).join(', ');
+  const said = choices.map(shortened);
+  const sayable = choices.filter((_, index) => isSpeakable(said[index] ?? ''));
+  const keys = said.map((choice, index) => `${index + 1} for ${choice}`).join(', ');
   return {
     key,
     name,
     kind: 'choice',
-    ask: [`Which ${name}: ${listed(choices)}?`],
+    ask: [`Which ${name}: ${listed(said)}?`],
     hint: `Please say one of them, or press ${keys}.`,
     keyHint: `Press ${keys}.`,
-    grammar: sayable.length === 0 ? { kind: 'commands' } : { kind: 'choices', choices: sayable },
+    grammar: sayable.length === 0 ? { kind: 'commands' } : { kind: 'choices', choices: sayable.map(shortened) },
     valueOf: (meaning) => (meaning.kind === 'choice' ? sayable[meaning.index] : undefined),
     valueOfKeys: (pressed) => (/^[1-9]$/.test(pressed) ? choices[Number(pressed) - 1] : undefined),
-    inWords: String,
+    inWords: (value) => shortened(String(value)),
   };
 }
 
@@ -119,6 +122,13 @@ function choicesIn(text: string): string[] {
     .map((choice) => choice.trim())
     .filter((choice) => choice !== '');
   return [...new Set(choices)].slice(0, MAX_CHOICES);
+}
+
+/** Ends with a word where it can. */
+function shortened(choice: string): string {
+  if (choice.length <= MAX_CHOICE_CHARACTERS) return choice;
+  const space = choice.lastIndexOf(' ', MAX_CHOICE_CHARACTERS);
+  return choice.slice(0, space > 0 ? space : MAX_CHOICE_CHARACTERS);
 }
 
 function isSpeakable(choice: string): boolean {

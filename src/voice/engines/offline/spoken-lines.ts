@@ -1,29 +1,48 @@
 import type { FliteVoice, Synthesizer } from '../../audio/flite.js';
+import { ITSELF, type Asker } from '../../audio/turns.js';
+import type { Mode } from '../../../kernel/ids.js';
 import { FIXED_LINES } from './lines.js';
 
-/** Lines of calls that are kept; a line of 3 s takes 24 kB. */
-const MAX_KEPT = 300;
+/** Lines of calls that are kept for each mode; a line of 3 s takes 24 kB. */
+const MAX_BYTES = 8_000_000;
 
 /**
  * A voice that remembers: fixed lines for good, others, such as questions made ready ahead, while there is room. A line
- * that is being made is not made twice.
+ * that is being made for an account is not made twice; what is made for others may fail or wait behind its own.
  */
-export function createSpokenLines(synthesizer: Synthesizer) {
-  const fixed = new Map<string, Promise<Uint8Array>>();
-  const recent = new Map<string, Promise<Uint8Array>>();
+export function createSpokenLines(synthesizer: Synthesizer, { maxBytes = MAX_BYTES } = {}) {
+  const fixed = new Map<string, Uint8Array>();
+  const recent: Record<Mode, Map<string, Uint8Array>> = { live: new Map(), test: new Map() };
+  const bytes: Record<Mode, number> = { live: 0, test: 0 };
+  const making = new Map<string, Promise<Uint8Array>>();
 
-  return function speak(text: string, voice: FliteVoice): Promise<Uint8Array> {
-    const kept = FIXED_LINES.has(text) ? fixed : recent;
-    const key = `${voice} ${text}`;
-    const known = kept.get(key);
-    if (known !== undefined) return known;
-    const spoken = synthesizer.speak(text, voice);
-    kept.set(key, spoken);
-    spoken.catch(() => kept.delete(key));
-    for (const oldest of recent.keys()) {
-      if (recent.size <= MAX_KEPT) break;
-      recent.delete(oldest);
+  function keep(mode: Mode, text: string, key: string, mulaw: Uint8Array): void {
+    if (FIXED_LINES.has(text)) return void fixed.set(key, mulaw);
+    const kept = recent[mode];
+    bytes[mode] += mulaw.length - (kept.get(key)?.length ?? 0);
+    kept.set(key, mulaw);
+    for (const [oldest, audio] of kept) {
+      if (bytes[mode] <= maxBytes) break;
+      kept.delete(oldest);
+      bytes[mode] -= audio.length;
     }
-    return spoken;
+  }
+
+  return async function speak(text: string, voice: FliteVoice, of: Asker = ITSELF): Promise<Uint8Array> {
+    const key = `${voice} ${text}`;
+    const known = fixed.get(key) ?? recent[of.mode].get(key);
+    if (known !== undefined) return known;
+    const own = `${of.mode} ${of.accountId} ${key}`;
+    const begun = making.get(own);
+    if (begun !== undefined) return begun;
+    const made = synthesizer.speak(text, voice, of);
+    making.set(own, made);
+    try {
+      const mulaw = await made;
+      keep(of.mode, text, key, mulaw);
+      return mulaw;
+    } finally {
+      making.delete(own);
+    }
   };
 }

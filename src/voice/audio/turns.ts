@@ -1,0 +1,95 @@
+import type { Mode } from '../../kernel/ids.js';
+
+/** For whom something is done that all calls of a process have done by one thread. */
+export interface Asker {
+  accountId: string;
+  callId: string;
+  mode: Mode;
+}
+
+/** Work of the process itself. */
+export const ITSELF: Asker = { accountId: '', callId: '', mode: 'live' };
+
+type Calls<T> = Map<string, T[]>;
+/** Each in the order of their turns. */
+type Accounts<T> = Map<string, Calls<T>>;
+
+/** What waits for its turn: live calls come first, then accounts take turns, and so do the calls of an account. */
+export function createAskerTurns<T extends { of: Asker }>() {
+  const modes: Record<Mode, Accounts<T>> = { live: new Map(), test: new Map() };
+  let waiting = 0;
+
+  function put({ accountId, callId, mode }: Asker, calls: Calls<T>, items: T[]): void {
+    if (items.length > 0) calls.set(callId, items);
+    if (calls.size > 0) modes[mode].set(accountId, calls);
+  }
+
+  function takeFrom(mode: Mode, accountId: string, calls: Calls<T>): T | undefined {
+    const [[callId, items] = ['', []]] = calls;
+    const item = items.shift();
+    // Who comes again is behind all the others.
+    modes[mode].delete(accountId);
+    calls.delete(callId);
+    put({ accountId, callId, mode }, calls, items);
+    if (item !== undefined) waiting -= 1;
+    return item;
+  }
+
+  function remove(item: T): boolean {
+    const { accountId, callId, mode } = item.of;
+    const calls = modes[mode].get(accountId);
+    const items = calls?.get(callId);
+    const at = items?.indexOf(item) ?? -1;
+    if (at < 0) return false;
+    items?.splice(at, 1);
+    if (items?.length === 0) calls?.delete(callId);
+    if (calls?.size === 0) modes[mode].delete(accountId);
+    waiting -= 1;
+    return true;
+  }
+
+  return {
+    size: () => waiting,
+
+    add(item: T): void {
+      const calls = modes[item.of.mode].get(item.of.accountId) ?? new Map<string, T[]>();
+      const items = calls.get(item.of.callId) ?? [];
+      items.push(item);
+      calls.set(item.of.callId, items);
+      modes[item.of.mode].set(item.of.accountId, calls);
+      waiting += 1;
+    },
+
+    /** Whose turn it is. */
+    next(): T | undefined {
+      for (const mode of ['live', 'test'] as const) {
+        const [first] = modes[mode];
+        if (first !== undefined) return takeFrom(mode, ...first);
+      }
+      return undefined;
+    },
+
+    remove,
+
+    /** Takes out the newest of the account that has most, in test mode while any waits there. */
+    dropOne(): T | undefined {
+      const accounts = modes.test.size > 0 ? modes.test : modes.live;
+      const of = largest(accounts.values(), (calls) => sum(Array.from(calls.values(), (items) => items.length)));
+      const item = largest(of?.values() ?? [], (items) => items.length)?.at(-1);
+      if (item !== undefined) remove(item);
+      return item;
+    },
+  };
+}
+
+function largest<T>(all: Iterable<T>, sizeOf: (one: T) => number): T | undefined {
+  let found: T | undefined;
+  let size = -1;
+  for (const one of all) {
+    const its = sizeOf(one);
+    if (its >= size) [found, size] = [one, its];
+  }
+  return found;
+}
+
+const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
