@@ -69,4 +69,21 @@ describe('speech that nobody hears', () => {
     await stage.pass(1_000);
     expect(stage.said().at(-1)).toBe('agent: Yes.');
   });
+
+  it('is not bought of a message to an answering machine that hangs up: however long the values in it are', async () => {
+    const mailbox = await openStage({
+      call: {
+        voicemail: { action: 'leave_message', message: '{{a}} '.repeat(166) },
+        inputParameters: { a: 'word '.repeat(100) },
+      },
+    });
+    const before = mailbox.voiced;
+    mailbox.answeredBy('voicemail');
+    await mailbox.pass(8_000);
+    expect(mailbox.voiced - before).toBeGreaterThan(100);
+    expect(mailbox.voiced - before).toBeLessThanOrEqual(8_000 / 50 + MOST_AHEAD + 240);
+    await mailbox.pass(150_000);
+    expect(mailbox.voiced - before).toBeLessThanOrEqual(2_000);
+    await mailbox.close();
+  });
 });

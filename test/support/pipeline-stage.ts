@@ -10,6 +10,7 @@ import type {
   ToolRequest,
 } from '../../src/voice/engines/pipeline/ports.js';
 import type {
+  AnsweredBy,
   EngineCall,
   EngineResult,
   ToolAnswer,
@@ -45,7 +46,9 @@ export const lookUp = (id: string): ToolRequest => ({ id, name: 'look_up', argum
  * is told to, the model is answered for, a tool works until it is told to have finished, the voice speaks at once, and
  * the line plays in real time. The caller's voice is told from silence by the frame's first sample.
  */
-export async function openStage(options: { decidesTurns?: boolean; recogniserSilentMs?: number } = {}) {
+export async function openStage(
+  options: { decidesTurns?: boolean; recogniserSilentMs?: number; call?: Partial<EngineCall> } = {},
+) {
   const origin = performance.now();
   const queue: { itemId: string; leftMs: number; playedMs: number; ended: boolean }[] = [];
   const recognisers: RecogniserEvents[] = [];
@@ -95,6 +98,7 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
       return stage.lastAsked(count);
     },
     endingSoon: (seconds: number) => dialogue.endingSoon(seconds),
+    answeredBy: (who: AnsweredBy) => dialogue.answeredBy(who),
     presses(keys: string): void {
       for (const key of keys) dialogue.key(key);
     },
@@ -223,7 +227,7 @@ export async function openStage(options: { decidesTurns?: boolean; recogniserSil
       ...(options.recogniserSilentMs === undefined ? {} : { recogniserSilentMs: options.recogniserSilentMs }),
       log: () => undefined,
     },
-    CALL,
+    { ...CALL, ...options.call },
     {
       audio(itemId, mulaw) {
         itemOf(itemId).leftMs += mulaw.length / 8;

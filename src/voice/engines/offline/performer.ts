@@ -1,3 +1,4 @@
+import { speechPieces } from '../../audio/speech-pieces.js';
 import { filled } from '../../session/prompt.js';
 import type { FixedLine, SessionCommand } from '../../session/reducer/commands.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
@@ -87,7 +88,8 @@ function partsOf(line: FixedLine, { call, introduction, model }: PerformerDeps):
     are_you_there: () => [ARE_YOU_THERE, ...model.again()],
     silent_goodbye: () => [SILENT_GOODBYE],
     sorry: () => [SORRY],
-    voicemail_message: () => (message === undefined ? introduction : [filled(message, call.inputParameters)]),
+    voicemail_message: () =>
+      message === undefined ? introduction : speechPieces(filled(message, call.inputParameters)),
   };
   return lines[line]();
 }

@@ -2,7 +2,9 @@ import type { EngineSink } from '../port.js';
 import type { UsageMeter } from '../engine-usage.js';
 import type { SessionCommand } from '../../session/reducer/commands.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
+import { fitsAnswer } from '../../session/speech-limits.js';
 import type { ProviderError, TextToSpeech } from './ports.js';
+import { createSentenceCutter } from './sentences.js';
 import { openUtterance, type Utterance } from './utterance.js';
 
 export interface ReplySpeech {
@@ -57,18 +59,19 @@ export function createSpeech(p: {
     return utterance;
   }
 
-  function say(itemId: string, text: string, voice: TextToSpeech): void {
+  function say(itemId: string, sentences: readonly string[], voice: TextToSpeech): void {
     if (dropped.has(itemId)) return;
     const utterance = open(itemId, voice);
-    utterance.say(text);
+    for (const sentence of sentences) utterance.say(sentence);
     utterance.finish();
   }
 
   return {
     openForReply: (reply: ReplySpeech): Utterance => open(reply.itemId, p.voice, reply),
-    say: (itemId: string, text: string) => say(itemId, text, p.voice),
+    /** Says a text of at most two minutes, a sentence at a time: what nobody hears of it need not be paid for. */
+    say: (itemId: string, text: string) => say(itemId, sentencesOf(text), p.voice),
     /** Says a text whose audio is there already, unless the item was closed meanwhile. */
-    sayPrepared: (itemId: string, text: string, mulaw: Uint8Array) => say(itemId, text, preparedVoice(mulaw)),
+    sayPrepared: (itemId: string, text: string, mulaw: Uint8Array) => say(itemId, [text], preparedVoice(mulaw)),
     send(itemId: string): void {
       const mulaw = waiting.get(itemId)?.shift();
       if (mulaw !== undefined) p.sink.audio(itemId, mulaw);
@@ -96,6 +99,19 @@ export function createSpeech(p: {
       waiting.delete(itemId);
     },
   };
+}
+
+/** The sentences of a text that still belong to an answer. */
+function sentencesOf(text: string): string[] {
+  const cutter = createSentenceCutter();
+  const said: string[] = [];
+  let characters = 0;
+  for (const sentence of [...cutter.push(text), ...cutter.flush()]) {
+    if (!fitsAnswer(characters, sentence)) break;
+    characters += sentence.length;
+    said.push(sentence);
+  }
+  return said;
 }
 
 /** A voice that has one text to speak and holds its audio already. */
