@@ -40,11 +40,11 @@ export function createCallerEar(p: {
   grammar(): Grammar | undefined;
   /** Nothing that is said changes anything any more. */
   isClosing(): boolean;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   /** Told right before the turn's event. */
   onTurn(turn: HeardTurn): void;
   /** Told of faults that the call outlives. */
-  report(error: Error): void;
+  report: (error: Error) => void;
 }) {
   const { turnTaking, now, happened } = p;
   const ear = createEar({ turnTaking, now });

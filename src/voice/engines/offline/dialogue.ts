@@ -29,7 +29,7 @@ export interface ScriptedCallDeps {
   /** Whether the events of the session are part of its result. */
   recordsEvents: boolean;
   /** Told of faults that the call outlives. */
-  report(error: Error): void;
+  report: (error: Error) => void;
 }
 
 /**

@@ -36,11 +36,11 @@ export type Mouth = ReturnType<typeof createMouth>;
 /** What the agent says: makes the audio of lines, hands it to the line when the session asks for it, and knows its words. */
 export function createMouth(p: {
   /** @returns 8 kHz mu-law */
-  speak(text: string): Promise<Uint8Array>;
+  speak: (text: string) => Promise<Uint8Array>;
   sink: Pick<EngineSink, 'audio' | 'endOfItem'>;
   /** Ms from the start of the stream. */
   now: () => number;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   /** Told of every line once: when it was heard, cut off, or is not said after all. */
   onOver(line: LineOver): void;
 }) {

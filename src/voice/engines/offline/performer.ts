@@ -20,12 +20,12 @@ interface PerformerDeps {
   mouth: Mouth;
   model: ScriptedModel;
   caller: CallerEar;
-  happened(what: SessionHappening): void;
+  happened: (what: SessionHappening) => void;
   note(turn: TranscriptTurn): void;
   /** The caller's last turn. */
   lastTurn(): HeardTurn | undefined;
   /** Has a line made that will probably be said next. */
-  makeReady(text: string): void;
+  makeReady: (text: string) => void;
 }
 
 const nothing = () => undefined;
