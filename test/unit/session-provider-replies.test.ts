@@ -104,6 +104,28 @@ describe('a session whose provider starts replies', () => {
     expect(world.of('tell_model').at(-1)).toMatchObject({ digits: '1#' });
   });
 
+  it('does not take a caller who waits for tools for silent until all have answered', () => {
+    const world = talking();
+    turn(world);
+    world.happens({ type: 'reply_begun', replyId: 'own' });
+    world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'a', name: 'look_up', arguments: {} });
+    world.happens({ type: 'reply_done', replyId: 'own' });
+    world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'b', name: 'look_up', arguments: {} });
+    world.happens({ type: 'tool_called', replyId: 'own', toolCallId: 'c', name: 'look_up', arguments: {} });
+    expect(world.state().provider.toolsAtWork).toBe(3);
+    expect(world.state().timers.silence).toBeUndefined();
+    world.pass(1_600);
+    expect(world.state().provider.toolsAtWork).toBe(0);
+    expect(world.state().timers.silence).toBeDefined();
+  });
+
+  it('hangs up on a machine at once where it is to leave no message', () => {
+    const world = talking();
+    world.happens({ type: 'answered_by', who: 'voicemail' });
+    expect(world.of('end')).toEqual([{ type: 'end', reason: 'voicemail' }]);
+    expect(world.of('say')).toEqual([]);
+  });
+
   it('asks for a reply that the provider owes and does not begin', () => {
     const world = talking();
     turn(world);
