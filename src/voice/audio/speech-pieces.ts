@@ -6,7 +6,7 @@ const MAX_TEXT = 2_000;
 const MIN_PIECE = 60;
 
 /** How long it takes to say one of these, in letters of a plain word: flite reads "%" and "7" out as words. */
-const WEIGHT = { digit: 9, symbol: 10, stop: 4, capital: 3, spelled: 6 };
+const WEIGHT = { digit: 9, symbol: 10, stop: 5, capital: 3, spelled: 6 };
 const TOKENS = /[A-Za-z']{1,20}|[^A-Za-z']/gu;
 const VOWEL = /[aeiouy]/i;
 const CONSONANTS_IN_A_ROW = /[^aeiouy']{5,}/i;
