@@ -11,7 +11,7 @@ import { createToneEngine } from './tone-engine.js';
 /** What runs in production: a loader of TypeScript would make other code of it. */
 const built = (module: string): unknown => require(join(__dirname, '..', '..', '..', 'dist', 'src', module));
 const { createCallGateway } = built('calls/gateway.js') as { createCallGateway: typeof CreateCallGateway };
-const { parseConfig } = built('config.js') as { parseConfig: typeof ParseConfig };
+const { parseConfig } = built('platform/config/config.js') as { parseConfig: typeof ParseConfig };
 const { createEngines } = built('voice/engines/engines.js') as { createEngines: typeof CreateEngines };
 const { createCallMediaServer } = built('calls/media.js') as { createCallMediaServer: typeof CreateMediaServer };
 const { openDatabase } = built('database.js') as { openDatabase: typeof OpenDatabase };
