@@ -12,10 +12,10 @@ const TWENTY_LEFT = 'We have about twenty seconds left.';
 const understood = (meaning: Meaning): Heard => ({ outcome: 'understood', text: '', meaning });
 const yes = understood({ kind: 'yes-no', value: true });
 
-function openModel(template = { agreed: false, smoker: false }) {
+function openModel(template = { agreed: false, smoker: false }, resumed = false) {
   let nowMs = 0;
   const script = createInterview(questionsOf(template));
-  const model = createScriptedModel({ script, introduction: INTRODUCTION, now: () => nowMs });
+  const model = createScriptedModel({ script, introduction: INTRODUCTION, resumed, now: () => nowMs });
   return {
     model,
     pass: (ms: number) => void (nowMs += ms),
@@ -47,6 +47,16 @@ describe('a script in the place of a model', () => {
     says('introduce');
     model.lineOver({ task: 'introduce', playedMs: 2_000, complete: false });
     expect(model.grammar()).toEqual({ kind: 'yes-no' });
+    model.hears(yes);
+    expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
+  });
+
+  it('tells a caller who speaks before the first line on a new stream that the line broke, once', () => {
+    const { model, says } = openModel(undefined, true);
+    model.hears(yes);
+    expect(says('answer')).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
+    expect(model.values()).toEqual({});
+    model.lineOver({ task: 'answer', playedMs: 3_000, complete: true });
     model.hears(yes);
     expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
   });

@@ -1,7 +1,6 @@
 import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
 import { openWorld, type World } from '../support/session-world';
 
-const POLICY_BARGE_IN_MS = 160;
 const PROVIDER = { capabilities: { endsTurns: 'provider', startsReplies: 'provider' } } as const;
 
 /** A session whose provider hears turns and answers them; the agent has introduced itself. */
@@ -66,8 +65,6 @@ describe('a session whose provider starts replies', () => {
     answers(world, 'own', 9_000);
     world.pass(1_000);
     world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
-    expect(cancelled(world)).toEqual([]);
-    world.pass(POLICY_BARGE_IN_MS);
     expect(cancelled(world)).toEqual(['own']);
     const order = world.commands.map(({ command }) => command.type).filter((type) => /cancel|clear|close/.test(type));
     expect(order.slice(-3)).toEqual(['cancel_reply', 'clear', 'close_item']);

@@ -61,7 +61,7 @@ export function startScriptedDialogue(deps: ScriptedCallDeps, call: EngineCall, 
     record: (event) => recorder?.record(event),
   });
   const script = questions.length > 0 ? createInterview(questions, call.resume?.values) : createSmallTalk(earlier);
-  const model = createScriptedModel({ script, introduction, now });
+  const model = createScriptedModel({ script, introduction, resumed: setup.resumed && setup.introduced, now });
   const speak = (text: string) => deps.speak(text, voice);
   const mouth = createMouth({ speak, sink, now, happened, onOver: (line) => model.lineOver(line) });
   const caller = createCallerEar({

@@ -20,6 +20,8 @@ export function createScriptedModel(p: {
   script: Script;
   /** Who speaks, and what about. */
   introduction: readonly string[];
+  /** The line broke after the introduction and is back. */
+  resumed?: boolean;
   /** Ms from the start of the stream. */
   now: () => number;
 }) {
@@ -31,10 +33,22 @@ export function createScriptedModel(p: {
   let greeted = false;
   /** The last line was cut off before its question could be heard. */
   let unheard = false;
+  /** The caller was not told yet that the line broke. */
+  let bridgeIsDue = p.resumed ?? false;
   /** The end that the caller was not told of yet. */
   let endsAtMs: number | undefined;
 
+  function bridge(): ScriptedReply {
+    bridgeIsDue = false;
+    return { parts: script.bridge() };
+  }
+
   function answer(): ScriptedReply {
+    // Whoever spoke before the first line on the new stream speaks to a question that was lost, or half of one.
+    if (bridgeIsDue && !(heard !== undefined && isCommand(heard))) {
+      greeted = true;
+      return bridge();
+    }
     const given = (greeted && !unheard) || (heard !== undefined && isCommand(heard)) ? heard : REPEAT;
     greeted = true;
     keyed = undefined;
@@ -58,7 +72,7 @@ export function createScriptedModel(p: {
   function plainReply(task: ReplyTask): ScriptedReply {
     if (task === 'answer') return answer();
     if (task === 'digits') return answerToKeys();
-    if (task === 'resume') return { parts: script.bridge() };
+    if (task === 'resume') return bridge();
     return { parts: task === 'wrap_up' ? [] : script.again() };
   }
 

@@ -26,11 +26,14 @@ export function bargeIn(state: SessionState, atMs: number): SessionStep {
   return inOrder(stopReply({ ...without(state, 'waiting'), owed: 'rest' }, atMs), (next) => agentDone(next, atMs));
 }
 
-/** When the caller's voice over the agent's has lasted long enough to be an interruption. */
+/**
+ * When the caller's voice over the agent's has lasted long enough to be an interruption. A provider that starts replies
+ * reports voice only once it is sure of it.
+ */
 export function bargeInDueMs(state: SessionState): number | undefined {
   const { turns, setup } = state;
   if (!turns.isVoiced || turns.voice === undefined || isClosing(state) || !isInterruptible(state)) return undefined;
-  return turns.voice.sinceAtMs + setup.policy.bargeIn.voiceMs;
+  return turns.voice.sinceAtMs + (startsReplies(state) ? 0 : setup.policy.bargeIn.voiceMs);
 }
 
 /** A provider that starts replies answers whoever speaks: a reply that is being made is of no use, either. */

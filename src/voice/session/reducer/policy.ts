@@ -7,7 +7,7 @@ export interface SessionPolicy {
     endAfterMs: number;
   };
   bargeIn: {
-    /** Voice over the agent's that makes it stop. Voice detection needs 160 ms to call a sound voice at all. */
+    /** Voice over the agent's that makes it stop, where we detect it: that needs 160 ms to call a sound voice at all. */
     voiceMs: number;
   };
   introduction: {
