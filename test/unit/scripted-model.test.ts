@@ -51,15 +51,21 @@ describe('a script in the place of a model', () => {
     expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
   });
 
-  it('tells a caller who speaks before the first line on a new stream that the line broke, once', () => {
-    const { model, says } = openModel(undefined, true);
-    model.hears(yes);
-    expect(says('answer')).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
-    expect(model.values()).toEqual({});
-    model.lineOver({ task: 'answer', playedMs: 3_000, complete: true });
-    model.hears(yes);
-    expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
-  });
+  it.each(['answer', 'go_on'] as const)(
+    'tells who is first heard on a new stream that the line broke, until they heard it: %s',
+    (task) => {
+      const { model, says } = openModel(undefined, true);
+      model.hears(yes);
+      expect(says(task)).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
+      model.lineOver({ task, playedMs: 900, complete: false });
+      model.hears(yes);
+      expect(says('answer')).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
+      expect(model.values()).toEqual({});
+      model.lineOver({ task: 'answer', playedMs: 3_000, complete: true });
+      model.hears(yes);
+      expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
+    },
+  );
 
   it('asks again what was cut off in its first second, and takes nothing said to it for an answer', () => {
     const { model, says } = greetedModel();

@@ -35,20 +35,11 @@ export function createScriptedModel(p: {
   let unheard = false;
   /** The caller was not told yet that the line broke. */
   let bridgeIsDue = p.resumed ?? false;
+  let isBridging = false;
   /** The end that the caller was not told of yet. */
   let endsAtMs: number | undefined;
 
-  function bridge(): ScriptedReply {
-    bridgeIsDue = false;
-    return { parts: script.bridge() };
-  }
-
   function answer(): ScriptedReply {
-    // Whoever spoke before the first line on the new stream speaks to a question that was lost, or half of one.
-    if (bridgeIsDue && !(heard !== undefined && isCommand(heard))) {
-      greeted = true;
-      return bridge();
-    }
     const given = (greeted && !unheard) || (heard !== undefined && isCommand(heard)) ? heard : REPEAT;
     greeted = true;
     keyed = undefined;
@@ -69,10 +60,22 @@ export function createScriptedModel(p: {
     return [secondsLeft >= ABOUT_TWENTY_SECONDS ? TWENTY_SECONDS_LEFT : FEW_SECONDS_LEFT];
   }
 
+  /** Whoever makes a sound before the first line on a new stream does so to a question that was lost, or half of one. */
+  function bridges(task: ReplyTask): boolean {
+    if (task === 'resume' || task === 'go_on') return task === 'resume' || bridgeIsDue;
+    return bridgeIsDue && task === 'answer' && !(heard !== undefined && isCommand(heard));
+  }
+
   function plainReply(task: ReplyTask): ScriptedReply {
+    isBridging = bridges(task);
+    // Whoever is answered otherwise goes on with the talk.
+    bridgeIsDue &&= isBridging;
+    if (isBridging) {
+      greeted ||= task !== 'resume';
+      return { parts: script.bridge() };
+    }
     if (task === 'answer') return answer();
     if (task === 'digits') return answerToKeys();
-    if (task === 'resume') return bridge();
     return { parts: task === 'wrap_up' ? [] : script.again() };
   }
 
@@ -115,6 +118,7 @@ export function createScriptedModel(p: {
       return reply.over === undefined ? { parts: [...notice(), ...reply.parts] } : reply;
     },
     lineOver({ task, playedMs, complete }: LineOver): void {
+      if (isBridging && (complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs)) bridgeIsDue = false;
       if (task === 'introduce' || task === 'resume') {
         greeted ||= complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs;
       } else if (task === 'answer' || task === 'digits') unheard = !complete && playedMs < QUESTION_HEARD_MS;
