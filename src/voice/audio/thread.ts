@@ -42,6 +42,8 @@ interface Waiting<Request, Result> {
   timer?: NodeJS.Timeout;
 }
 
+/** A thread that begins loads its models with the first request. */
+const START_WITHIN_MS = 20_000;
 const WAIT_MS = 20_000;
 const MAX_WAITING = 500;
 
@@ -114,7 +116,8 @@ export function createThread<Request, Result>(
     }
     const { id, request, timer } = working;
     clearTimeout(timer);
-    working.timer = setTimeout(() => void replace(`the ${name} took too long`), withinMs);
+    const startMs = worker === undefined ? START_WITHIN_MS : 0;
+    working.timer = setTimeout(() => void replace(`the ${name} took too long`), startMs + withinMs);
     const target = workerNow();
     target.ref();
     target.postMessage({ id, request } satisfies Question<Request>);
