@@ -50,11 +50,15 @@ describe('downloads of recordings', () => {
 
   it('that nobody reads are few for an account, and keep neither transcripts nor the other mode waiting', async () => {
     const { testKey, liveKey } = customer;
-    const answers = await Promise.all(Array.from({ length: 8 }, () => stalled(urlOf('test', 'recording'), testKey)));
-    const refused = answers.filter(({ statusCode }) => statusCode === 429);
+    const answers: IncomingMessage[] = [];
+    const refused = () => answers.filter(({ statusCode }) => statusCode === 429);
     // A database that is busy may end a download, and another takes its turn: five is how many are in progress.
+    for (let asked = 0; asked < 40 && refused().length === 0; asked += 8) {
+      const more = Array.from({ length: 8 }, () => stalled(urlOf('test', 'recording'), testKey));
+      answers.push(...(await Promise.all(more)));
+    }
     const inProgress = answers.filter(({ statusCode, destroyed }) => statusCode === 200 && !destroyed);
-    expect(refused.length).toBeGreaterThan(0);
+    expect(refused().length).toBeGreaterThan(0);
     expect(inProgress.length).toBeGreaterThan(0);
     expect(inProgress.length).toBeLessThanOrEqual(5);
     expect(await askAndStall(urlOf('test', 'transcript'), testKey)).toBe(200);

@@ -22,7 +22,7 @@ export function ended(sid: string, more: Partial<CarrierCall> = {}): CarrierCall
 }
 
 export async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(50)) if (await holds()) return;
+  for (const deadline = Date.now() + 50_000; Date.now() < deadline; await sleep(50)) if (await holds()) return;
   throw new Error('it did not come to that in time');
 }
 
