@@ -58,7 +58,7 @@ describe('a script in the place of a model', () => {
       model.hears(yes);
       expect(says(task)).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
       model.lineOver({ task, playedMs: 900, complete: false });
-      model.hears(yes);
+      model.hears(understood({ kind: 'command', command: 'hello' }));
       expect(says('answer')).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
       expect(model.values()).toEqual({});
       model.lineOver({ task: 'answer', playedMs: 3_000, complete: true });

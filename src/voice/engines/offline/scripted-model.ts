@@ -63,7 +63,7 @@ export function createScriptedModel(p: {
   /** Whoever makes a sound before the first line on a new stream does so to a question that was lost, or half of one. */
   function bridges(task: ReplyTask): boolean {
     if (task === 'resume' || task === 'go_on') return task === 'resume' || bridgeIsDue;
-    return bridgeIsDue && task === 'answer' && !(heard !== undefined && isCommand(heard));
+    return bridgeIsDue && task === 'answer' && (heard === undefined || !isCommand(heard) || asksAgain(heard));
   }
 
   function plainReply(task: ReplyTask): ScriptedReply {
@@ -127,6 +127,12 @@ export function createScriptedModel(p: {
     values: () => script.values(),
     upcoming: () => script.upcoming(),
   };
+}
+
+/** Also by saying no more than hello. */
+function asksAgain(heard: Heard): boolean {
+  if (heard.outcome !== 'understood' || heard.meaning.kind !== 'command') return false;
+  return heard.meaning.command === 'repeat' || heard.meaning.command === 'hello';
 }
 
 function isCommand(heard: Heard): boolean {
