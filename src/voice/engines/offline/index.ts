@@ -1,11 +1,12 @@
-import { createSynthesizer } from '../../audio/flite.js';
+import { createSynthesizer, type FliteVoice } from '../../audio/flite.js';
+import type { Grammar } from '../../audio/grammar.js';
 import { createRecogniser } from '../../audio/recogniser.js';
-import type { Asker } from '../../audio/turns.js';
+import { createEngineOfTalk } from '../engine-of-talk.js';
 import type { EngineFactory } from '../port.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
 import { loadVoiceActivity } from '../../audio/voice-activity.js';
 import { voiceNamed } from '../voices.js';
-import { createScriptedCall } from './scripted-call.js';
+import { startScriptedDialogue } from './dialogue.js';
 import { DIALOGUE_TIMING, type DialogueTiming } from './dialogue-settings.js';
 import { FIRST_LINES } from './lines.js';
 import { createSpokenLines } from './spoken-lines.js';
@@ -23,6 +24,7 @@ export function createOfflineEngine(
   options: { timing?: Partial<DialogueTiming>; report?: (error: Error) => void; recordsEvents?: boolean } = {},
 ): EngineFactory {
   const timing = { ...DIALOGUE_TIMING, ...options.timing };
+  const report = options.report ?? (() => undefined);
   const synthesizer = createSynthesizer();
   const recogniser = createRecogniser();
   const speak = createSpokenLines(synthesizer);
@@ -40,23 +42,25 @@ export function createOfflineEngine(
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      let asker: Asker | undefined;
-      const engine = createScriptedCall({
+      const turnTaking = createTurnTaking(newDetector());
+      const around = { timing, turnTaking, recordsEvents: options.recordsEvents ?? false, report };
+      return createEngineOfTalk({
         name: OFFLINE_ENGINE,
-        speak: (text, voice) => speak(text, voice, asker),
-        recogniser: { ...recogniser, recognise: (mulaw, grammar) => recogniser.recognise(mulaw, grammar, asker) },
-        turnTaking: createTurnTaking(newDetector()),
-        timing,
-        recordsEvents: options.recordsEvents ?? false,
-        report: options.report ?? (() => undefined),
-      });
-      return {
-        ...engine,
-        start(call, sink) {
-          asker = call.askedBy;
-          return engine.start(call, sink);
+        capabilities: { freeForm: false, dtmf: true },
+        turnTaking,
+        begin(call, sink) {
+          const of = call.askedBy;
+          const deps = {
+            ...around,
+            speak: (text: string, voice: FliteVoice) => speak(text, voice, of),
+            recogniser: {
+              ...recogniser,
+              recognise: (mulaw: Uint8Array, grammar: Grammar) => recogniser.recognise(mulaw, grammar, of),
+            },
+          };
+          return startScriptedDialogue(deps, call, sink);
         },
-      };
+      });
     },
 
     async close() {

@@ -4,10 +4,11 @@ import type { PipelineSettings } from '../../../platform/config/engines.js';
 import type { Logger } from '../../../platform/telemetry/logger.js';
 import type { EnginePrices } from '../engine-usage.js';
 import { concludeCall } from '../../models/conclusion.js';
+import { createEngineOfTalk } from '../engine-of-talk.js';
 import type { EngineFactory } from '../port.js';
 import type { SilencePatience } from '../../session/silence-patience.js';
 import { createTurnTaking } from '../../session/turn-taking.js';
-import { createCallEngine } from './call-engine.js';
+import { startDialogue, type DialogueDeps } from './dialogue.js';
 import { createChatModel } from './llm/chat-completions.js';
 import { createPreparedLines } from './prepared-lines.js';
 import { createDeepgramRecogniser } from './stt/deepgram.js';
@@ -54,12 +55,12 @@ export function createPipelineEngine(p: {
 
     create() {
       if (newDetector === undefined) throw new Error('the engine must be warmed before it is used');
-      return createCallEngine({
-        name: PIPELINE_ENGINE,
+      const turnTaking = createTurnTaking(newDetector());
+      const deps: DialogueDeps = {
         recogniser,
         model,
         voice,
-        turnTaking: createTurnTaking(newDetector()),
+        turnTaking,
         prepared,
         prices: p.prices,
         recordsEvents: p.recordsEvents ?? false,
@@ -70,6 +71,12 @@ export function createPipelineEngine(p: {
         log(callId, message, error) {
           logger.warn({ callId, engine: PIPELINE_ENGINE, ...(error === undefined ? {} : { err: error }) }, message);
         },
+      };
+      return createEngineOfTalk({
+        name: PIPELINE_ENGINE,
+        capabilities: { freeForm: true, dtmf: true },
+        turnTaking,
+        begin: (call, sink) => startDialogue(deps, call, sink),
       });
     },
 
