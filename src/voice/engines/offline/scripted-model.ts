@@ -62,8 +62,8 @@ export function createScriptedModel(p: {
 
   /** Whoever makes a sound before the first line on a new stream does so to a question that was lost, or half of one. */
   function bridges(task: ReplyTask): boolean {
-    if (task === 'resume' || task === 'go_on') return task === 'resume' || bridgeIsDue;
-    return bridgeIsDue && task === 'answer' && (heard === undefined || !isCommand(heard) || asksAgain(heard));
+    if (task === 'resume') return true;
+    return bridgeIsDue && (task === 'go_on' || (task === 'answer' && !wantsSomethingElse(heard)));
   }
 
   function plainReply(task: ReplyTask): ScriptedReply {
@@ -129,10 +129,10 @@ export function createScriptedModel(p: {
   };
 }
 
-/** Also by saying no more than hello. */
-function asksAgain(heard: Heard): boolean {
-  if (heard.outcome !== 'understood' || heard.meaning.kind !== 'command') return false;
-  return heard.meaning.command === 'repeat' || heard.meaning.command === 'hello';
+/** A goodbye, or a call for a person; "hello?" and "pardon?" ask for the question again. */
+function wantsSomethingElse(heard: Heard | undefined): boolean {
+  if (heard?.outcome !== 'understood' || heard.meaning.kind !== 'command') return false;
+  return heard.meaning.command !== 'repeat' && heard.meaning.command !== 'hello';
 }
 
 function isCommand(heard: Heard): boolean {
