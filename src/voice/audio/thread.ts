@@ -30,8 +30,7 @@ interface Question<Request> {
   request: Request;
 }
 
-/** `isLast`: the thread has grown large and wants to be replaced. */
-type Answer<Result> = ({ id: number; result: Result } | { id: number; error: string }) & { isLast?: boolean };
+type Answer<Result> = { id: number; result: Result } | { id: number; error: string };
 
 interface Waiting<Request, Result> {
   id: number;
@@ -103,8 +102,7 @@ export function createThread<Request, Result>(
       clearTimeout(done.timer);
       done.resolve(answer.result);
     }
-    if (answer.isLast === true) void replace('');
-    else workOn();
+    workOn();
   }
 
   function workOn(): void {
@@ -144,14 +142,8 @@ export function createThread<Request, Result>(
   };
 }
 
-/**
- * The other end: answers a thread's requests, one after the other, in their order.
- * @param isWorn whether the thread has grown so large that another one is to take its place
- */
-export function answerRequests<Request, Result>(
-  answer: (request: Request) => Promise<Result>,
-  isWorn: () => boolean = () => false,
-): void {
+/** The other end: answers a thread's requests, one after the other, in their order. */
+export function answerRequests<Request, Result>(answer: (request: Request) => Promise<Result>): void {
   let queue: Promise<void> = Promise.resolve();
   parentPort?.on('message', ({ id, request }: Question<Request>) => {
     queue = queue.then(async () => {
@@ -161,7 +153,7 @@ export function answerRequests<Request, Result>(
       } catch (error) {
         reply = { id, error: error instanceof Error ? error.message : String(error) };
       }
-      parentPort?.postMessage({ ...reply, isLast: isWorn() });
+      parentPort?.postMessage(reply);
     });
   });
 }
