@@ -87,7 +87,7 @@ export function createSessions(database: IdentityDatabase) {
 
     /**
      * Ends every session of a member, and removes what is left of those that ended by themselves.
-     * @returns whether there was any
+     * @returns whether it removed a session, in force or not
      */
     async endAll(userId: string): Promise<boolean> {
       return (await sessions.deleteMany({ userId })).deletedCount > 0;
