@@ -1,0 +1,97 @@
+import { openPipeline } from '../integration/voice/support/pipeline-harness.js';
+import { placeRealtimeCall } from '../integration/voice/support/realtime-call.js';
+import type { EngineLine } from '../integration/voice/support/engine-line.js';
+import { eventually } from '../integration/voice/support/media-fixture.js';
+import { percentile, report } from './figures.js';
+
+const QUESTION = 'Tell me, please.';
+/** Long enough to be interrupted two seconds after it began. */
+const ANSWER =
+  'There are many things to say about tomorrow at ten, and all of them take their time, as do the words that say so.';
+const INTERRUPTIONS = 10;
+const TALKED_OVER_MS = 2_000;
+const ANSWER_MS = 20_000;
+/** Both providers are on this machine: what is measured is our share, and the pause that is taken for the end of a turn. */
+const LIMITS = { voiceToVoiceMs: 1_500, bargeInMs: 600 };
+
+/** The two sides of a conversation that is measured. */
+interface Talk {
+  line: EngineLine;
+  greeted(): Promise<unknown>;
+  speech(text: string): Promise<Uint8Array>;
+  close(): Promise<unknown>;
+}
+
+interface Latencies {
+  /** From the caller's last word to the first sound of the answer. */
+  voiceToVoiceMs: number[];
+  /** From the caller's first sound to the moment at which the agent is off the line. */
+  bargeInMs: number[];
+}
+
+async function measure({ line, greeted, speech, close }: Talk): Promise<Latencies> {
+  const latencies: Latencies = { voiceToVoiceMs: [], bargeInMs: [] };
+  await greeted();
+  const words = withoutSilence(await speech(QUESTION));
+  const ask = async () => {
+    line.say(words);
+    await eventually(() => !line.callerSpeaks(), ANSWER_MS);
+    const atMs = line.now();
+    const first = () => line.events.find((event) => event.kind === 'audio' && event.atMs > atMs);
+    await eventually(() => first() !== undefined, ANSWER_MS);
+    latencies.voiceToVoiceMs.push((first()?.atMs ?? Number.NaN) - atMs);
+  };
+  await ask();
+  for (let n = 0; n < INTERRUPTIONS; n += 1) {
+    await new Promise((resolve) => setTimeout(resolve, TALKED_OVER_MS));
+    const atMs = line.now();
+    const clears = line.clears();
+    const asked = ask();
+    await eventually(() => line.clears() > clears, ANSWER_MS);
+    latencies.bargeInMs.push((line.events.filter(({ kind }) => kind === 'clear').at(-1)?.atMs ?? Number.NaN) - atMs);
+    await asked;
+  }
+  await close();
+  return latencies;
+}
+
+/** Silence before and after the words would be measured as if we had waited. */
+function withoutSilence(mulaw: Uint8Array): Uint8Array {
+  const isSound = (byte: number) => byte !== 0xff && byte !== 0x7f;
+  return mulaw.subarray(mulaw.findIndex(isSound), mulaw.findLastIndex(isSound) + 1);
+}
+
+function judge(title: string, { voiceToVoiceMs, bargeInMs }: Latencies): void {
+  report(title, {
+    'voice to voice p50 ms': percentile(voiceToVoiceMs, 50),
+    'voice to voice p95 ms': percentile(voiceToVoiceMs, 95),
+    'barge-in p50 ms': percentile(bargeInMs, 50),
+    'barge-in p95 ms': percentile(bargeInMs, 95),
+  });
+  expect(percentile(voiceToVoiceMs, 50)).toBeLessThan(LIMITS.voiceToVoiceMs);
+  expect(percentile(bargeInMs, 50)).toBeLessThan(LIMITS.bargeInMs);
+}
+
+it('answers and stops talking within moments, with a realtime model', async () => {
+  const script = Array.from({ length: INTERRUPTIONS + 2 }, () => ({ hears: QUESTION, says: ANSWER }));
+  const call = await placeRealtimeCall({ script });
+  judge('conversation, openai-realtime', await measure(call));
+}, 200_000);
+
+it('answers and stops talking within moments, with a pipeline of models', async () => {
+  const pipeline = await openPipeline();
+  await pipeline.factory.warm();
+  pipeline.stt.script(Array.from({ length: INTERRUPTIONS + 2 }, () => QUESTION));
+  pipeline.chat.answers.set(QUESTION, { says: ANSWER });
+  const line = pipeline.dial();
+  const talk: Talk = {
+    line,
+    greeted: () => eventually(() => line.agentTurns().length === 1 && !line.isPlaying(), ANSWER_MS),
+    speech: (text) => pipeline.speak(text),
+    async close() {
+      await line.hangUp();
+      await pipeline.close();
+    },
+  };
+  judge('conversation, pipeline', await measure(talk));
+}, 200_000);
