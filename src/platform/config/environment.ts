@@ -92,7 +92,7 @@ export const environment = z.object({
   TEMPORAL_UI_URL: url
     .optional()
     .describe(
-      'the portal links [operators](operations.md#operators) from a call to its workflow there; nobody else is told it',
+      'the portal links [operators](operating-accounts.md#portal-operators) from a call to its workflow there; nobody else is told it',
     ),
   TEMPORAL_POSTGRES_PASSWORD: z.string().optional().meta({
     description:
@@ -199,7 +199,7 @@ export const environment = z.object({
   }),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
     description:
-      'signing secret of the payment provider’s webhook (production: 32 characters or more), which [credits top-ups](money.md#top-ups); without it top-ups are made on the command line',
+      'signing secret of the payment provider’s webhook (production: 32 characters or more), which [credits top-ups](operating-money.md#top-ups); without it top-ups are made on the command line',
     production: '',
   }),
   SELF_SERVICE_NUMBERS: flag.optional().meta({
@@ -234,7 +234,7 @@ export const environment = z.object({
   ...liveLimitVariables,
   RATE_DECK_FILE: z.string().optional().meta({
     description:
-      'CSV with [what calls cost by destination](money.md#rates), read at start-up by every role; compose mounts `deploy/rates` there',
+      'CSV with [what calls cost by destination](operating-money.md#prices), read at start-up by every role; compose mounts `deploy/rates` there',
     shown: 'none: 0.15 USD a minute',
     production: '/etc/callwright/rates/rates.csv',
   }),

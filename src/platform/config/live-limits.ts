@@ -78,7 +78,7 @@ export const liveLimitVariables = {
     }),
   LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional().meta({
     description:
-      'whether agents may [transfer](agents.md#tools) live calls on a real carrier, which bills two legs where the account pays one; not on the simulated carrier',
+      'whether agents may [transfer](agents.md#transfers) live calls on a real carrier, which bills two legs where the account pays one; not on the simulated carrier',
     shown: '`on`, in production `off`',
     production: 'off',
   }),
