@@ -26,29 +26,49 @@ export const VARIABLES: readonly Variable[] = Object.entries(environment.shape).
 const GENERATED =
   'Made by `npm run structure`: variables from src/platform/config, the rest from test/structure/configuration.ts.';
 
+/** The sections of docs/configuration.md, each by its first variable: they follow the order of the schema. */
+const SECTIONS: Readonly<Record<string, string>> = {
+  NODE_ENV: 'General',
+  PUBLIC_BASE_URL: 'Addresses',
+  MONGODB_URI: 'MongoDB and Temporal',
+  WORKER_BUILD_ID: 'Workers and reconciliation',
+  API_KEY_PEPPER: 'Secrets',
+  CARRIER: 'Carriers',
+  ANSWER_WITHIN_MS: 'Calls',
+  WEBHOOK_ALLOW_CIDRS: 'Webhooks and tools',
+  RECORDINGS: 'Recordings',
+  PAYMENT_WEBHOOK_SECRET: 'Payments, numbers and sign-up',
+  ALLOWED_COUNTRY_PREFIXES: 'Destinations, limits and prices',
+  ENGINE: 'Voice engines',
+};
+
 /** The text of docs/configuration.md. */
 export function configurationPage(): string {
-  const rows = VARIABLES.map((each) => `| \`${each.name}\` | ${defaultOf(each)} | ${each.description} |`);
+  const rows = VARIABLES.map((each) => {
+    const section = SECTIONS[each.name];
+    const head = section === undefined ? '' : `\n## ${section}\n\n| name | default | meaning |\n|---|---|---|\n`;
+    return `${head}| \`${each.name}\` | ${defaultOf(each)} | ${each.description} |`;
+  });
   return `# Configuration
 
 <!-- ${GENERATED} -->
 
-All settings of the service are environment variables, parsed at start; a wrong one stops the process with a sentence. An
-empty one counts as not given. Those of the command line stand in [command-line.md](command-line.md), values for a
-deployment with Docker in [.env.example](../.env.example).
+Every setting of the service is an environment variable. For operators: [Operations](operations.md#production) lists those
+that production requires, [.env.example](../.env.example) has values for Docker Compose. The command line has
+[variables of its own](command-line.md#service-and-key).
 
-| name | default | meaning |
-|---|---|---|
+Variables are read when a role starts. A wrong value stops the role with a message that names the variable and the remedy. An
+empty value counts as not set.
 ${rows.join('\n')}
 
-## The launcher
+## Launcher
 
-\`npm start\` and \`npm run demo\` take these, too.
+\`npm start\` and \`npm run demo\` also read these.
 
 | name | default | meaning |
 |---|---|---|
-| \`CALLWRIGHT_DATA_DIR\` | \`.callwright\` | state, addresses and keys (\`runtime.json\`) |
-| \`CALLWRIGHT_CACHE_DIR\` | \`~/.cache/callwright\` | servers that were downloaded or built |
+| \`CALLWRIGHT_DATA_DIR\` | \`.callwright\` | folder for state, addresses and keys (\`runtime.json\`) |
+| \`CALLWRIGHT_CACHE_DIR\` | \`~/.cache/callwright\` | folder for servers that were downloaded or built |
 `;
 }
 
@@ -57,18 +77,18 @@ export function exampleEnvironment(): string {
   const trial = VARIABLES.flatMap(({ name, trial: value }) => (value === undefined ? [] : [`${name}=${value}`]));
   const production = VARIABLES.filter(({ production: value }) => value !== undefined);
   const others = VARIABLES.filter((each) => [each.production, each.trial, each.fixed].every((at) => at === undefined));
-  return `# Copy to .env, which \`docker compose up\` reads. Without one, or as it stands, it is a set-up to try things out: nothing here
-# rings a real phone. docs/configuration.md explains all settings of the service; those of Docker are explained here.
+  return `# Copy this file to .env, which \`docker compose up\` reads. Unchanged, it is a setup to try things out: no real phone rings.
+# docs/configuration.md explains the settings of the service; those of Docker are explained here.
 # ${GENERATED}
 
-${heading('trying it out')}
+${heading('try it out')}
 ${trial.join('\n')}
 
 ${heading('in production, instead of the lines above')}
 #   the TLS proxy and its domain
 # COMPOSE_PROFILES=tls
 # DOMAIN=calls.example.com
-#   load balancers in front of that proxy, as networks (10.0.0.0/8); else all their clients count as one address
+#   load balancers in front of that proxy, as networks (10.0.0.0/8); without it all their clients count as one address
 # TRUSTED_PROXIES=
 ${production.map((each) => commented(each, each.production)).join('\n')}
 
@@ -77,7 +97,7 @@ ${heading('addresses on this machine')}
 # MEDIA_PUBLISHED_PORT=8081
 # TEMPORAL_UI_PUBLISHED_PORT=8233
 
-${heading('everything else: empty is the default')}
+${heading('everything else; empty means the default')}
 ${others.map((each) => commented(each, '')).join('\n')}
 `;
 }

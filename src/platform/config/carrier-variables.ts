@@ -10,7 +10,7 @@ const carrierAccountId = z
 /** The settings of the carriers, the simulated one included, from the environment. */
 export const carrierVariables = {
   CARRIER: z.enum(['simulator', 'twilio']).optional().meta({
-    description: 'carrier of live keys: `twilio` or `simulator`; must be named in production',
+    description: 'carrier of live keys: `twilio` or `simulator`; required in production',
     shown: '`simulator`',
     production: 'twilio',
   }),
@@ -18,39 +18,45 @@ export const carrierVariables = {
     .string()
     .regex(/^\+[1-9]\d{1,14}$/)
     .optional()
-    .meta({ description: 'number to call from when neither agent nor account has one', production: '' }),
-  CARRIER_BASE_URL: url.optional().meta({ description: 'REST address of the carrier', shown: 'Twilio’s' }),
+    .meta({ description: 'number to call from if neither the agent nor the account has one', production: '' }),
+  CARRIER_BASE_URL: url.optional().meta({ description: 'base URL of the carrier’s REST interface', shown: 'Twilio’s' }),
   CARRIER_CALLS_PER_SECOND: callRate.optional().meta({
     description:
-      'dials per second that the carrier account of live keys takes, shared fairly by all accounts; calls beyond it wait, up to 60 s',
+      'calls per second that the carrier account of live keys may place. Accounts share them fairly, and further calls wait up to 60 s',
     shown: 'Twilio: `1`, simulator: `unlimited`',
     production: '1',
   }),
-  TWILIO_ACCOUNT_SID: carrierAccountId.optional().meta({ description: 'needed by `CARRIER=twilio`', production: '' }),
-  TWILIO_AUTH_TOKEN: z.string().min(1).optional().meta({ description: 'needed by `CARRIER=twilio`', production: '' }),
-  SIMULATOR_URL: url
-    .default('http://127.0.0.1:8082')
-    .meta({ description: 'where the simulated carrier is reached', compose: 'http://simulator:8082' }),
+  TWILIO_ACCOUNT_SID: carrierAccountId.optional().meta({ description: 'required by `CARRIER=twilio`', production: '' }),
+  TWILIO_AUTH_TOKEN: z.string().min(1).optional().meta({ description: 'required by `CARRIER=twilio`', production: '' }),
+  SIMULATOR_URL: url.default('http://127.0.0.1:8082').meta({
+    description: 'address at which the other roles reach the simulated carrier',
+    compose: 'http://simulator:8082',
+  }),
   SIMULATOR_ACCOUNT_SID: carrierAccountId.optional().meta({
-    description: 'account of live keys on the simulated carrier',
+    description: 'account of live keys at the simulated carrier',
     shown: 'well-known; in production one made per deployment',
   }),
   SIMULATOR_AUTH_TOKEN: z.string().optional().meta({
-    description: 'its secret; production refuses the well-known one and what is easy to guess (`openssl rand -hex 16`)',
+    description:
+      'auth token of `SIMULATOR_ACCOUNT_SID`; make one with `openssl rand -hex 16`. Production refuses the published one and what is easy to guess',
     shown: 'well-known; in production one made per deployment',
     production: '',
   }),
   SIMULATOR_TEST_ACCOUNT_SID: carrierAccountId.optional().meta({
-    description: 'account of test keys on the simulated carrier',
+    description: 'account of test keys at the simulated carrier',
     shown: 'well-known; in production one made per deployment',
   }),
   SIMULATOR_TEST_AUTH_TOKEN: z.string().optional().meta({
-    description: 'its secret, as `SIMULATOR_AUTH_TOKEN`',
+    description: 'auth token of `SIMULATOR_TEST_ACCOUNT_SID`; same rules as `SIMULATOR_AUTH_TOKEN`',
     shown: 'well-known; in production one made per deployment',
     production: '',
   }),
   SIMULATOR_TEST_CALLS_PER_SECOND: callRate
     .optional()
-    .meta({ description: 'as `CARRIER_CALLS_PER_SECOND`, for test keys', shown: '`unlimited`' }),
-  SIMULATOR_TIME_SCALE: z.coerce.number().positive().default(1).describe('speeds up scripted waits, not audio'),
+    .meta({ description: 'like `CARRIER_CALLS_PER_SECOND`, for test keys', shown: '`unlimited`' }),
+  SIMULATOR_TIME_SCALE: z.coerce
+    .number()
+    .positive()
+    .default(1)
+    .describe('speeds up the waits of scripted callees, not the audio'),
 };

@@ -10,7 +10,7 @@ const socketUrl = z.url({ protocol: /^wss?$/ });
 export const engineVariables = {
   ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
     description:
-      'what conducts live calls whose agent names no engine: `offline-demo`, [`openai-realtime`](conversation.md#openai-realtime) or [`pipeline`](conversation.md#pipeline); test calls are always offline',
+      'engine of live calls whose agent names none: `offline-demo`, [`openai-realtime`](conversation.md#openai-realtime) or [`pipeline`](conversation.md#pipeline); test calls always use `offline-demo`',
     production: 'openai-realtime',
   }),
   ENGINE_PRICES: z
@@ -20,89 +20,91 @@ export const engineVariables = {
       'must be prices like realtime_output_audio_tokens=64, with commas between',
     )
     .default('')
-    .describe('[micro-USD by unit of usage](conversation.md#what-it-costs), so that a call’s engine cost is known'),
+    .describe(
+      '[price of each unit of usage](conversation.md#what-it-costs) in micro-USD, from which a call’s engine cost is computed',
+    ),
   OPENAI_API_KEY: z
     .string()
     .min(1)
     .optional()
-    .meta({ description: 'turns `openai-realtime` on; needed by `ENGINE=openai-realtime`', production: '' }),
+    .meta({ description: 'turns on `openai-realtime`; required by `ENGINE=openai-realtime`', production: '' }),
   OPENAI_BASE_URL: url
     .default('https://api.openai.com/v1')
-    .meta({ description: 'another address with the same interfaces', shown: 'OpenAI’s' }),
-  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime').describe('model that talks'),
+    .meta({ description: 'base URL of OpenAI’s interfaces or of a compatible server', shown: 'OpenAI’s' }),
+  OPENAI_REALTIME_MODEL: z.string().min(1).default('gpt-realtime').describe('model that conducts the conversation'),
   OPENAI_TRANSCRIPTION_MODEL: z
     .string()
     .min(1)
     .default('gpt-4o-mini-transcribe')
-    .describe('model that writes down the caller’s words'),
+    .describe('model that transcribes the caller'),
   OPENAI_CONCLUSION_MODEL: z
     .string()
     .min(1)
     .default('gpt-4.1-mini')
-    .describe('model that summarises a call and extracts its values'),
+    .describe('model that summarises a call and extracts its output parameters'),
   OPENAI_TURN_DETECTION: z
     .enum(['server_vad', 'semantic_vad'])
     .default('server_vad')
-    .describe('how the end of the caller’s turn is found: by silence, or by meaning with `semantic_vad`'),
+    .describe(
+      'how the end of the caller’s turn is detected: by silence with `server_vad`, by meaning with `semantic_vad`',
+    ),
   OPENAI_VAD_SILENCE_MS: z.coerce
     .number()
     .int()
     .min(200)
     .max(3_000)
     .default(500)
-    .describe('silence after which `server_vad` takes a turn for ended'),
+    .describe('milliseconds of silence that end a turn with `server_vad`'),
   OPENAI_VAD_EAGERNESS: z
     .enum(['low', 'medium', 'high', 'auto'])
     .default('auto')
-    .describe('how soon `semantic_vad` does: `low`, `medium`, `high` or `auto`'),
+    .describe('how soon `semantic_vad` ends a turn: `low`, `medium`, `high` or `auto`'),
   DEEPGRAM_API_KEY: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY` turns [`pipeline`](conversation.md#pipeline) on; needed by `ENGINE=pipeline`',
+      'key of speech to text; turns on [`pipeline`](conversation.md#pipeline) together with `LLM_API_KEY` and `ELEVENLABS_API_KEY` or `TTS_API_KEY`',
     ),
   STT_BASE_URL: socketUrl
     .default('wss://api.deepgram.com')
-    .meta({ description: 'recogniser of `pipeline`', shown: 'Deepgram’s' }),
+    .meta({ description: 'base URL of speech to text of `pipeline`, with Deepgram’s protocol', shown: 'Deepgram’s' }),
   STT_MODEL: z
     .string()
     .min(1)
     .default('nova-3')
     .describe(
-      'its model; a model `flux-…` decides by meaning when a turn is over; one that ends in `-en` hears English only, and agents of other languages are refused',
+      'model of speech to text. A `flux-…` model detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are refused',
     ),
-  LLM_API_KEY: z.string().min(1).optional().describe('key of the chat model of `pipeline`'),
-  LLM_BASE_URL: url
-    .default('https://api.openai.com/v1')
-    .meta({ description: 'chat model of `pipeline`: any OpenAI-compatible server', shown: 'OpenAI’s' }),
-  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini').describe('name of the chat model'),
+  LLM_API_KEY: z.string().min(1).optional().describe('key of the language model of `pipeline`'),
+  LLM_BASE_URL: url.default('https://api.openai.com/v1').meta({
+    description: 'base URL of the language model of `pipeline`: any OpenAI-compatible server',
+    shown: 'OpenAI’s',
+  }),
+  LLM_MODEL: z.string().min(1).default('gpt-4.1-mini').describe('language model of `pipeline`'),
   TTS_PROVIDER: z
     .enum(['elevenlabs', 'openai'])
     .default('elevenlabs')
-    .describe('voice of `pipeline`; `openai` for an OpenAI-compatible `/audio/speech`'),
-  ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of the voice with `TTS_PROVIDER=elevenlabs`'),
-  TTS_API_KEY: z.string().min(1).optional().describe('key of the voice with `TTS_PROVIDER=openai`'),
-  TTS_BASE_URL: z
-    .url()
-    .optional()
-    .meta({ description: 'address of the voice’s provider', shown: 'the provider’s own' }),
+    .describe('text to speech of `pipeline`: `elevenlabs`, or `openai` for an OpenAI-compatible `/audio/speech`'),
+  ELEVENLABS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=elevenlabs`'),
+  TTS_API_KEY: z.string().min(1).optional().describe('key of text to speech with `TTS_PROVIDER=openai`'),
+  TTS_BASE_URL: z.url().optional().meta({ description: 'base URL of text to speech', shown: 'the provider’s own' }),
   TTS_MODEL: z
     .string()
     .min(1)
     .optional()
-    .meta({ description: 'model of the voice', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
+    .meta({ description: 'model of text to speech', shown: '`eleven_flash_v2_5`, with `openai` `gpt-4o-mini-tts`' }),
   TTS_VOICES: z
     .string()
     .regex(/^(\s*[\w-]+=[\w-]+\s*(,|$))*$/, 'must be voices like amber=21m00Tcm4TlvDq8ikWAM, with commas between')
     .default('')
-    .meta({ description: 'the provider’s ids of our voices, like `amber=21m00Tcm4TlvDq8ikWAM`', shown: 'a few' }),
+    .meta({ description: 'the provider’s id for each voice, such as `amber=21m00Tcm4TlvDq8ikWAM`', shown: 'a few' }),
   ALLOW_DEMO_ENGINE_ON_LIVE_CALLS: z
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
     .default(false)
     .describe(
-      'lets `offline-demo` call real people: without it, `CARRIER=twilio` needs another `ENGINE` and agents cannot name it',
+      'lets `offline-demo` call real people. Without it, `CARRIER=twilio` requires another `ENGINE`, and agents cannot name `offline-demo`',
     ),
 };
 

@@ -22,7 +22,7 @@ const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 export const environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
     description:
-      '`production` demands TLS, secrets that cannot be guessed, a named carrier, and guards webhooks against private addresses',
+      '`production` requires TLS, secrets that cannot be guessed and a named carrier, and refuses webhooks to private addresses',
     compose: 'development',
     trial: 'development',
     production: 'production',
@@ -30,14 +30,14 @@ export const environment = z.object({
   ALLOW_INSECURE_DEVELOPMENT: flag
     .default(false)
     .describe(
-      'lets development run with `CARRIER=twilio`, `PAYMENT_WEBHOOK_SECRET` or an `https` `PUBLIC_BASE_URL` beyond this machine, such as a tunnel’s: sign-up, private addresses and published secrets stay open; with an `API_HOST` that is not loopback, any Host is answered',
+      'lets development run with `CARRIER=twilio`, `PAYMENT_WEBHOOK_SECRET` or a public `https` `PUBLIC_BASE_URL`, such as that of a tunnel. Sign-up, private addresses and published secrets stay open. With an `API_HOST` that is not loopback, requests with any Host header are answered',
     ),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .meta({ description: '`trace` to `silent`', compose: 'info' }),
+    .meta({ description: '`trace`, `debug`, `info`, `warn`, `error` or `silent`', compose: 'info' }),
   PUBLIC_BASE_URL: url.default('http://127.0.0.1:8080').meta({
-    description: 'address of the API as clients and the carrier see it; signatures are checked over it',
+    description: 'address of the API as clients and the carrier see it; the carrier’s signatures are computed over it',
     compose: 'http://api:8080',
     trial: 'http://api:8080',
     production: 'https://calls.example.com',
@@ -48,99 +48,102 @@ export const environment = z.object({
     trial: 'ws://media:8081/stream',
     production: 'wss://calls.example.com/stream',
   }),
-  API_HOST: z.string().default('127.0.0.1').meta({ description: 'address that the API listens on', fixed: '0.0.0.0' }),
-  API_PORT: port.default(8080).meta({ description: 'port that the API listens on', fixed: 8080 }),
+  API_HOST: z.string().default('127.0.0.1').meta({ description: 'address on which the API listens', fixed: '0.0.0.0' }),
+  API_PORT: port.default(8080).meta({ description: 'port on which the API listens', fixed: 8080 }),
   MEDIA_HOST: z
     .string()
     .default('127.0.0.1')
-    .meta({ description: 'address that the media server listens on', fixed: '0.0.0.0' }),
-  MEDIA_PORT: port.default(8081).meta({ description: 'port that the media server listens on', fixed: 8081 }),
+    .meta({ description: 'address on which a media server listens', fixed: '0.0.0.0' }),
+  MEDIA_PORT: port.default(8081).meta({ description: 'port on which a media server listens', fixed: 8081 }),
   SIMULATOR_HOST: z
     .string()
     .default('127.0.0.1')
-    .meta({ description: 'address that the simulated carrier listens on', fixed: '0.0.0.0' }),
-  SIMULATOR_PORT: port.default(8082).meta({ description: 'port that the simulated carrier listens on', fixed: 8082 }),
+    .meta({ description: 'address on which the simulated carrier listens', fixed: '0.0.0.0' }),
+  SIMULATOR_PORT: port.default(8082).meta({ description: 'port on which the simulated carrier listens', fixed: 8082 }),
   TRUST_PROXY: flag.default(false).meta({
-    description: 'trust `X-Forwarded-Proto`, and the last address in `X-Forwarded-For`, of a proxy in front',
+    description:
+      'whether to trust `X-Forwarded-Proto` and the last address in `X-Forwarded-For`, which [the proxy in front](operations.md#client-addresses-behind-a-proxy) sets',
     compose: 'false',
     production: 'true',
   }),
   MONGODB_URI: z.string().default('mongodb://127.0.0.1:27017/callwright').meta({
-    description: 'a MongoDB; name its `replicaSet` for majority writes',
+    description: 'connection string of MongoDB; name its `replicaSet`, so that the service follows a failover',
     shown: 'embedded',
     compose: 'mongodb://mongodb:27017/callwright?replicaSet=rs0',
   }),
   ALLOW_PLAIN_MONGODB: flag.default(false).meta({
-    description: 'lets production send the password of `MONGODB_URI` over a public network without `tls=true`',
+    description: 'lets production send the password in `MONGODB_URI` over a public network without `tls=true`',
   }),
   ALLOW_STANDALONE_MONGODB: flag
     .default(false)
-    .describe('lets production run on a MongoDB that is no replica set and may lose acknowledged writes'),
+    .describe('lets production run on a MongoDB that is not a replica set and may lose acknowledged writes'),
   TEMPORAL_ADDRESS: z
     .string()
     .default('127.0.0.1:7233')
-    .meta({ description: 'a Temporal server', shown: 'embedded', compose: 'temporal:7233' }),
-  TEMPORAL_NAMESPACE: z.string().default('default').meta({ description: 'its namespace', compose: 'default' }),
+    .meta({ description: 'address of the Temporal server', shown: 'embedded', compose: 'temporal:7233' }),
+  TEMPORAL_NAMESPACE: z.string().default('default').meta({ description: 'Temporal namespace', compose: 'default' }),
   TEMPORAL_TASK_QUEUE: z
     .string()
     .default('callwright')
-    .meta({ description: 'the task queue of calls there', compose: 'callwright' }),
+    .meta({ description: 'Temporal task queue of calls', compose: 'callwright' }),
   TEMPORAL_TLS: flag
     .default(false)
-    .meta({ description: 'speaks TLS with Temporal, as Temporal Cloud needs', compose: 'false' }),
-  TEMPORAL_API_KEY: z.string().optional().describe('for Temporal Cloud; production sends the key over TLS only'),
+    .meta({ description: 'whether to connect to Temporal with TLS, as Temporal Cloud requires', compose: 'false' }),
+  TEMPORAL_API_KEY: z.string().optional().describe('API key of Temporal Cloud; production sends it over TLS only'),
   TEMPORAL_UI_URL: url
     .optional()
     .describe(
-      'the portal links [operators](operating-accounts.md#portal-operators) from a call to its workflow there; nobody else is told it',
+      'address of the Temporal UI; in the portal, [portal operators](operating-accounts.md#portal-operators) see links to the workflow of a call, nobody else',
     ),
   TEMPORAL_POSTGRES_PASSWORD: z.string().optional().meta({
     description:
-      'of the compose set-up’s PostgreSQL, from `openssl rand -hex 16`, before the first start; production refuses `change-me`',
-    shown: '`change-me` in the compose set-up',
+      'password of PostgreSQL in the compose file; make one with `openssl rand -hex 16` before the first start. Production refuses `change-me`',
+    shown: '`change-me` in the compose file',
     compose: 'change-me',
     trial: 'change-me',
     production: '',
   }),
   WORKER_BUILD_ID: z.string().optional().meta({
-    description: 'turns on [Worker Versioning](operations.md#stop-and-deploy): a call ends on the code it began on',
+    description: 'turns on [Worker Versioning](operations.md#worker-versioning): a call ends on the code it began on',
     production: '',
   }),
   WORKER_DEPLOYMENT_NAME: z
     .string()
     .default('callwright')
-    .meta({ description: 'deployment that the worker’s versions belong to', compose: 'callwright' }),
+    .meta({ description: 'deployment to which the worker’s versions belong', compose: 'callwright' }),
   WORKER_MAX_CACHED_CALLS: z.coerce
     .number()
     .int()
     .positive()
     .default(2_000)
-    .meta({ description: 'running calls a worker keeps in memory, about 130 kB each', compose: '2000' }),
+    .meta({ description: 'calls in progress that a worker keeps in memory, about 130 kB each', compose: '2000' }),
   WORKER_METRICS_ADDRESS: z
     .string()
     .regex(/^[^:\s]+:\d{1,5}$/, 'must be an address like 127.0.0.1:9464')
     .optional()
     .meta({
-      description: 'where a worker serves Prometheus metrics, like `127.0.0.1:9464`; keep it private',
+      description: 'address on which a worker serves Prometheus metrics, such as `127.0.0.1:9464`; keep it private',
       production: '0.0.0.0:9464',
     }),
   RECONCILE_HOLDS_AFTER_SECONDS: seconds
     .default(MAX_CALL_SECONDS + 900)
-    .describe('a hold without an ending is looked into when it is this old: the longest call and 15 minutes'),
+    .describe(
+      'age at which a hold that was not settled is looked into; the default is the longest call and 15 minutes',
+    ),
   RECONCILE_GRACE_SECONDS: z.coerce
     .number()
     .int()
     .min(0)
     .default(120)
-    .describe('records younger than this are not compared yet'),
+    .describe('age below which records are not compared yet'),
   API_KEY_PEPPER: z.string().min(32).optional().meta({
-    description: 'secret under which API keys are hashed, from `openssl rand -hex 32`; must never change',
+    description: 'secret with which API keys are hashed; make one with `openssl rand -hex 32`. It must never change',
     shown: 'development only',
     production: '',
   }),
   ENCRYPTION_KEYS: encryptionKeyList.optional().meta({
     description:
-      'keys under which stored secrets are encrypted, `<key id>:<32 bytes in base64>` with commas between, newest first: the first encrypts, all decrypt ([how to rotate](operations.md#encryption-keys)); `echo "$(date +%F):$(openssl rand -base64 32)"` makes one',
+      'keys with which stored secrets are encrypted, `<key id>:<32 bytes in base64>` separated by commas, newest first. The first encrypts, all decrypt ([how to rotate](operations.md#encryption-keys)). Make one with `echo "$(date +%F):$(openssl rand -base64 32)"`',
     shown: 'development only',
     production: '',
   }),
@@ -150,17 +153,14 @@ export const environment = z.object({
     .int()
     .positive()
     .default(1_200)
-    .describe('a call not reserved by then is given up, nothing dialed'),
-  RING_SECONDS: seconds
-    .max(120)
-    .default(30)
-    .describe('how long a callee’s phone rings, unless the agent says otherwise'),
+    .describe('time in which a new call must be reserved; otherwise it is given up and nothing is dialed'),
+  RING_SECONDS: seconds.max(120).default(30).describe('how long a phone rings if the agent has no ring timeout'),
   HOLD_WINDOWS: z
     .string()
     .regex(/^\d+(,\d+)*$/)
     .transform((text) => text.split(',').map(Number))
     .optional()
-    .meta({ description: 'seconds of talk held at a time', shown: '`60,180,720,2880,10560`' }),
+    .meta({ description: 'seconds of talk that each hold of a call pays for', shown: '`60,180,720,2880,10560`' }),
   WEBHOOK_ALLOW_CIDRS: z
     .string()
     .refine(
@@ -169,21 +169,21 @@ export const environment = z.object({
     )
     .default('')
     .describe(
-      'private networks that webhooks and agents’ tools may reach in production, such as `10.1.2.0/24`; never loopback, link-local or public ranges',
+      'private networks that webhooks and agents’ tools may reach in production, such as `10.1.2.0/24`. Loopback, link-local and public ranges are not accepted',
     ),
   WEBHOOK_PORTS: portList.optional().meta({
     description:
-      'ports that the URLs of webhooks and tools may use, such as `443,8443,9000-9999`; those of other protocols never',
+      'ports that the URLs of webhooks and tools may use, such as `443,8443,9000-9999`. Ports of other protocols are always refused',
     shown: 'all but other protocols’',
   }),
   WEBHOOK_NAMESERVERS: nameserverList.optional().meta({
     description: 'name servers that resolve the URLs of webhooks and tools, such as `10.0.0.2,10.0.0.3:5353`',
     shown: 'the system’s',
   }),
-  RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off`: no call is recorded', production: 'on' }),
+  RECORDINGS: z.enum(['on', 'off']).default('on').meta({ description: '`off` records no call', production: 'on' }),
   SESSION_LOG: z.enum(['on', 'off']).default('off').meta({
     description:
-      '`on`: the events of each conversation are [stored with its call](conversation.md#recorded-sessions), for operators who look into an incident; they hold what was said',
+      '`on` [stores the events of each conversation](conversation.md#recorded-sessions) with its call, to look into incidents; they contain what was said',
   }),
   RECORDING_RETENTION_DAYS: z.coerce
     .number()
@@ -194,28 +194,28 @@ export const environment = z.object({
     .meta({ description: 'days after which a recording is deleted; `0` keeps it for ever', production: '90' }),
   TEST_RECORDING_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(30).meta({
     description:
-      'days after which a recording of a test call is deleted, if `RECORDING_RETENTION_DAYS` is not sooner; `0`: only that counts',
+      'days after which a recording of a test call is deleted, unless `RECORDING_RETENTION_DAYS` is sooner; with `0` only that applies',
     production: '30',
   }),
   PAYMENT_WEBHOOK_SECRET: z.string().min(16).optional().meta({
     description:
-      'signing secret of the payment provider’s webhook (production: 32 characters or more), which [credits top-ups](operating-money.md#top-ups); without it top-ups are made on the command line',
+      'signing secret of the payment provider’s webhook, which [credits top-ups](operating-money.md#top-ups); in production 32 characters or more. Without it top-ups are made on the command line',
     production: '',
   }),
   SELF_SERVICE_NUMBERS: flag.optional().meta({
-    description: 'whether accounts may take and give up phone numbers themselves',
+    description: 'whether accounts may add and remove phone numbers themselves',
     shown: '`true`, in production `false`',
     production: '',
   }),
   SIGN_UP: z.enum(['off', 'invite', 'open']).optional().meta({
     description:
-      'who gets into the portal: `open` anybody opens an account (production: needs `SMTP_URL`), `invite` only by a member’s or operator’s invitation, `off` nobody new but by `callwright admin members`',
+      'who can join the portal: `open` lets anybody open an account (in production it needs `SMTP_URL`), `invite` requires an invitation by a member or operator, `off` leaves it to `callwright admin members`',
     shown: '`open`, in production `invite`',
     production: 'invite',
   }),
   SMTP_URL: z.string().refine(isSmtpUrl, 'must be like smtps://user:password@smtp.example.com').optional().meta({
     description:
-      'mail server, like `smtps://user:password@smtp.example.com`; turns e-mail verification on in development, too',
+      'mail server, such as `smtps://user:password@smtp.example.com`. It turns on e-mail verification in development, too',
     shown: 'none: no e-mail',
     production: '',
   }),
@@ -228,24 +228,30 @@ export const environment = z.object({
     )
     .optional()
     .meta({
-      description: 'address that e-mail is sent from, like `Callwright <no-reply@example.com>`; needed by `SMTP_URL`',
+      description: 'sender of e-mail, such as `Callwright <no-reply@example.com>`; required by `SMTP_URL`',
       production: '',
     }),
   ...liveLimitVariables,
   RATE_DECK_FILE: z.string().optional().meta({
     description:
-      'CSV with [what calls cost by destination](operating-money.md#prices), read at start-up by every role; compose mounts `deploy/rates` there',
+      'CSV file with [prices by destination](operating-money.md#prices), read by every role when it starts; the compose file mounts `deploy/rates` there',
     shown: 'none: 0.15 USD a minute',
     production: '/etc/callwright/rates/rates.csv',
   }),
   ...engineVariables,
-  DEFAULT_VOICE: z.string().default('amber').describe('voice of temporary agents; one that `ENGINE` has'),
-  DEFAULT_LANGUAGE: z.string().default('en-US').describe('language of temporary agents; one that the voice speaks'),
+  DEFAULT_VOICE: z
+    .string()
+    .default('amber')
+    .describe('voice of temporary agents, and of new agents without one; one that `ENGINE` has'),
+  DEFAULT_LANGUAGE: z
+    .string()
+    .default('en-US')
+    .describe('language of temporary agents, and of new agents without one; one that the voice speaks'),
   VOICEMAIL_DETECTION: z
     .enum(['on', 'off'])
     .default('on')
     .describe(
-      'the carrier tells whether a mailbox has answered, unless the agent goes on in any case; Twilio charges for it per call',
+      'whether the carrier detects [voicemail](agents.md#voicemail), unless the agent continues in any case; Twilio charges for it per call',
     ),
 });
 

@@ -28,7 +28,7 @@ export const liveLimitVariables = {
     )
     .default('')
     .meta({
-      description: 'E.164 prefixes that may be called, e.g. `+1,+44`, or `all`; production must name them',
+      description: 'E.164 prefixes that may be called, such as `+1,+44`, or `all`; required in production',
       shown: '`all`; none in production',
       production: '+1',
     }),
@@ -40,7 +40,7 @@ export const liveLimitVariables = {
     .default('50')
     .meta({
       description:
-        'what an account may spend on live calls in a UTC day unless an operator says otherwise, or `none`; not on the simulated carrier',
+        'USD that an account may spend on live calls in a UTC day unless it has a limit of its own, or `none`; not on the simulated carrier',
       production: '50',
     }),
   UNANSWERED_ATTEMPTS_PER_HOUR: z
@@ -51,7 +51,7 @@ export const liveLimitVariables = {
     .default(5)
     .meta({
       description:
-        'attempts without an answer that one number may get per UTC hour from all accounts, or `none`; not on the simulated carrier',
+        'unanswered attempts that one number may get in a UTC hour from all accounts together, or `none`; not on the simulated carrier',
       production: '5',
     }),
   LIVE_CALLS_PER_DAY: z
@@ -62,7 +62,7 @@ export const liveLimitVariables = {
     .default(2_000)
     .meta({
       description:
-        'live calls and transfers that an account may place in a UTC day, and as many that it may receive, unless an operator says otherwise, or `none`; not on the simulated carrier',
+        'live calls and transfers that an account may place in a UTC day, and live calls that it may receive, unless it has a limit of its own, or `none`; not on the simulated carrier',
       production: '2000',
     }),
   TEST_CALLS_PER_DAY: z
@@ -73,12 +73,12 @@ export const liveLimitVariables = {
     .default(2_000)
     .meta({
       description:
-        'test calls that an account may place and receive together in a UTC day, or `none`; each costs nobody anything and is stored like a live one',
+        'test calls that an account may place and receive together in a UTC day, or `none`; they are free but are stored like live ones',
       production: '2000',
     }),
   LIVE_TRANSFERS: z.enum(['on', 'off'], 'must be on or off').optional().meta({
     description:
-      'whether agents may [transfer](agents.md#transfers) live calls on a real carrier, which bills two legs where the account pays one; not on the simulated carrier',
+      'whether agents may [transfer](agents.md#transfers) live calls on a real carrier, which bills two legs while the account pays for one',
     shown: '`on`, in production `off`',
     production: 'off',
   }),
