@@ -1,0 +1,80 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { ROOT } from '../structure/sources.js';
+import { readDocuments, readSourceFiles, type ProseFile } from './files.js';
+import { passagesOf, type Line } from './passages.js';
+import { runVale } from './vale.js';
+
+export interface Problem {
+  path: string;
+  line: number;
+  /** Name of the rule, like `Terms`. */
+  rule: string;
+  message: string;
+}
+
+/** Lints documents as they are, and from each source file a text with its comments and messages. */
+export async function lintProse(vale: string): Promise<Problem[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'callwright-prose-'));
+  try {
+    const lineNumbers = writeTexts(folder, readSourceFiles());
+    const documents = readDocuments().map(({ path }) => path);
+    const found = await runVale(vale, ROOT, [folder, ...documents]);
+    const problems = [...found].flatMap(([file, alerts]) => {
+      const path = file.startsWith(folder) ? relative(folder, file).replace(/\.txt$/, '') : file;
+      const lines = lineNumbers.get(path);
+      return alerts.map((alert) => ({
+        path,
+        line: lines?.[alert.Line - 1] ?? alert.Line,
+        rule: alert.Check.replace(/^Callwright\./, ''),
+        message: alert.Message,
+      }));
+    });
+    return problems.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Writes the prose of each source file. @returns the source line of each written line, by file */
+function writeTexts(folder: string, files: readonly ProseFile[]): Map<string, number[]> {
+  const lineNumbers = new Map<string, number[]>();
+  for (const { path, text } of files) {
+    const lines = proseLines(path, text);
+    if (lines.length === 0) continue;
+    const file = join(folder, `${path}.txt`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `${lines.map((line) => line.text).join('\n')}\n`);
+    lineNumbers.set(
+      path,
+      lines.map(({ line }) => line),
+    );
+  }
+  return lineNumbers;
+}
+
+/**
+ * Every passage of a source file as a paragraph that an empty line ends, with placeholders for code. A JSDoc tag starts a
+ * paragraph and leaves its description only.
+ */
+export function proseLines(path: string, text: string): Line[] {
+  return passagesOf(path, text).flatMap(({ lines }) => [
+    ...lines.flatMap(({ line, text: words }) => {
+      const prose = { line, text: withoutCode(withoutTag(words)) };
+      return words.startsWith('@') ? [{ line, text: '' }, prose] : [prose];
+    }),
+    { line: lines.at(-1)?.line ?? 1, text: '' },
+  ]);
+}
+
+function withoutTag(text: string): string {
+  return text
+    .replace(/^@(?:param|property|template)\s+(?:\{[^}]*\}\s*)?\[?[\w.$]+\]?\s*-?\s*/, '')
+    .replace(/^@throws\s+(?:\{[^}]*\}|[A-Z]\w*)\s*/, '')
+    .replace(/^@[a-z]\w*\s*/, '');
+}
+
+function withoutCode(text: string): string {
+  return text.replace(/`[^`]*`|\{@link [^}]*\}|\{[\w.]*\}|\bhttps?:\/\/\S+/g, 'X');
+}

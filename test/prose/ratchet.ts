@@ -1,0 +1,31 @@
+import type { Problem } from './lint.js';
+
+/** The files listed in outstanding.txt; lines that start with `#` are comments. */
+export function parseOutstanding(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/**
+ * Compares problems with the list of files that have not been cleaned yet.
+ * @returns `fresh`: problems in files that are not listed; `finished`: listed files without a problem, deleted ones included
+ */
+export function judge(problems: readonly Problem[], listed: readonly string[]) {
+  const allowed = new Set(listed);
+  const withProblems = new Set(problems.map(({ path }) => path));
+  return {
+    fresh: problems.filter(({ path }) => !allowed.has(path)),
+    finished: listed.filter((path) => !withProblems.has(path)),
+  };
+}
+
+/** Problems and files for each rule, most problems first. */
+export function summaryOf(problems: readonly Problem[]): string {
+  const names = [...new Set(problems.map(({ rule }) => rule))];
+  const rows = names
+    .map((name) => [name, problems.filter(({ rule }) => rule === name)] as const)
+    .toSorted(([, a], [, b]) => b.length - a.length);
+  const lines = [...rows, ['all rules', problems] as const].map(
+    ([name, some]) => `${name}: ${some.length} problems in ${new Set(some.map(({ path }) => path)).size} files`,
+  );
+  return `${lines.join('\n')}\n`;
+}
