@@ -1,3 +1,4 @@
+import { FRAME_MS } from '../../audio/frame.js';
 import type { Grammar, Meaning } from '../../audio/grammar.js';
 import type { Recogniser } from '../../audio/recogniser.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
@@ -9,7 +10,6 @@ import { createHearing } from './hearing.js';
 import { createMachineEar } from './machine-ear.js';
 import type { Heard } from './script.js';
 
-const FRAME_MS = 20;
 /** Silence that ends a turn: digits are said in groups. */
 const PAUSE_MS = 600;
 const PAUSE_IN_DIGITS_MS = 900;

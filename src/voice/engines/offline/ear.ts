@@ -1,7 +1,7 @@
+import { FRAME_MS } from '../../audio/frame.js';
 import { MULAW_SILENCE } from '../../audio/mulaw.js';
 import type { CallerTurn, TurnTaking } from '../../session/turn-taking.js';
 
-const FRAME_MS = 20;
 const BYTES_PER_MS = 8;
 /** What is kept of the line before the first voice and after the last: the recogniser wants some silence around it. */
 const BEFORE_MS = 300;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { FRAME_MS } from '../../audio/frame.js';
 import { listenForTone } from '../../session/mailbox-tone.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
 import type { EngineCall } from '../port.js';
 import type { ProviderTurns } from './caller-turns.js';
 import type { ProviderLink } from './provider-link.js';
 
-const FRAME_MS = 20;
 /** Of a caller who speaks while there is no session. */
 const KEPT_FRAMES = 5_000 / FRAME_MS;
 

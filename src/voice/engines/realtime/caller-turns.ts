@@ -1,8 +1,8 @@
+import { FRAME_MS } from '../../audio/frame.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
 
 /** Stands for words that were not transcribed. */
 const NOT_TRANSCRIBED = '(speech)';
-const FRAME_MS = 20;
 
 interface Turn {
   startMs: number;
