@@ -73,7 +73,7 @@ export const OutboundCallRequest = asksSomething(
       .optional()
       .meta({
         description:
-          'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) stand when nothing was said. At most 16,384 bytes in UTF-8. Replaces the agent’s template.',
+          'A JSON object, encoded as a string: its keys name the data to extract, its values (null, boolean, number or string) tell the kind of each. What is not said in the call is null in the result. At most 16,384 bytes in UTF-8. Replaces the agent’s template.',
         examples: ['{"confirmed":null}'],
       }),
   }),
