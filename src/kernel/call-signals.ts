@@ -8,22 +8,22 @@ import type {
 } from './call-state.js';
 import type { Mode } from './ids.js';
 
-/** Names and payloads of everything that reaches a running CallWorkflow. No phone number and no spoken word is in any. */
+/** Signals, updates and queries of a running CallWorkflow. No payload contains a phone number or spoken text. */
 export const CALL_WORKFLOW_TYPE = 'CallWorkflow';
 export const CARRIER_SIGNAL = 'carrier';
 export const MEDIA_SIGNAL = 'media';
 export const HANG_UP_SIGNAL = 'hangUp';
-/** Update that reports how the workflow's own reservation went. */
+/** Update that returns the result of the workflow's reservation. */
 export const RESERVED_UPDATE = 'reserved';
 export const RESERVED_UPDATE_ID = 'reserved';
-/** Update that asks whether a call whose stream is gone gets another one. */
+/** Update that asks whether a call that lost its media stream may reconnect. */
 export const RECONNECT_UPDATE = 'reconnect';
 export const DETAILS_QUERY = 'details';
 
 export interface CarrierSignal {
   carrierSid: string;
   kind: 'answered' | 'ended';
-  /** The carrier's own time of the event, ms since the epoch. */
+  /** The carrier's time of the event, ms since the epoch. */
   at: number;
   status?: CarrierFinalStatus;
   durationSeconds?: number;
@@ -32,21 +32,21 @@ export interface CarrierSignal {
 }
 
 export interface MediaSignal {
-  /** `stored`: what `ended` said was on its way can be read now. */
+  /** `stored`: the result and recording that were pending at `ended` are now in the database. */
   kind: 'started' | 'ended' | 'stored';
   at: number;
   carrierSid: string;
   reason?: MediaEndReason;
   agentAudioPlayed?: boolean;
-  /** False when the conversation's result or its recording is still on its way to the database; absent: both can be read. */
+  /** False while the session's result or recording is still being stored; absent when both can be read. */
   resultStored?: false;
 }
 
-/** The carrier goes on after a stream of which nobody said that it is over. Times in ms. */
+/** Sent when the carrier continues a call after a media stream without a reported end. Times in ms since the epoch. */
 export interface ReconnectRequest {
   carrierSid: string;
   at: number;
-  /** When the call's first stream started, where a media server has noted it. */
+  /** Start of the call's first media stream, if a media server recorded it. */
   startedAt?: number;
   agentAudioPlayed: boolean;
 }
@@ -55,14 +55,14 @@ export interface HangUpSignal {
   cause: Extract<EndReason, 'api_hangup' | 'operator_cancel'>;
 }
 
-/** How the reservation went: the money and the place are taken, or why not. */
+/** Result of the reservation of money and a concurrency slot. */
 export type ReservationAnswer =
   | { outcome: 'granted' }
   | { outcome: 'expired' }
   | { outcome: 'refused'; code: 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN' }
   | { outcome: 'refused'; code: 'CONCURRENCY_LIMIT_EXCEEDED'; limit: number; current: number };
 
-/** Input of the CallWorkflow: ids, times and numbers of seconds; everything personal stays in `call_requests`. */
+/** Input of the CallWorkflow. Personal data is not part of it; it stays in `call_requests`. */
 export interface CallInput {
   callId: string;
   accountId: string;
@@ -71,19 +71,19 @@ export interface CallInput {
   agentId: string;
   ringTimeoutSeconds: number;
   maxDurationSeconds: number;
-  /** The reservation must be decided this soon after the start, or nothing is dialed. */
+  /** Time limit for the reservation, counted from the workflow's start; after it, the call is not dialed. */
   answerWithinMs: number;
-  /** Whether a completion webhook is owed. */
+  /** Whether to send a completion webhook. */
   notify: boolean;
-  /** Inbound: the carrier's call, known from the start. */
+  /** The carrier's call id. Inbound calls have it from the start. */
   carrierSid?: string;
-  /** The carrier takes so many calls per second and no more: the call waits for its turn to be dialed. */
+  /** True when the carrier limits calls per second, so that the call waits for a dial slot. */
   paced?: boolean;
-  /** Sizes of the hold windows in seconds, where they differ from the standard ones. */
+  /** Hold window sizes in seconds, if they differ from the default ones. */
   windows?: readonly number[];
 }
 
-/** What a CallWorkflow returns: seen by operators, and by a client that asks for a call whose run has closed. */
+/** Result of a CallWorkflow, for operators and for clients that query a call whose run has closed. */
 export interface CallResult {
   reservation: ReservationAnswer;
   status?: FinalStatus;

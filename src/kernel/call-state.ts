@@ -2,12 +2,11 @@ export const CALL_STATUSES = ['IDLE', 'RINGING', 'IN_PROGRESS', 'COMPLETED', 'FA
 export type CallStatus = (typeof CALL_STATUSES)[number];
 export type FinalStatus = Extract<CallStatus, 'COMPLETED' | 'FAILED' | 'CANCELLED'>;
 
-/** Whether a call of this status has ended for good. */
 export function isFinalStatus(status: string): boolean {
   return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
 }
 
-/** Why a call ended; a closed list, told beside the status. */
+/** Why a call ended, reported next to its status. A closed list. */
 export const END_REASONS = [
   'callee_hangup',
   'caller_hangup',
@@ -33,62 +32,64 @@ export type EndReason = (typeof END_REASONS)[number];
 export type AnsweredBy = 'human' | 'voicemail' | 'unknown';
 export type Direction = 'outbound' | 'inbound';
 
-/** Terminal statuses as the carrier names them. */
+/** Final statuses in the carrier's spelling. */
 export type CarrierFinalStatus = 'completed' | 'busy' | 'failed' | 'no-answer' | 'canceled';
 
-/** What the carrier said when the call was over. */
+/** The carrier's status callback for the end of a call. */
 export interface CarrierEnd {
   status: CarrierFinalStatus;
-  /** When the call ended, ms since the epoch. */
+  /** Time of the end, ms since the epoch. */
   at: number;
-  /** Whole seconds the carrier counts as talked. */
+  /** Talk time as the carrier counts it, in whole seconds. */
   durationSeconds?: number;
   sipCode?: number;
 }
 
 /**
- * Why the audio stream ended, as the media server saw it. `carrier_stop`: the other side hung up, or we did by REST.
- * `transferred`: the call goes on without us.
+ * Why the media stream ended, as the media server reports it. `carrier_stop`: the remote party hung up, or we ended the
+ * call through the carrier's REST API. `transferred`: the call continues without the agent.
  */
 export type MediaEndReason = 'carrier_stop' | 'agent_hangup' | 'silence' | 'voicemail' | 'media_failed' | 'transferred';
 
 export interface MediaEnd {
   reason: MediaEndReason;
   at: number;
-  /** Whether any agent audio was played to the far end, proven by the carrier's marks. */
+  /** Whether the remote party heard any agent audio, proven by the carrier's marks. */
   agentAudioPlayed: boolean;
 }
 
-/** How a call ended and what of it is billable. Set once; nothing changes it afterwards. */
+/** How a call ended and how much of it is billable. Never changes once set. Times in ms since the epoch. */
 export interface CallOutcome {
   status: FinalStatus;
   endReason: EndReason;
   endedAt: number;
-  /** Whole seconds to bill, before the ledger caps them at what is held. */
+  /** Whole seconds to bill, before the ledger caps them at the held amount. */
   billableSeconds: number;
-  /** True when the carrier gave no duration and the seconds come from our own timestamps. */
+  /** True when the carrier reported no duration, so that the seconds come from our own timestamps. */
   estimated: boolean;
 }
 
 /**
- * Everything known about a call. Facts are only ever added, so that the outcome does not depend on the order in which
- * carrier and media events arrive.
+ * Everything known about a call. Facts are only added, never changed, so the outcome does not depend on the order in
+ * which carrier and media events arrive. Times in ms since the epoch.
  */
 export interface CallState {
   readonly direction: Direction;
   readonly status: CallStatus;
   readonly carrierSid?: string;
   readonly dialedAt?: number;
-  /** The carrier's own answer time, clamped to [dial, arrival]; the stream's start when the carrier has not said. */
+  /**
+   * The carrier's answer time, clamped between dialing and arrival; the stream's start until the carrier reports one.
+   */
   readonly answeredAt?: number;
   readonly answerSource?: 'carrier' | 'stream';
   readonly answeredBy?: AnsweredBy;
   readonly mediaStartedAt?: number;
   readonly mediaEnd?: MediaEnd;
-  /** New streams the call was granted after it had lost one. */
+  /** Number of new media streams granted after a lost one. */
   readonly resumptions?: number;
   readonly carrierEnd?: CarrierEnd;
-  /** Why we asked the carrier to end the call; the first cause stays. */
+  /** Why we asked the carrier to end the call. The first cause wins. */
   readonly hangUpCause?: EndReason;
   readonly outcome?: CallOutcome;
 }
@@ -97,7 +98,10 @@ export function newCall(direction: Direction): CallState {
   return { direction, status: 'IDLE' };
 }
 
-/** The agent has put the far end through to somebody: people talk on, at our price, until the carrier says it is over. */
+/**
+ * Whether the agent transferred the remote party. The call stays billed at its own price until the carrier reports its
+ * end.
+ */
 export function isTransferred(state: CallState): boolean {
   return state.mediaEnd?.reason === 'transferred';
 }

@@ -1,4 +1,4 @@
-/** Every machine-readable code the service answers with; the HTTP status of each stands in `src/platform/http/contract/errors.ts`. */
+/** Machine-readable error codes of the API. `src/platform/http/contract/errors.ts` maps each to its HTTP status. */
 export type ErrorCode =
   | 'MISSING_PARAMS'
   | 'UNAUTHORIZED'
@@ -21,29 +21,31 @@ export type ErrorCode =
   | 'CONCURRENCY_LIMIT_EXCEEDED'
   | 'SERVICE_UNAVAILABLE';
 
-/** An expected refusal. The message is written for the client and names the field at fault; it is safe to send out. */
+/** An expected error. Its message is written for the client, names the invalid field, and is safe to send. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
 
   constructor(
     readonly code: ErrorCode,
     message: string,
-    /** Further members of the error object, e.g. `limit` and `current`, or `fields` with a sentence for each at fault. */
+    /**
+     * More members of the error object, e.g. `limit` and `current`, or `fields` with a message for each invalid field.
+     */
     readonly details: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {},
   ) {
     super(message);
   }
 }
 
-/** Work that would fail the same way however often it is repeated; its name says of what kind. */
+/** An error that a retry cannot fix. The class name identifies the kind. */
 export abstract class PermanentError extends Error {}
 
-/** Work that is to be tried again after a time that the failing part knows. */
+/** An error that asks for a retry after a given delay. */
 export abstract class RetryLaterError extends Error {
   constructor(
     message: string,
     readonly afterMs: number,
-    /** Part of the plan, so no reason for a warning in the log. */
+    /** True when the retry is routine, so that it is not logged as a warning. */
     readonly isPlanned: boolean,
   ) {
     super(message);

@@ -1,34 +1,33 @@
 import { priceOfSeconds, secondsCovered, type Micros } from './money.js';
 
 /**
- * Seconds held by each window of a call. They grow so that four hours of talk need five holds, not one a minute, while
- * a short call never locks more than a minute of its account's balance.
+ * Length of each hold window in seconds. Windows grow so that four hours of talk need five holds instead of one per
+ * minute, while a short call never locks more than a minute of the account's balance.
  */
 export const HOLD_WINDOW_SECONDS: readonly number[] = [60, 180, 720, 2_880, 10_560];
 
-/** The longest call the windows can pay for. */
+/** Maximum call duration: the sum of all windows. */
 export const MAX_CALL_SECONDS = 14_400;
 
-/** The next window is held this long before the last one runs out. */
+/** How long before the end of a window the next one is held. */
 const EXTENSION_LEAD_SECONDS = 15;
 
 const FORECAST_LEAD_SECONDS = 30;
 
-/** What the size of a call's next window follows from. */
+/** Inputs to the size of a call's next hold window. */
 export interface WindowTerms {
-  /** Granted by the windows before it. */
+  /** Seconds granted by earlier windows. */
   heldSeconds: number;
   maxDurationSeconds: number;
-  /** The call's own price of a second. */
   microsPerSecond: Micros;
-  /** Sizes in seconds, where they differ from the standard ones. */
+  /** Window sizes in seconds, if they differ from `HOLD_WINDOW_SECONDS`. */
   windows?: readonly number[] | undefined;
 }
 
 /**
- * What window `index` may hold for a call: its full size, clipped to the seconds left of the maximum duration. The first
- * window is never clipped: a call needs a minute's money to start even when it may not last that long.
- * @returns seconds asked for and their price, and `last` when no window may follow; 0 seconds when there is nothing left to hold
+ * Computes the hold for window `index`: its full size, clipped to the seconds left of the maximum duration. The first
+ * window is never clipped: a call needs money for a full minute to start, even if it may not last that long.
+ * @returns seconds to hold and their price; `last` when no window may follow; 0 seconds when nothing is left to hold
  */
 export function windowRequest(
   index: number,
@@ -41,22 +40,25 @@ export function windowRequest(
   return { seconds, micros: priceOfSeconds(seconds, microsPerSecond), last };
 }
 
-/** How long before the end of a window the next is held, in ms; a quarter of windows that are shorter than a minute. */
+/**
+ * How long before the end of a window the next one is held, in ms. Windows shorter than a minute use a quarter of their
+ * length.
+ */
 export function extensionLeadMs(windowSeconds: number): number {
   return Math.min(EXTENSION_LEAD_SECONDS, windowSeconds / 4) * 1_000;
 }
 
 /**
- * How long before the end of a window the balance is looked at, so that an end that money will force is known in time
- * for the agent to be told 20 s before it. Windows that are shorter than a minute are held without a look ahead.
+ * How long before the end of a window the balance is checked, in ms, so that the agent hears of a forced end 20 s
+ * ahead. Windows shorter than a minute have no separate check: the balance is checked when the next window is held.
  */
 export function forecastLeadMs(windowSeconds: number): number {
   return windowSeconds < 60 ? extensionLeadMs(windowSeconds) : FORECAST_LEAD_SECONDS * 1_000;
 }
 
 /**
- * The second of talk at which the next window will end the call for want of money, as things stand.
- * @returns undefined when the balance covers the whole window
+ * Predicts when the call will end because the balance does not cover the next window.
+ * @returns the second of talk; undefined when the balance covers the whole window
  */
 export function forecastEnd(window: number, terms: WindowTerms, availableMicros: Micros): number | undefined {
   const { seconds, micros } = windowRequest(window, terms);
@@ -64,10 +66,10 @@ export function forecastEnd(window: number, terms: WindowTerms, availableMicros:
   return terms.heldSeconds + secondsCovered(availableMicros, terms.microsPerSecond);
 }
 
-/** Carriers may refuse a shorter limit of a call than a minute; shorter ends are kept by our own timers. */
+/** Carriers may reject a shorter time limit; our own timers enforce ends below a minute. */
 const MIN_TIME_LIMIT_SECONDS = 60;
 
-/** The limit to ask of the carrier for a call that is paid for this long, in seconds from the answer. */
+/** Time limit to set at the carrier for a call with this many seconds held, in seconds from the answer. */
 export function carrierTimeLimit(heldSeconds: number): number {
   return Math.max(MIN_TIME_LIMIT_SECONDS, heldSeconds);
 }

@@ -1,52 +1,57 @@
-/** Money is an integer number of micro-USD everywhere inside the service; USD appears only in JSON for people. */
+/** An amount in whole micro-USD, the only unit inside the service. JSON bodies convert it to USD. */
 export type Micros = number;
 
 export const MICROS_PER_USD = 1_000_000;
 
-/** The price of a second where no rate deck says otherwise: 0.15 USD a minute, without rounding. */
+/** Default price per second when no rate deck sets another: 0.15 USD per minute, exactly. */
 export const DEFAULT_MICROS_PER_SECOND: Micros = 2_500;
 
-/** The highest price of a second: 60 USD a minute, so that a call of four hours stays far below 2^53 micro-USD. */
+/** Maximum price per second: 60 USD per minute, so that a four-hour call stays far below 2^53 micro-USD. */
 export const MAX_MICROS_PER_SECOND: Micros = 1_000_000;
 
 /**
- * The price of a second that a record carries: a call request, a ledger entry, a call. Records from before rates could
- * differ carry none; their calls cost the default.
+ * Returns the price per second of a record (call request, ledger entry or call). Records written before rates could
+ * differ have no price and use the default.
  */
 export function rateOf({ microsPerSecond = DEFAULT_MICROS_PER_SECOND }: { microsPerSecond?: Micros }): Micros {
   return microsPerSecond;
 }
 
-/** Price of whole seconds, in micro-USD. */
+/**
+ * Returns the price of whole seconds in micro-USD.
+ * @throws RangeError unless the price is a non-negative safe integer
+ */
 export function priceOfSeconds(seconds: number, microsPerSecond: Micros): Micros {
   return assertMicros(seconds * microsPerSecond, 'price');
 }
 
-/** Whole seconds that an amount pays for. The division is between integers and leaves no remainder, so nothing is rounded. */
+/**
+ * Returns the whole seconds that an amount pays for in full. Subtracting the remainder first keeps the division exact.
+ */
 export function secondsCovered(micros: Micros, microsPerSecond: Micros): number {
   return (micros - (micros % microsPerSecond)) / microsPerSecond;
 }
 
-/** Seconds that an amount pays for at least in part. */
+/** Returns the seconds that an amount pays for in full or in part (rounded up). */
 export function secondsTouched(micros: Micros, microsPerSecond: Micros): number {
   return secondsCovered(micros, microsPerSecond) + (micros % microsPerSecond > 0 ? 1 : 0);
 }
 
 /**
- * USD for JSON answers. A double is the nearest one to each whole number of micro-USD below 8 billion USD, and no other
- * amount has the same, so JSON shows exactly the six decimals that the amount has.
+ * Converts to USD for JSON bodies. Below 8 billion USD, each amount in micro-USD maps to its own double, so JSON shows
+ * its six decimals exactly.
  */
 export function usdFromMicros(micros: Micros): number {
   return micros / MICROS_PER_USD;
 }
 
-/** The price of a minute in USD, for people. */
+/** Converts a price per second to USD per minute, for display. */
 export function usdPerMinute(microsPerSecond: Micros): number {
   return usdFromMicros(microsPerSecond * 60);
 }
 
 /**
- * Refuses what is not a non-negative safe integer of micro-USD.
+ * Requires a non-negative safe integer of micro-USD.
  * @throws RangeError naming the amount
  */
 export function assertMicros(micros: unknown, name = 'amount'): Micros {
@@ -56,7 +61,10 @@ export function assertMicros(micros: unknown, name = 'amount'): Micros {
   return micros;
 }
 
-/** @throws RangeError unless it is a whole price of a second from 1 micro-USD to `MAX_MICROS_PER_SECOND` */
+/**
+ * Requires a price per second in whole micro-USD.
+ * @throws RangeError unless it is from 1 to `MAX_MICROS_PER_SECOND`
+ */
 export function assertRate(microsPerSecond: unknown): Micros {
   if (assertMicros(microsPerSecond, 'rate') < 1 || (microsPerSecond as Micros) > MAX_MICROS_PER_SECOND) {
     throw new RangeError(`rate must be 1 to ${MAX_MICROS_PER_SECOND} micro-USD per second`);

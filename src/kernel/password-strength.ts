@@ -1,7 +1,7 @@
-/** Why a password is easy to guess: it is a common one, or made of what everybody knows of its owner. */
+/** Why a password is easy to guess: it is common, or consists of publicly known facts about its owner. */
 export type PasswordWeakness = 'common' | 'own';
 
-/** Keys that lie side by side and signs that follow each other; each counts in both directions. */
+/** Neighboring keys and consecutive characters; each run counts in both directions. */
 const RUNS = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890',
@@ -22,11 +22,11 @@ const RUNS = [
 ];
 const RUN_STEPS = new Set(RUNS.flatMap((run) => [...steps(Array.from(run)), ...steps(Array.from(run).toReversed())]));
 
-/** Fewer characters than this that do not follow from the two before them are guessed quickly. */
+/** Minimum number of characters that do not continue a run or repetition; fewer are guessed quickly. */
 const LEAST_INDEPENDENT = 6;
-/** A repeated group this short is guessed quickly, whatever it is. */
+/** Repetitions of a group this short are guessed quickly, whatever the group is. */
 const SHORT_GROUP = 5;
-/** Shorter pieces of a name or an address are in many passwords by chance. */
+/** Shorter parts of a name or an email address appear in many passwords by chance. */
 const LEAST_OWN_WORD = 3;
 const LEAST_OTHER_LETTERS = 4;
 
@@ -41,10 +41,11 @@ const LETTERS_OF_SIGNS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Checks a password against a list of common ones and against its owner's words, each in simple variants: case, digits
- * and punctuation around it, letters replaced by signs, repetition, and runs of neighbouring keys.
+ * Checks a password against common passwords and against names of its owner. Both are matched in simple variants: case,
+ * surrounding digits and punctuation, letters replaced by signs, repetition, and runs of neighboring keys.
  * @param common lower-case passwords
- * @param own e-mail addresses and names; their parts count, too
+ * @param own email addresses and names; their parts count, too
+ * @returns undefined when the password is not weak
  */
 export function passwordWeakness(
   password: string,
@@ -64,7 +65,7 @@ function isCommon(text: string, common: ReadonlySet<string>): boolean {
   });
 }
 
-/** Whether hardly anything is left of it without the owner's words. */
+/** Whether removing the owner's words leaves almost nothing. */
 function isMadeOf(words: readonly string[], text: string, common: ReadonlySet<string>): boolean {
   const plain = squeezed(text);
   const rest = words.reduce((left, word) => left.replaceAll(word, ' '), plain);
@@ -73,7 +74,7 @@ function isMadeOf(words: readonly string[], text: string, common: ReadonlySet<st
   return letters.length < LEAST_OTHER_LETTERS || common.has(letters);
 }
 
-/** The longest first, so that a whole address is taken out before its parts. */
+/** Longest first, so that a whole email address is removed before its parts. */
 function wordsOf(own: readonly string[]): string[] {
   const words = own.flatMap((phrase) => {
     const lower = phrase.normalize('NFKC').toLowerCase();
@@ -89,28 +90,28 @@ function variantsOf(text: string): string[] {
 }
 
 /**
- * With the letters that digits and signs stand for, as in `p4ssw0rd`.
- * @param one what those stand for that may be either
+ * Replaces digits and signs by the letters they imitate, as in `p4ssw0rd`.
+ * @param one the replacement for signs that can mean either letter
  */
 export function respelled(text: string, one: 'l' | 'i'): string {
   return text.replace(/[0134579@$!]/g, (sign) => LETTERS_OF_SIGNS[sign] ?? one);
 }
 
-/** Without blanks and punctuation. */
+/** Removes spaces, punctuation and symbols. */
 function squeezed(text: string): string {
   return text.replace(/[\s\p{P}\p{S}]/gu, '');
 }
 
-/** From its first letter to its last. */
+/** Removes everything before the first and after the last letter. */
 function trimmed(text: string): string {
   const characters = Array.from(text);
   const isLetter = (character: string) => /\p{L}/u.test(character);
   return characters.slice(characters.findIndex(isLetter), characters.findLastIndex(isLetter) + 1).join('');
 }
 
-/** The shortest group that the text repeats, cut off at its end perhaps; the text itself when it repeats none. */
+/** Returns the shortest group whose repetition forms the text (the last one may be incomplete), or the text itself. */
 function repeatedGroup(text: string): string {
-  // The borders of Knuth, Morris and Pratt: how long a beginning of the text each of its beginnings ends with.
+  // Knuth-Morris-Pratt: for each prefix, the length of its longest proper prefix that is also its suffix.
   const borders: number[] = [0];
   for (let i = 1, length = 0; i < text.length; i++) {
     while (length > 0 && text[i] !== text[length]) length = borders[length - 1] ?? 0;
@@ -121,7 +122,7 @@ function repeatedGroup(text: string): string {
   return period * 2 <= text.length ? text.slice(0, period) : text;
 }
 
-/** Characters that do not follow from the two before them, as in a run or a repetition. */
+/** Counts the characters that do not continue a run or a repetition of the two before them. */
 function independentCharacters(characters: readonly string[]): number {
   const followed = steps(characters).filter((step) => {
     const [first, second, third] = Array.from(step);
@@ -130,7 +131,7 @@ function independentCharacters(characters: readonly string[]): number {
   return characters.length - followed.length;
 }
 
-/** Every three characters in a row. */
+/** Returns every three consecutive characters. */
 function steps(characters: readonly string[]): string[] {
   return characters.slice(2).map((third, i) => `${characters[i]}${characters[i + 1]}${third}`);
 }

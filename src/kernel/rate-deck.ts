@@ -1,18 +1,17 @@
 import { DEFAULT_MICROS_PER_SECOND, MAX_MICROS_PER_SECOND, type Micros } from './money.js';
 
-/** What calls cost, in micro-USD per second. */
+/** Prices of calls in micro-USD per second. */
 export interface RateDeck {
-  /** By the digits with which a called number begins; the longest prefix that matches counts. */
+  /** Prices by leading digits of the called number; the longest matching prefix applies. */
   prefixes: ReadonlyMap<string, Micros>;
-  /** Length of the longest prefix. */
   longest: number;
-  /** Of numbers that no prefix matches. */
+  /** Price for numbers without a matching prefix. */
   otherwise: Micros;
-  /** Of calls that we receive, whatever number was called. */
+  /** Price of inbound calls, whatever number was called. */
   inbound: Micros;
 }
 
-/** Without a deck every call costs the same. */
+/** Used when no deck is configured: every call costs the same. */
 export const DEFAULT_RATE_DECK: RateDeck = {
   prefixes: new Map(),
   longest: 0,
@@ -20,7 +19,7 @@ export const DEFAULT_RATE_DECK: RateDeck = {
   inbound: DEFAULT_MICROS_PER_SECOND,
 };
 
-/** Price of a second of a call to this number (E.164). */
+/** Returns the price per second of a call to this E.164 number. */
 export function rateTo(deck: RateDeck, number: string): Micros {
   const digits = number.replace(/^\+/, '');
   for (let length = Math.min(deck.longest, digits.length); length > 0; length--) {
@@ -31,8 +30,8 @@ export function rateTo(deck: RateDeck, number: string): Micros {
 }
 
 /**
- * Whether a call may be transferred to this number. It goes on being billed at the price it began with, so the other leg
- * must not cost more: the operator would pay the difference.
+ * Whether a call may be transferred to this number. The call keeps its initial price, so the other leg must not cost
+ * more; otherwise the operator would pay the difference.
  */
 export function isTransferAffordable(deck: RateDeck, number: string, microsPerSecond: Micros): boolean {
   return rateTo(deck, number) <= microsPerSecond;
@@ -45,10 +44,10 @@ const MAX_LINES = 500_000;
 const MAX_FAULTS = 10;
 
 /**
- * Reads a deck from CSV: `prefix,micro_usd_per_second` on each line, with or without that line as the header. The prefixes
- * `default` and `inbound` stand for numbers without a prefix of their own and for calls that we receive; either costs
- * 2,500 when it is not named. Empty lines and lines that begin with # are skipped.
- * @returns the faults, each with its line, when there are any: a deck is taken whole or not at all
+ * Parses a rate deck from CSV lines `prefix,micro_usd_per_second`; the header line is optional. The prefix `default`
+ * sets the price of unlisted prefixes and `inbound` that of inbound calls; each defaults to 2,500. Empty lines and
+ * lines starting with # are skipped.
+ * @returns the deck, or up to 10 faults with their line numbers; one fault rejects the whole deck
  */
 export function parseRateDeck(csv: string): { deck: RateDeck } | { faults: string[] } {
   const rates = new Map<string, Micros>();
@@ -73,7 +72,7 @@ export function parseRateDeck(csv: string): { deck: RateDeck } | { faults: strin
   return faults.length > 0 ? { faults } : { deck: deckOf(rates) };
 }
 
-/** @param rates by the digits of a prefix, and by `default` and `inbound` */
+/** @param rates by the digits of a prefix, or by `default` or `inbound` */
 function deckOf(rates: Map<string, Micros>): RateDeck {
   const { otherwise, inbound } = DEFAULT_RATE_DECK;
   const prefixes = new Map(rates);

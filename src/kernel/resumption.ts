@@ -1,15 +1,20 @@
 import type { CallState } from './call-state.js';
 
-/** How often a call may get a new stream after it lost one. */
+/** Maximum new media streams for a call after its stream was lost. */
 export const MAX_RESUMPTIONS = 3;
 
-/** The number is the new stream's own: a media server takes only one that is higher than any it has met. */
+/**
+ * Whether a call that lost its media stream continues. `resumption` is the number of the new stream; a media server
+ * accepts only a number higher than any it has seen for the call.
+ */
 export type ReconnectAnswer =
   | { decision: 'stream'; resumption: number }
-  /** `limit`: the call would go on, but has lost too many streams. */
+  /** `over`: the call has ended or is ending. `limit`: it has lost too many streams. */
   | { decision: 'hang_up'; why: 'over' | 'limit' };
 
-/** Whether a call that lost its stream goes on with a new one: only while nobody has ended it or asked for its end. */
+/**
+ * Decides whether a call that lost its media stream reconnects: only if it has not ended and no hang-up was requested.
+ */
 export function answerReconnect(state: CallState): ReconnectAnswer {
   const { outcome, carrierEnd, mediaEnd, hangUpCause, resumptions = 0 } = state;
   const isOver = [outcome, carrierEnd, mediaEnd, hangUpCause].some((end) => end !== undefined);

@@ -1,17 +1,17 @@
-/** Characters of one event, its unfinished line included. */
+/** Maximum length of one event, including an incomplete line. */
 const MAX_EVENT_CHARACTERS = 1_000_000;
 
 export interface ServerSentEvent {
   /** `message` unless the server names it. */
   event: string;
   data: string;
-  /** The last id that the server gave, for `Last-Event-ID`. */
+  /** The last event id from the server, for the `Last-Event-ID` header. */
   id?: string;
 }
 
 /**
- * Reads the events of a response body of type text/event-stream. Comments, and events without data, are left out.
- * @throws Error when an event or a line does not end within 1,000,000 characters
+ * Parses a response body of type text/event-stream. Comments and events without data are skipped.
+ * @throws Error when an event or a line is longer than 1,000,000 characters
  */
 export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let event = '';
@@ -36,11 +36,11 @@ export async function* serverSentEvents(body: AsyncIterable<Uint8Array>): AsyncG
     else if (name === 'event') event = value;
     else if (name === 'id') id = value;
   }
-  // Some servers leave out the empty line after the last event.
+  // Some servers omit the empty line after the last event.
   if (data.length > 0) yield finished();
 }
 
-/** The complete lines; CR, LF or both end one. Each chunk is scanned once, however long its line is. */
+/** Yields complete lines, which end with CR, LF or CRLF. Scans each chunk once, however long a line is. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pieces: string[] = [];

@@ -1,16 +1,19 @@
-/** Characters as people and JSON Schema count them: one outside the basic plane is one, not the two units it is stored as. */
+/**
+ * Counts Unicode code points, as JSON Schema does: a character outside the BMP counts once, although it is two UTF-16
+ * units.
+ */
 export function characterCount(text: string): number {
   let count = 0;
   for (const _character of text) count += 1;
   return count;
 }
 
-/** Bytes of a text in UTF-8, in browsers, too. */
+/** Returns the length of a text in UTF-8 bytes. Works in browsers, too. */
 export function byteCount(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** A text without the run of one character at its end. A regular expression for it takes quadratic time. */
+/** Removes all trailing repetitions of one character. A regular expression would take quadratic time. */
 export function withoutTrailing(text: string, character: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === character) end -= 1;
@@ -18,8 +21,9 @@ export function withoutTrailing(text: string, character: string): string {
 }
 
 /**
- * The URL that a text is, or undefined. Not by `URL.canParse`: once V8 has compiled its fast path, that of Node 20.20 takes
- * no name with letters such as ü any more (20.20.2 after some 8,400 calls).
+ * Parses a URL; returns undefined when the text is not a valid one.
+ * Avoids `URL.canParse`: in Node 20.20 it starts to reject hosts with non-ASCII letters such as ü once V8 has compiled
+ * its fast path (with 20.20.2 after about 8,400 calls).
  */
 export function urlFrom(text: string): URL | undefined {
   try {

@@ -14,7 +14,7 @@ const REASONS: Partial<Record<EndReason, string>> = {
   expired: 'it could not be started in time',
 };
 
-/** The summary of a call in which nobody spoke: always one sentence. */
+/** Returns a one-sentence summary for a call without a conversation. */
 export function summaryOfUnspoken(status: CallStatus | undefined, reason: EndReason | undefined): string {
   if (status === 'COMPLETED') return 'The call was answered and ended before a conversation began.';
   const why = reason === undefined ? undefined : REASONS[reason];

@@ -1,10 +1,10 @@
 import { ENGINE_NAMES, type EngineName } from './engines.js';
 
-/** A voice as customers choose it: the same name on every engine, spoken there by that engine's closest voice. */
+/** A voice under the name that customers choose. Each engine maps it to its closest voice. */
 export interface Voice {
   name: string;
   description: string;
-  /** The languages it speaks, by engine; an engine that is not named does not have it. */
+  /** Languages by engine. Engines that are missing do not offer the voice. */
   languages: Readonly<Partial<Record<EngineName, readonly string[]>>>;
 }
 
@@ -13,7 +13,7 @@ export interface Language {
   name: string;
 }
 
-/** Languages that every model in use hears, writes and speaks; their vendors support more. */
+/** Languages that every model in use understands, writes and speaks. The vendors support more. */
 export const LANGUAGES: readonly Language[] = [
   { tag: 'en-US', name: 'English (United States)' },
   { tag: 'en-GB', name: 'English (United Kingdom)' },
@@ -39,8 +39,8 @@ export const VOICES: readonly Voice[] = [
 ];
 
 /**
- * Why no call can be held with this voice in this language, in a sentence that begins with the field at fault; undefined
- * when one of the engines has the pair.
+ * Returns why this voice cannot be used in this language, as a message that starts with the invalid field; undefined
+ * when at least one of the engines supports the pair.
  */
 export function voiceFault(
   wanted: { voice: string; language: string },
@@ -60,7 +60,7 @@ export function voiceFault(
   return undefined;
 }
 
-/** The voices of some engines, each with the engines and languages it can be had in. */
+/** Lists the voices of the given engines, each with its engines and languages. */
 export function voicesOf(engines: readonly EngineName[], voices: readonly Voice[] = VOICES) {
   return voices
     .map(({ name, description, languages }) => ({
@@ -74,7 +74,7 @@ export function voicesOf(engines: readonly EngineName[], voices: readonly Voice[
     .filter((voice) => voice.engines.length > 0);
 }
 
-/** The languages of some engines, each with the engines and voices that speak it. */
+/** Lists the languages of the given engines, each with the engines and voices that speak it. */
 export function languagesOf(engines: readonly EngineName[], voices: readonly Voice[] = VOICES) {
   return LANGUAGES.map(({ tag, name }) => ({
     tag,

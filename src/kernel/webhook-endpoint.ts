@@ -1,8 +1,8 @@
 import { urlFrom } from './text.js';
 
 /**
- * Where a customer's URL points: without its query, in which they put words about single calls, and secrets. Deliveries
- * to one endpoint are looked at together. A text that is no URL stays as it is.
+ * Returns the origin and path of a customer's URL; deliveries are grouped by this endpoint. The query is dropped
+ * because customers put call-specific values and secrets there. A text that is not a URL is returned unchanged.
  */
 export function webhookEndpoint(url: string): string {
   const parsed = urlFrom(url);

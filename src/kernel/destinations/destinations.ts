@@ -1,6 +1,6 @@
 import { HIGH_RISK_PREFIXES } from './high-risk-prefixes.js';
 
-/** What an account may do with numbers that begin so. The prefix is E.164, with its plus. */
+/** An account's rule for numbers with a prefix. The prefix is E.164, with its plus sign. */
 export interface DestinationCap {
   prefix: string;
   callsPerHour?: number;
@@ -8,14 +8,14 @@ export interface DestinationCap {
   blocked?: boolean;
 }
 
-/** A cap that counts, for one call. */
+/** A call limit that applies to one call. */
 export interface CountedCap {
   prefix: string;
   period: 'hour' | 'day';
   limit: number;
 }
 
-/** Numbers that nobody has, reserved for fiction: test mode counts no calls to them. */
+/** US numbers reserved for fiction (555-01xx). Test mode does not count calls to them against caps. */
 const FICTIONAL_NUMBER = /^\+1\d{3}55501\d{2}$/;
 
 export function isFictionalNumber(to: string): boolean {
@@ -23,8 +23,8 @@ export function isFictionalNumber(to: string): boolean {
 }
 
 /**
- * Whether a number may not be called. Of the account's rules and the service's high-risk prefixes the longest that
- * matches decides; at the same length the account's does.
+ * Whether a number is blocked. The longest matching prefix among the account's rules and the high-risk prefixes
+ * decides; on equal length the account's rule wins.
  */
 export function isBlockedDestination(to: string, caps: readonly DestinationCap[]): boolean {
   const rule = longest(caps.filter(({ prefix }) => to.startsWith(prefix)));
@@ -33,34 +33,36 @@ export function isBlockedDestination(to: string, caps: readonly DestinationCap[]
   return rule?.blocked === true;
 }
 
-/** A number that reaches a service of its country and no ordinary line. */
+/** A number that reaches a national service instead of a subscriber's line. */
 export type ServiceNumber = 'emergency' | 'short';
 
-/** What national numbering plans say. */
+/** Lookups in the national numbering plans. */
 export interface NumberingPlans {
-  /** What kind of service number an E.164 number is; undefined when it may be an ordinary line. */
+  /** Returns the kind of service number; undefined when the E.164 number may be an ordinary line. */
   serviceNumber(number: string): ServiceNumber | undefined;
   /**
-   * Whether an E.164 number has a trunk prefix behind its country code, as in +44 0 20…. Networks drop the prefix and reach
-   * the same line, while no rule that goes by the first digits applies.
+   * Whether an E.164 number has a trunk prefix after its country code, as in +44 0 20…. Networks drop the prefix and
+   * reach the same line, but rules that match leading digits would miss it.
    */
   hasTrunkPrefix(number: string): boolean;
   /**
-   * The number without the digits behind it that its country has no use for. Networks ignore them and ring the same line,
-   * so it is counted by what this returns.
+   * Removes surplus trailing digits. Networks ignore them and ring the same line, so calls are counted by the shortened
+   * number.
    */
   withoutSurplusDigits(number: string): string;
-  /** The country code, with its plus, of a premium-rate or personal number; undefined for every other number. */
+  /**
+   * Returns the country code, with its plus sign, of a premium-rate or personal number; undefined for any other number.
+   */
   countryOfDearNumber(number: string): string | undefined;
 }
 
-/** What decides where an account may call. */
+/** Rules that decide where an account may call. */
 export interface DestinationRules {
   caps: readonly DestinationCap[];
-  /** Lists of E.164 prefixes, with or without the plus; a number must be on each list that says anything at all. */
+  /** Allow lists of E.164 prefixes, with or without the plus sign. A number must match every list that is not empty. */
   prefixLists: readonly (readonly string[])[];
   plans: NumberingPlans;
-  /** Whether premium-rate and personal numbers are refused, where no rule in caps allows their range. */
+  /** Whether premium-rate and personal numbers are rejected, unless a rule in `caps` covers their range. */
   refusesDearNumbers: boolean;
 }
 
@@ -75,12 +77,12 @@ const SERVICE_NUMBER_FAULTS: Readonly<Record<ServiceNumber, string>> = {
 const TRUNK_PREFIX_FAULT =
   'to_phone_number: write the number in E.164 without the national trunk prefix, like +442079460123 for 020 7946 0123.';
 
-/** Whether no account may ever have this number dialed: it reaches a service, or its spelling evades the rules. */
+/** Whether no account may ever call this number: it reaches a service, or its spelling evades the rules. */
 export function isNeverDialed(number: string, plans: NumberingPlans): boolean {
   return plans.serviceNumber(number) !== undefined || plans.hasTrunkPrefix(number);
 }
 
-/** Why a number may not be called, in a sentence for the client; undefined when it may. */
+/** Returns why a number may not be called, as a message for the client; undefined when it may. */
 export function destinationFault(to: string, rules: DestinationRules): string | undefined {
   const { caps, prefixLists, plans } = rules;
   const service = plans.serviceNumber(to);
@@ -94,7 +96,7 @@ export function destinationFault(to: string, rules: DestinationRules): string | 
   return rules.refusesDearNumbers && isRefusedAsDear(to, rules) ? DEAR_NUMBER_FAULT : undefined;
 }
 
-/** A rule for all of a country says nothing of its dear numbers, as it says nothing of high-risk prefixes. */
+/** A rule for a whole country does not allow its premium-rate numbers, just as it does not allow high-risk prefixes. */
 function isRefusedAsDear(to: string, { caps, plans }: DestinationRules): boolean {
   const country = plans.countryOfDearNumber(to);
   return country !== undefined && !caps.some(({ prefix }) => to.startsWith(prefix) && prefix.length > country.length);
@@ -104,7 +106,7 @@ function longest(caps: readonly DestinationCap[]): DestinationCap | undefined {
   return caps.toSorted((a, b) => b.prefix.length - a.prefix.length)[0];
 }
 
-/** The counts that a call to this number is part of: every cap of the account whose prefix matches. */
+/** Returns the call limits that apply to a number: those of every cap with a matching prefix. */
 export function countedCaps(to: string, caps: readonly DestinationCap[]): CountedCap[] {
   return caps
     .filter(({ prefix }) => to.startsWith(prefix))

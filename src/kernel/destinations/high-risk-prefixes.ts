@@ -1,29 +1,28 @@
 /**
- * Ranges that toll fraud dials, as `country code, ranges`. Three kinds:
- *
- * - whoever is called gets a part of the price (premium rate, personal and mass-calling numbers);
- * - no country's regulator stands behind the number (satellite and international networks);
- * - islands whose area codes look like those of the United States, which an account that may call +1 reaches unawares.
- *
- * Each was checked in November 2026. Shared codes: the ITU's list of assigned E.164 codes. National ranges: the plans of
- * the regulators as Google's libphonenumber collects them (as of libphonenumber-js 1.13.16), where every number that is
- * valid under one of these prefixes is of such a kind and none is an ordinary line; only Spain's 905, which it does not
- * know, is from the regulator CNMC itself. Islands: the warnings of FTC, FCC and FBI against calls back to them.
- *
- * Not here, though dear: ranges that a prefix cannot tell from ordinary ones (Ireland's 15xx from Dublin's lines, British
- * pagers from Manx mobiles); surcharges that regulators keep to cents (084 and 087 in Britain, 081 and 082 in France);
- * and whole countries with dear mobile networks, for which there is the list of countries.
+ * Number ranges used for toll fraud, as `country code, ranges`. There are three kinds:
+ * | - the called party earns part of the price (premium rate, personal and mass-calling numbers);
+ * - no national regulator is responsible (satellite and international networks);
+ * - islands whose area codes look like those of the United States, which an account allowed to call +1 reaches by
+ * accident.
+ * | All were checked in November 2026. Shared codes: the ITU's list of assigned E.164 codes. National ranges: the
+ * regulators' plans as collected by Google's libphonenumber (as of libphonenumber-js 1.13.16), in which every valid
+ * number under one of these prefixes is of such a kind and none is an ordinary line. Spain's 905 is missing there and
+ * comes from the regulator CNMC. Islands: warnings of FTC, FCC and FBI against returning calls to them.
+ * | Left out although expensive: ranges that no prefix separates from ordinary ones (Ireland's 15xx from Dublin's
+ * lines, British pagers from Manx mobiles); surcharges that regulators cap at cents (084 and 087 in Britain, 081 and
+ * 082 in France); and whole countries with expensive mobile networks, which the list of allowed countries covers.
  */
 const RANGES: readonly (readonly [countryCode: string, ranges: string])[] = [
-  // Premium rate; personal numbers; shared cost, which number sellers offer for revenue as well.
+  // International premium rate; personal numbers; shared cost, which number sellers also offer for revenue.
   ['', '979 878 808'],
   // Inmarsat; other satellites; international networks.
   ['', '870 881 882 883'],
   // North America: pay per call.
   ['1', '900'],
-  // Islands that share +1 and cost many times what the mainland does: American Samoa, Anguilla, Antigua and Barbuda, the
-  // Bahamas, Barbados, Bermuda, British Virgin Islands, Cayman Islands, Dominica, Dominican Republic, Grenada, Jamaica,
-  // Montserrat, Saint Kitts and Nevis, Saint Lucia, Saint Vincent, Sint Maarten, Trinidad and Tobago, Turks and Caicos.
+  // Islands that share +1 and cost many times as much as the mainland: American Samoa, Anguilla, Antigua and Barbuda,
+  // the Bahamas, Barbados, Bermuda, British Virgin Islands, Cayman Islands, Dominica, Dominican Republic, Grenada,
+  // Jamaica, Montserrat, Saint Kitts and Nevis, Saint Lucia, Saint Vincent, Sint Maarten, Trinidad and Tobago, Turks
+  // and Caicos.
   ['1', '684 264 268 242 246 441 284 345 767 809 829 849 473 658 876 664 869 758 784 721 868 649'],
   // Greece, Netherlands, Belgium, France, Spain, Hungary, Italy, Romania, Switzerland, Austria.
   ['30', '901 909'],
@@ -66,7 +65,7 @@ const RANGES: readonly (readonly [countryCode: string, ranges: string])[] = [
   ['972', '190'],
 ];
 
-/** Prefixes that are refused unless the account has a rule for them; E.164, with their plus. */
+/** E.164 prefixes, with the plus sign, that are rejected unless the account has a rule for them. */
 export const HIGH_RISK_PREFIXES: readonly string[] = RANGES.flatMap(([countryCode, ranges]) =>
   ranges.split(' ').map((range) => `+${countryCode}${range}`),
 );
