@@ -9,12 +9,12 @@ import type { Forwarder } from '../identity/access/principal.js';
 import type { AnswerTerms, CallInstruction, CarrierRequest } from './callbacks.js';
 import type { CallbackDeps, Carrier } from './port.js';
 
-/** The carrier waits longer for us than clients do, and a call in its hands is worth a second try of the database. */
+/** Longer than for API clients: carriers wait longer, and a call in progress is worth a second database attempt. */
 const CALLBACK_ANSWER_WITHIN_MS = 4_000;
 
 const MAX_CALLBACK_BYTES = 64 * 1_024;
 
-/** A request of a carrier account of ours. */
+/** A request made by one of our carrier accounts. */
 export interface VerifiedRequest {
   mode: Mode;
   carrier: Carrier;
@@ -28,7 +28,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     return carrier === undefined ? [] : [{ mode, carrier }];
   });
 
-  /** The body as it came. Not decompressed: nobody is authenticated yet. */
+  /** Reads the raw body. It is not decompressed because the sender is not authenticated yet. */
   function read(ctx: ApiContext, signal?: AbortSignal): Promise<Buffer> {
     return readBody(ctx.req, { limit: MAX_CALLBACK_BYTES, decompress: false, ...(signal && { signal }) });
   }
@@ -37,7 +37,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     return accounts.some(({ carrier }) => carrier.mayBeSigned(ctx.headers));
   }
 
-  /** Which account made the request; undefined when none did. */
+  /** Finds the account that signed the request; undefined when none did. */
   function signerOf(ctx: ApiContext, body: Buffer): VerifiedRequest | undefined {
     const request = { url: `${publicBaseUrl}${ctx.req.url ?? ''}`, headers: ctx.headers, body };
     const account = accounts.find(({ carrier }) => carrier.isSigned(request));
@@ -46,7 +46,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
 
   async function verified(ctx: ApiContext, readSigned: ReadSigned): Promise<VerifiedRequest> {
     const forged = new ServiceError('FORBIDDEN', 'The carrier’s signature is missing or wrong.');
-    // With a signature that fits nothing the body is not worth reading.
+    // Do not read the body if the signature cannot be valid.
     if (!mayBeSigned(ctx)) throw forged;
     const signed = signerOf(ctx, await readSigned((signal) => read(ctx, signal)));
     if (signed === undefined) throw forged;
@@ -62,7 +62,8 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
       logger.error({ requestId, err: error }, 'an inbound call could not be decided and was rejected');
       return;
     }
-    // The operator configures these calls at the carrier, which now hears of no error. No refusal of theirs repeats a value.
+    // The operator configures these calls at the carrier, which no longer receives the error. None of these error
+    // messages contains a value from the request.
     logger.warn({ requestId, code: error.code, reason: error.message }, 'an inbound call was rejected');
   }
 
@@ -73,20 +74,20 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
 
     /**
      * Reads and verifies a request of the carrier.
-     * @throws ServiceError FORBIDDEN when no configured carrier account made it, RATE_LIMIT_EXCEEDED when that happened
-     *   too often, SERVICE_UNAVAILABLE when too many callbacks are in flight, or what reading the body throws
+     * @throws ServiceError FORBIDDEN when no configured carrier account made it, RATE_LIMIT_EXCEEDED after too many
+     *   such requests, SERVICE_UNAVAILABLE when too many callbacks are in flight, or any error of reading the body
      */
     admit(ctx: ApiContext): Promise<VerifiedRequest> {
       return signedRequests.admit(ctx, (readSigned) => verified(ctx, readSigned));
     },
 
-    /** By when a callback must be answered. */
+    /** The deadline and the request id of a callback. */
     terms,
 
     /**
-     * What becomes of a call that has come in. When the carrier brings it, whatever keeps it from being taken rejects it: a
+     * Decides what to do with an incoming call. If the carrier itself sent the webhook, any error rejects the call: a
      * carrier answers a call whose webhook fails, and bills it.
-     * @throws whatever `decide` throws, to the owner of a key
+     * @throws whatever `decide` throws, if the owner of an API key sent the request
      */
     async arrival(
       ctx: ApiContext,
@@ -103,8 +104,8 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     },
 
     /**
-     * The answer to a callback whose answer the carrier does not read: an empty 200 once the work is done.
-     * @throws ServiceError SERVICE_UNAVAILABLE, so that the carrier asks again, when the work is not done in time
+     * Responds to a callback whose response body the carrier ignores: an empty 200 once the work is done.
+     * @throws ServiceError SERVICE_UNAVAILABLE, so that the carrier retries, when the work is not done in time
      */
     async acknowledge(ctx: ApiContext, work: Promise<void> | undefined) {
       if (work !== undefined) await within(deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), work);

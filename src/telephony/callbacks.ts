@@ -5,109 +5,109 @@ import type { AnsweredBy } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
 import type { CarrierEventDocument } from './carrier-event-model.js';
 
-/** Which kind of carrier, and what its identifiers of calls look like. */
+/** The kind of a carrier and the format of its call identifiers. */
 export interface CarrierIdentity {
-  /** The name of its kind in the registry; each call's binding stores it. */
+  /** The carrier's kind in the registry, stored in each call's binding. */
   readonly kind: string;
-  /** Whether a text has the form of this carrier's identifiers of calls. */
+  /** Whether a text has the format of this carrier's call identifiers. */
   isCallId(text: string): boolean;
 }
 
-/** A request that a carrier may have made, as it came. */
+/** An unparsed request that a carrier may have made. */
 export interface CarrierRequest {
-  /** The address the carrier was told to call: the configured base with the raw path and query. */
+  /** The URL given to the carrier: the configured base URL with the raw path and query. */
   url: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
 
-/** A call at a carrier, as a verified request names it. */
+/** A call at a carrier, as identified by a verified request. */
 export interface CarrierCallRef {
   /** The mode whose account made the request. */
   mode: Mode;
   carrier: CarrierIdentity;
-  /** Empty when the request names no call. */
+  /** Empty when the request identifies no call. */
   carrierSid: string;
 }
 
-/** What a status callback says. */
+/** The content of a status callback. */
 export interface StatusReport {
-  /** What it tells the call; absent for the statuses on the way, which change nothing. */
+  /** The signal to send to the call; absent for intermediate statuses, which change nothing. */
   signal?: CarrierSignal;
-  /** Tells a repeat of the callback from another one; absent when the carrier does not number them. */
+  /** Distinguishes a repeated callback from a new one; absent when the carrier does not number callbacks. */
   sequence?: string;
-  /** For the timeline. */
+  /** The entry for the call's timeline. */
   record: Omit<CarrierEventDocument, '_id' | 'createdAt' | 'callId' | 'carrierSid'>;
 }
 
-/** A call that has come in, described by the carrier or by whoever forwards its webhook. */
+/** An incoming call, as described by the carrier or by a client that forwards the carrier's webhook. */
 export interface ArrivedCall extends CarrierCallRef {
-  /** Who brought it: the owner of an API key, or the mode whose carrier signed. */
+  /** The sender of the request: the owner of an API key, or the mode whose carrier account signed it. */
   forwarder: Forwarder;
   from: string;
   to: string;
   forwardedFrom?: string | undefined;
   agentId?: string | undefined;
   externalCallId?: string | undefined;
-  /** What its sender is told, in the sender's terms, when the call is refused. */
+  /** Error messages for the sender, in the terms of the sender's API, for a rejected call. */
   wording: {
-    /** It is no live call to a number of the forwarder's. */
+    /** The call is not a live call to a number of the forwarder. */
     notOwn: string;
     ofAnotherCall: string;
   };
 }
 
 /**
- * What the carrier tells of calls; the domain of calls fills it. What cannot be about a call of ours is ignored.
- * A rejected promise means that we cannot tell, and that the carrier should ask again.
+ * Receives the carrier's events; implemented by the calls domain. Events that cannot belong to one of our calls are
+ * ignored. A rejected promise means that the event could not be processed and that the carrier should send it again.
  */
 export interface CallEvents {
   /** The status of an outbound call. */
   statusOf(callId: string, told: CarrierCallRef, report: StatusReport): Promise<void>;
-  /** The status of a call that only the carrier's identifier names. */
+  /** The status of a call that is identified only by the carrier's call identifier. */
   status(told: CarrierCallRef, report: StatusReport): Promise<void>;
-  /** Who answered, by the carrier's detection of answering machines. */
+  /** The result of the carrier's answering machine detection. */
   answeredBy(callId: string, told: CarrierCallRef, who: AnsweredBy): Promise<void>;
-  /** The number that the call was transferred to has answered. `told` names the call, not its other leg. */
+  /** The number that the call was transferred to has answered. `told` refers to the call, not to its other leg. */
   transferAnswered(callId: string, told: CarrierCallRef): Promise<void>;
 }
 
-/** By when a request of the carrier must be answered, and under which id it is logged. */
+/** The deadline of a response to the carrier, and the request id for the logs. */
 export interface AnswerTerms {
   /** Ms since the epoch. */
   deadline: number;
   requestId: string;
 }
 
-/** What a carrier is to do with a call; the domain of calls fills it. */
+/** Decides what a carrier does with a call; implemented by the calls domain. */
 export interface CallInstructions {
   /** An outbound call was answered. Never rejects. */
   answered(callId: string, told: CarrierCallRef, terms: AnswerTerms): Promise<CallInstruction>;
-  /** The n-th stream of the call is gone (the first is 0), or a transfer is over. Never rejects. */
+  /** Stream number n of the call has ended (the first is 0), or a transfer is over. Never rejects. */
   streamEnded(callId: string, told: CarrierCallRef, ended: EndedStream, terms: AnswerTerms): Promise<CallInstruction>;
-  /** A call has come in. @throws ServiceError when it is not taken */
+  /** A call has come in. @throws ServiceError when the call is not accepted */
   arrived(call: ArrivedCall, deadline: number): Promise<CallInstruction>;
 }
 
 export interface EndedStream {
-  /** Number of the stream; anything but that of a resumption stands for the first. */
+  /** Stream number; any value that is not the number of a reconnected stream means the first stream. */
   after: number;
-  /** After a transfer: whether its other side had answered. */
+  /** After a transfer: whether the other party answered. */
   transferConnected?: boolean;
 }
 
 export type CallInstruction =
-  /** `resumption`: the number of a stream that takes the place of a lost one. */
+  /** `resumption`: the stream number of a stream that replaces a lost one. */
   | { kind: 'stream'; callId: string; resumption?: number }
-  /** `callerId`: a number of ours. `timeLimitSeconds`: from the answer of the other side. */
+  /** `callerId`: one of our numbers. `timeLimitSeconds`: counted from when the other party answers. */
   | { kind: 'transfer'; callId: string; to: string; callerId: string; timeLimitSeconds: number }
-  /** Says the words, then hangs up. */
+  /** Speaks the text, then hangs up. */
   | { kind: 'apology'; words: string }
   | { kind: 'hang_up' }
-  /** Leaves a call that has come in unanswered, so that the carrier bills nothing. */
+  /** Rejects an incoming call without answering it, so that the carrier does not bill it. */
   | { kind: 'reject' };
 
-/** An instruction in a carrier's language. */
+/** An instruction in a carrier's own format. */
 export interface Markup {
   contentType: string;
   body: string;

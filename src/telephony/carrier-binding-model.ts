@@ -2,19 +2,20 @@ import { Schema } from 'mongoose';
 import type { AnsweredBy } from '../kernel/call-state.js';
 
 /**
- * Which of the carrier's calls a call of ours is: one row per call, inserted once, by whoever learns of it first. A
- * closed row says that no carrier call may ever be bound: one that turns up later is hung up before anyone is spoken to.
+ * Maps a call of ours to the carrier's call. One row per call, inserted once, by the process that first learns of the
+ * carrier's call. A closed row means that no carrier call may be bound any more: one that appears later is hung up
+ * before anyone speaks.
  */
 export interface CarrierBindingDocument {
   _id: string;
-  /** `closed:<call id>` in a closed row, because the index is unique and every server must be able to build it. */
+  /** `closed:<call id>` in a closed row: the index is unique, and not sparse so that every server can build it. */
   carrierSid: string;
-  /** Kind of the carrier that carries the call. Absent in closed rows and in those of earlier releases, which are Twilio's. */
+  /** The kind of the carrier. Absent in closed rows and in rows of earlier releases, which are Twilio calls. */
   carrier?: string;
   closed?: boolean;
-  /** Who answered, by the carrier's own detection; told once. */
+  /** Who answered, according to the carrier's answering machine detection; set once. */
   answeredBy?: AnsweredBy;
-  /** The highest number of a stream that was granted after a lost one; absent: only the first stream is admitted. */
+  /** The highest stream number granted after a lost stream; absent: only the first stream is admitted. */
   resumptions?: number;
   boundAt: Date;
 }

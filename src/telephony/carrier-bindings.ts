@@ -6,7 +6,7 @@ import type { CarrierBindingDocument } from './carrier-binding-model.js';
 
 export type CarrierBindings = ReturnType<typeof createCarrierBindings>;
 
-/** Which of the carrier's calls a call is. Insert-if-absent is the whole protocol: the first row stands for ever. */
+/** Maps our calls to the carrier's calls. Rows are only inserted if absent: the first row of a call is final. */
 export function createCarrierBindings(database: TelephonyDatabase) {
   const bindings = database.carrierBindings;
 
@@ -20,8 +20,8 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       return row;
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      // Either someone was faster for this call, or the carrier's call belongs to another call of ours: then this one
-      // has no binding, and a closed row is the truth to give back without writing it.
+      // Either another process inserted a row for this call first, or the carrier's call is bound to another of our
+      // calls. In that case this call has no binding, and a closed row, which is not stored, is the correct result.
       return (await find(row._id)) ?? { ...row, carrierSid: closedSid(row._id), closed: true };
     }
   }
@@ -34,25 +34,25 @@ export function createCarrierBindings(database: TelephonyDatabase) {
     },
 
     /**
-     * Binds a call to the carrier's call unless it is bound or closed already; returns the row that stands.
-     * @throws RangeError when the carrier has no identifiers of that form
+     * Binds a call to the carrier's call unless it is already bound or closed; returns the row that is stored.
+     * @throws RangeError when the identifier does not have the carrier's format
      */
     async bind(callId: string, carrierSid: string, carrier: CarrierIdentity): Promise<CarrierBindingDocument> {
       if (!carrier.isCallId(carrierSid)) throw new RangeError('not an identifier of the carrier’s call');
       return insertIfAbsent({ _id: callId, carrierSid, carrier: carrier.kind, boundAt: new Date() });
     },
 
-    /** Notes that the bound call may have a stream of this number; a repeat changes nothing. */
+    /** Allows streams up to this stream number for the bound call. A repeat changes nothing. */
     async grantStream(callId: string, carrierSid: string, resumption: number): Promise<void> {
       await bindings.updateOne({ _id: callId, carrierSid }, { $max: { resumptions: resumption } });
     },
 
-    /** Notes who answered the bound call; the first word stands, and another call's is not taken. */
+    /** Records who answered the bound call. The first result is final; a result for another carrier call is ignored. */
     async noteAnsweredBy(callId: string, carrierSid: string, answeredBy: AnsweredBy): Promise<void> {
       await bindings.updateOne({ _id: callId, carrierSid, answeredBy: null }, { $set: { answeredBy } });
     },
 
-    /** Who answered, of those calls of which it is known. */
+    /** Who answered, by call id; calls without a detection result are left out. */
     async answeredBy(callIds: readonly string[]): Promise<Map<string, AnsweredBy>> {
       const found = await bindings
         .find({ _id: { $in: [...callIds] }, answeredBy: { $ne: null } }, { answeredBy: 1 })
@@ -61,7 +61,7 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       return new Map(found.flatMap(({ _id, answeredBy }) => (answeredBy ? [[_id, answeredBy] as const] : [])));
     },
 
-    /** Rules out that the call is ever bound, unless it is; returns the row that stands. */
+    /** Prevents the call from ever being bound, unless it already is; returns the row that is stored. */
     close(callId: string): Promise<CarrierBindingDocument> {
       return insertIfAbsent({ _id: callId, carrierSid: closedSid(callId), closed: true, boundAt: new Date() });
     },

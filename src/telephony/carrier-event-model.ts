@@ -1,14 +1,17 @@
 import { Schema } from 'mongoose';
 
-/** A status callback of the carrier as it came, also one that was late or changed nothing. Holds no phone number. */
+/** A status callback as received, including late ones and ones that changed nothing. Contains no phone number. */
 export interface CarrierEventDocument {
-  /** `<call id>:<carrier's call id>:<its number>`; the carrier repeats a callback with the same number. */
+  /**
+   * `<call id>:<carrier's call id>:<sequence>`; the carrier repeats a callback with the same sequence number. Without a
+   * sequence number the status takes its place.
+   */
   _id: string;
   callId: string;
   carrierSid: string;
   sequence?: number;
   status: string;
-  /** The carrier's own time; absent when it told none. */
+  /** The carrier's own timestamp; absent when the callback had none. */
   at?: Date;
   createdAt: Date;
   durationSeconds?: number;
@@ -32,5 +35,5 @@ export const carrierEventSchema = new Schema<CarrierEventDocument>(
   { collection: 'carrier_events', versionKey: false },
 );
 
-// Unique only so that every server builds it.
+// Unique only because every supported database server can build a unique index.
 carrierEventSchema.index({ callId: 1, createdAt: 1, _id: 1 }, { unique: true });

@@ -2,15 +2,15 @@ import { isDuplicateKey } from '../platform/mongo/connection.js';
 import type { TelephonyDatabase } from './database.js';
 import type { CarrierEventDocument } from './carrier-event-model.js';
 
-/** No call has more callbacks than this; more are not read. */
+/** Upper limit of the events read per call; no call has more callbacks than this. */
 const MOST_EVENTS = 100;
 
 export type CarrierEvents = ReturnType<typeof createCarrierEvents>;
 
-/** What the carrier told of each call, for people who ask what happened; nothing is decided by it. */
+/** Stores the status callbacks of each call for the timeline; no decision depends on them. */
 export function createCarrierEvents(database: TelephonyDatabase) {
   return {
-    /** Keeps a callback; a repeat of one is not kept again. */
+    /** Stores a callback; a repeated callback is stored once. */
     async add(event: Omit<CarrierEventDocument, '_id' | 'createdAt'>): Promise<void> {
       const _id = `${event.callId}:${event.carrierSid}:${event.sequence ?? event.status}`;
       try {
@@ -20,7 +20,7 @@ export function createCarrierEvents(database: TelephonyDatabase) {
       }
     },
 
-    /** In the order in which they came. */
+    /** The callbacks of a call in the order of arrival. */
     list(callId: string): Promise<CarrierEventDocument[]> {
       return database.carrierEvents
         .find({ callId })

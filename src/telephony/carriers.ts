@@ -3,7 +3,7 @@ import type { CarrierAccount, Config } from '../platform/config/config.js';
 import type { CallbackDeps, Carrier, Carriers } from './port.js';
 import { createTwilioCarrier } from './twilio/adapter.js';
 
-/** Makes the carrier of an account. */
+/** Creates the carrier of an account. `timeoutMs` limits each request to the carrier. */
 export type CarrierFactory = (deps: {
   account: CarrierAccount;
   publicBaseUrl: string;
@@ -11,17 +11,17 @@ export type CarrierFactory = (deps: {
   timeoutMs?: number;
 }) => Carrier;
 
-/** Every carrier there is, by the kind that the configuration names. The simulated one speaks Twilio's interface. */
+/** All carriers, by the kind used in the configuration. The simulated carrier has Twilio's API. */
 export const CARRIERS: Readonly<Record<string, CarrierFactory>> = {
   simulator: createTwilioCarrier,
   twilio: createTwilioCarrier,
 };
 
 /**
- * The carrier of each mode, as the configuration names it.
- * @param deps.factories by kind; by default every carrier there is
- * @param deps.timeoutMs how long an order or question may take, if less than usual
- * @throws Error when the configuration names a kind that there is not
+ * Creates the configured carrier of each mode.
+ * @param deps.factories by kind; all carriers by default
+ * @param deps.timeoutMs time limit of a request to the carrier, if shorter than the default
+ * @throws Error when the configuration contains an unknown kind of carrier
  */
 export function createCarriers(deps: {
   config: Pick<Config, 'carriers' | 'publicBaseUrl' | 'streamUrl'>;
@@ -40,7 +40,7 @@ export function createCarriers(deps: {
   return { live: carrierOf(carriers.live), test: carrierOf(carriers.test) };
 }
 
-/** The routes that the requests of these carriers come to: one set for each interface that is spoken. */
+/** Creates the routes for the requests of these carriers: one set per carrier API. */
 export function createCarrierRoutes(deps: Omit<CallbackDeps, 'carriers'> & { carriers: Carriers }): BoundRoute[] {
   const { live, test } = deps.carriers;
   return [...new Set([live.contract, test.contract])].flatMap((contract) => {

@@ -5,7 +5,7 @@ import { carrierEventSchema } from './carrier-event-model.js';
 import { accountAttemptSchema, destinationCountSchema, unansweredAttemptSchema } from './destinations/model.js';
 import { dialPacingSchema } from './pacing/model.js';
 
-/** The collections of telephony and of the domains below it. */
+/** The collections of telephony and of the domains it depends on. */
 export type TelephonyDatabase = AgentsDatabase & ReturnType<typeof telephonyModels>;
 
 export function telephonyModels(connection: Connection) {

@@ -1,6 +1,9 @@
 import { PermanentError } from '../kernel/errors.js';
 
-/** A request to a carrier that was never sent: it would have left the account's own calls. Asking again cannot help. */
+/**
+ * A request to a carrier was not sent because it would have addressed something other than the account's own calls.
+ * Retrying cannot help.
+ */
 export class CarrierRequestRefused extends PermanentError {
   override readonly name = 'CarrierRequestRefused';
 

@@ -1,34 +1,36 @@
-/** What a carrier tells over the media socket of a call, in our words. */
+/** An event that a carrier sends over a call's media stream, independent of the carrier's protocol. */
 export type MediaEvent =
   | { event: 'connected' }
-  /** `resumption`: the number that the instruction to stream gave this stream; 0 for a call's first. */
+  /** `resumption`: the stream number from the instruction that opened this stream; 0 for the call's first stream. */
   | { event: 'start'; streamId: string; carrierSid: string; isTelephoneAudio: boolean; resumption: number }
   | { event: 'media'; mulaw: Uint8Array; timestampMs: number }
   | { event: 'dtmf'; digit: string }
   | { event: 'mark'; name: string }
   | { event: 'stop' }
-  /** An event of a later version of the protocol. */
+  /** An event of a later protocol version. */
   | { event: 'unknown' };
 
-/** The longest chunk of audio that is taken in one message: 200 ms of 8 kHz mu-law. */
+/** The largest audio chunk accepted in one message: 200 ms of 8 kHz mu-law. */
 export const MAX_MEDIA_BYTES = 1_600;
 
-/** The messages of one media socket. It keeps what it needs to know of its stream, so each socket has its own. */
+/**
+ * Encodes and decodes the messages of one media socket. It keeps the state of its stream, so each socket needs its own.
+ */
 export interface MediaCodec {
   /**
-   * Reads one message and hands out the events that it completes, in the order in which they happened.
-   * @throws ProtocolViolation when it is not of the carrier's protocol
+   * Parses one message and passes the events that it completes to `take`, in order.
+   * @throws ProtocolViolation when the message violates the carrier's protocol
    */
   decode(data: Buffer, isBinary: boolean, take: (event: MediaEvent) => void): void;
-  /** Audio to play after what was sent before: one frame of 8 kHz mu-law. */
+  /** Encodes one frame of 8 kHz mu-law, to be played after everything sent before. */
   media(frame: Uint8Array): string | Uint8Array;
-  /** Comes back as an event when the audio before it was played or cleared. */
+  /** Encodes a mark. The carrier returns it as an event once it has played or cleared the audio sent before it. */
   mark(name: string): string | Uint8Array;
-  /** Drops what was sent and is not played yet. */
+  /** Encodes the message that discards audio sent but not played yet. */
   clear(): string | Uint8Array;
 }
 
-/** The far end does not speak the protocol. `closeCode` is what the socket is closed with. */
+/** The remote side of a media socket violates the protocol. `closeCode` is the WebSocket close code to use. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
 

@@ -16,16 +16,16 @@ import type {
 import type { Logger } from '../platform/telemetry/logger.js';
 import type { MediaCodec } from './media.js';
 
-/** A call as the carrier's own record tells it. */
+/** A call as the carrier's own record describes it. */
 export interface CarrierCall {
   carrierSid: string;
   direction?: Direction;
-  /** The called number, as the carrier writes it. */
+  /** The called number, as the carrier formats it. */
   to?: string;
   /** The number that forwarded an inbound call. */
   forwardedFrom?: string;
   status: 'queued' | 'ringing' | 'in-progress' | CarrierFinalStatus;
-  /** Times in ms since the epoch; absent while the carrier has none. */
+  /** Times in ms since the epoch; absent until the carrier reports them. */
   createdAt?: number;
   startedAt?: number;
   endedAt?: number;
@@ -34,8 +34,8 @@ export interface CarrierCall {
 }
 
 /**
- * What came of asking for a call. `ambiguous` means that a call may exist: it must never be asked for again, only looked
- * for. `throttled` and `unreachable` prove that none exists, so asking again is safe.
+ * What the response to a dial request proves. `ambiguous` means that a call may exist: never dial again, only look the
+ * call up. `throttled` and `unreachable` prove that no call exists, so dialing again is safe.
  */
 export type DialOutcome =
   | { outcome: 'accepted'; carrierSid: string }
@@ -49,49 +49,56 @@ export interface DialRequest {
   to: string;
   from: string;
   ringTimeoutSeconds: number;
-  /** The carrier ends the call after this many seconds even if all our processes are dead. */
+  /** The carrier ends the call after this many seconds even if none of our processes is running. */
   timeLimitSeconds: number;
-  /** The carrier listens who answers, and tells while the call goes on. */
+  /** Asks the carrier to detect answering machines; it reports the result while the call is in progress. */
   machineDetection?: MachineDetection;
 }
 
-/** What not every carrier can do. */
+/** Features that not every carrier supports. */
 export interface CarrierCapabilities {
-  /** Whether the time limit of a running call can be changed. Where it cannot, only our own timers end the call on time. */
+  /** Whether the time limit of a call in progress can be changed. If not, only our own timers end the call on time. */
   canChangeTimeLimit: boolean;
 }
 
 /**
- * One carrier account, as the workflow's steps see it. Orders and questions throw when the carrier is away, and
- * a `CarrierRequestRefused`, with nothing sent, when the identifier is not one of this carrier's.
+ * The REST API of one carrier account, as activities use it. Methods other than `dial` throw when the carrier is
+ * unavailable, and throw `CarrierRequestRefused`, without sending anything, when the identifier is not a valid call
+ * identifier of this carrier.
  */
 export interface CarrierApi extends CarrierIdentity {
   readonly capabilities: CarrierCapabilities;
-  /** Asks for a call once. Never throws: the outcome says what is known. Takes at most 10 s. */
+  /** Requests a call once. Never throws: the outcome says what is known. Takes at most 10 s. */
   dial(request: DialRequest): Promise<DialOutcome>;
-  /** Ends a call, ringing or talking. A call that has ended already is a success. */
+  /** Ends a call, ringing or in progress. Succeeds if the call has already ended. */
   hangUp(carrierSid: string): Promise<void>;
-  /** Moves the carrier's own end of the call, where it can. A call that has ended already is a success. */
+  /**
+   * Changes the carrier's own time limit of the call, where the carrier supports it. Succeeds if the call has already
+   * ended.
+   */
   limitTo(carrierSid: string, seconds: number): Promise<void>;
-  /** The carrier's record; undefined when it knows no such call. */
+  /** Returns the carrier's record of a call; undefined when the carrier has no such call. */
   fetch(carrierSid: string): Promise<CarrierCall | undefined>;
-  /** Calls placed between two numbers since a moment, queued ones included, newest first. */
+  /**
+   * Returns the calls placed from one number to another since a time (ms since the epoch), queued calls included,
+   * newest first.
+   */
   findPlaced(query: { to: string; from: string; since: number }): Promise<CarrierCall[]>;
 }
 
 /** An upgrade request for a media stream. */
 export interface StreamUpgrade {
-  /** The address of the call's stream under the configured base, without what follows the call's id. */
+  /** The configured stream URL plus the call's id, without anything that follows the id. */
   url: string;
-  /** What follows the call's id in the request, as it came: another segment or a query; mostly empty. */
+  /** What follows the call's id in the request, unchanged: another path segment or a query; usually empty. */
   rest: string;
   headers: IncomingHttpHeaders;
 }
 
-/** What the callback routes of a carrier work with. */
+/** What the callback routes of a carrier need. */
 export interface CallbackDeps {
   publicBaseUrl: string;
-  /** The accounts whose carriers make these requests. */
+  /** The carrier accounts that may send these requests. */
   carriers: Partial<Carriers>;
   signedRequests: SignedRequests;
   authenticator: Pick<Authenticator, 'byKeyOrCarrier'>;
@@ -100,30 +107,30 @@ export interface CallbackDeps {
   logger: Logger;
 }
 
-/** The requests of a carrier: the routes they come to, and how they are verified and read before they are told in our words. */
+/** A carrier's HTTP requests to us: their routes, and how to verify and parse them. */
 export interface CarrierContract {
   createRoutes(deps: CallbackDeps): BoundRoute[];
 }
 
-/** One carrier account, complete: its REST interface, its callbacks, what it is told to do, and its media streams. */
+/** One carrier account in full: its REST API, its callbacks, its call instructions and its media streams. */
 export interface Carrier extends CarrierApi {
-  /** Its callbacks; accounts of carriers that speak the same interface share one. */
+  /** The carrier's callbacks. Accounts of carriers with the same API share one contract. */
   readonly contract: CarrierContract;
-  /** Whether a request could have been made by this account, as far as its headers tell. */
+  /** Whether a request may come from this account, judging by its headers alone. */
   mayBeSigned(headers: IncomingHttpHeaders): boolean;
   /**
    * Whether this account made the request.
-   * @throws ServiceError when the body is not of the carrier's form
+   * @throws ServiceError when the body does not have the carrier's format
    */
   isSigned(request: CarrierRequest): boolean;
-  /** Whether this account opens the stream. Never throws. */
+  /** Whether this account signed the request for a media stream. Never throws. */
   admitsStream(upgrade: StreamUpgrade): boolean;
-  /** Tells the carrier what to do with a call, in its own language. */
+  /** Renders an instruction in the carrier's own format. */
   render(instruction: CallInstruction): Markup;
-  /** For one media socket. */
+  /** Creates the codec for one media socket. */
   createCodec(): MediaCodec;
 }
 
-/** The carrier of each mode: test keys always have the simulated one. */
+/** The carrier of each mode. Test keys always use the simulated carrier. */
 export type Carriers = Record<Mode, Carrier>;
 export type CarrierApis = Record<Mode, CarrierApi>;

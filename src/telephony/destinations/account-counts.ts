@@ -9,7 +9,7 @@ import { memberOf, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
 
-/** Live calls of an account that may fail unbilled in a UTC hour before its further ones are refused. */
+/** Unbilled failed live calls an account may have in a UTC hour before further calls are rejected. */
 export const WAIVED_CALLS_PER_HOUR = 20;
 
 export type AccountCounts = ReturnType<typeof createAccountCounts>;
@@ -20,7 +20,7 @@ export interface WaivedCall {
   callId: string;
 }
 
-/** A call that has come in for an account. */
+/** An incoming call for an account. */
 export interface ReceivedCall {
   account: AccountDocument;
   mode: Mode;
@@ -32,9 +32,10 @@ interface AccountDial extends ReceivedCall {
 }
 
 /**
- * The counts that bound an account's live calls on a real carrier: dials and received calls in a UTC day, and waived calls in a
- * UTC hour. Test calls are counted on any carrier: they cost nothing and are stored all the same.
- * @param p.liveLimits absent where live calls go to the simulated carrier: those are not counted
+ * Counts that limit an account's calls: live calls placed and received on a real carrier per UTC day, waived calls
+ * (failed and not billed) per UTC hour, and test calls per UTC day. Test calls are counted on any carrier: they are
+ * free, but they use storage.
+ * @param p.liveLimits absent where live calls use the simulated carrier; those are not counted
  * @param p.testCallsPerDay absent: test calls are not counted
  */
 export function createAccountCounts(
@@ -42,13 +43,13 @@ export function createAccountCounts(
   { liveLimits, testCallsPerDay }: { liveLimits: LiveLimits | undefined; testCallsPerDay: number | undefined },
   options: { now?: () => Date } = {},
 ) {
-  // Beside the counts of prefixes: a prefix begins with a plus, so the ids never meet.
+  // Shares the collection with the counts by prefix. Those ids contain a plus before the prefix, so ids never collide.
   const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
   const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
   const placedId = (accountId: string) => `${accountId}~live~placed~day`;
-  // Apart from placed ones, so that callers never use up what the account may place.
+  // Separate from placed calls, so that callers cannot use up the calls the account may place.
   const receivedId = (accountId: string) => `${accountId}~live~received~day`;
-  // Placed and received ones together.
+  // Placed and received test calls together.
   const testId = (accountId: string) => `${accountId}~test~day`;
   const waived = (accountId: string, callId: string) => ({
     _id: `${accountId}~live~waived~hour`,
@@ -70,7 +71,7 @@ export function createAccountCounts(
   return {
     /**
      * Counts a dial once. Transfers of test calls are not counted.
-     * @returns SPEND_LIMIT_EXCEEDED, for a test call RATE_LIMIT_EXCEEDED, when the account has placed as many today
+     * @returns an error when the daily limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for a test call
      */
     async count({ leg, ...dial }: AccountDial): Promise<ServiceError | undefined> {
       const { account, mode, callId } = dial;
@@ -82,7 +83,7 @@ export function createAccountCounts(
       return isCounted ? undefined : tooManyCalls(limit);
     },
 
-    /** Takes a dial out of the count, once: it was not placed. */
+    /** Removes a dial that was not placed from the count, once. */
     async release({ leg, ...dial }: AccountDial): Promise<void> {
       const { account, mode, callId } = dial;
       if (mode === 'test') return leg === 'call' ? releaseTest(dial) : undefined;
@@ -91,8 +92,8 @@ export function createAccountCounts(
     },
 
     /**
-     * Counts a call that has come in, once.
-     * @returns SPEND_LIMIT_EXCEEDED, for a test call RATE_LIMIT_EXCEEDED, when as many have come today
+     * Counts an incoming call once.
+     * @returns an error when the daily limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for a test call
      */
     async countReceived(call: ReceivedCall): Promise<ServiceError | undefined> {
       const { account, mode, callId } = call;
@@ -103,7 +104,7 @@ export function createAccountCounts(
       return (await counts.add(place)) ? undefined : tooManyReceived(limit);
     },
 
-    /** Takes a call that came in out of the count, once: it was not taken. */
+    /** Removes an incoming call that was not accepted from the count, once. */
     async releaseReceived(call: ReceivedCall): Promise<void> {
       const { account, mode, callId } = call;
       if (mode === 'test') return releaseTest(call);
@@ -111,7 +112,7 @@ export function createAccountCounts(
       await counts.remove(receivedId(account._id), memberOf({ callId }));
     },
 
-    /** Counts a call, once, that failed and is not billed. */
+    /** Counts, once, a call that failed and is not billed. */
     async countWaived({ accountId, mode, callId }: WaivedCall): Promise<void> {
       if (liveLimits !== undefined && mode === 'live') await counts.add(waived(accountId, callId));
     },

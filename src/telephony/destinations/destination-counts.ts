@@ -8,29 +8,29 @@ import { createPeriodCounts } from './period-counts.js';
 
 export type DestinationCounts = ReturnType<typeof createDestinationCounts>;
 
-/** A dial to count, and the caps it counts against. */
+/** A dial and the caps that apply to it. */
 export interface CountedCall {
   accountId: string;
   mode: Mode;
   callId: string;
-  /** The call itself unless said otherwise. */
+  /** Defaults to the call itself. */
   leg?: Leg;
   caps: readonly CountedCap[];
 }
 
-/** Dials per prefix and hour or day (UTC). */
+/** Counts dials per account, mode, destination prefix and UTC hour or day. */
 export function createDestinationCounts(database: TelephonyDatabase, options: { now?: () => Date } = {}) {
   const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
   const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
 
-  /** Takes the dial out of the counts, once: it was not placed. */
+  /** Removes a dial that was not placed from the counts, once. */
   async function release(call: CountedCall): Promise<void> {
     for (const cap of call.caps) await counts.remove(idOf(call, cap), memberOf(call));
   }
 
   return {
     /**
-     * Counts a dial against every cap, or none.
+     * Counts a dial against every cap, or against none.
      * @returns the cap that is reached; undefined when the dial is counted
      */
     async count(call: CountedCall): Promise<CountedCap | undefined> {

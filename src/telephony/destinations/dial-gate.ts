@@ -20,7 +20,7 @@ import { createUnansweredAttempts, type Attempt, type UnansweredAttempts } from 
 
 export type DialGate = ReturnType<typeof createDialGate>;
 
-/** How the gate reads what a call was asked for; the calls domain provides it. */
+/** Reads the request of a call; implemented by the calls domain. */
 export interface DialedCalls {
   find(callId: string): Promise<{ accountId: string; mode: Mode; direction: Direction; toPhoneNumber: string } | null>;
 }
@@ -35,8 +35,8 @@ export interface PlannedDial {
 }
 
 /**
- * What everything that dials asks before: calls when they are requested, transfers, and both once more at the dial. Calls that
- * come in ask it, too, since they cost the operator as much.
+ * The checks and counts before every dial: for calls when they are requested, for transfers, and for both again right
+ * before dialing. Incoming calls are checked too, since they also cost the operator money.
  */
 export function createDialGate(deps: { config: Config; database: TelephonyDatabase; requests: DialedCalls }) {
   const { config, database, requests } = deps;
@@ -47,45 +47,49 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
   const accounts = createAccounts(database);
 
-  /** Whether a number may get this attempt, which counts from now on; an attempt that is counted already may go on. */
+  /**
+   * Counts this attempt to reach a number; returns false when the number has had its attempts. An attempt that is
+   * already counted may continue.
+   */
   async function countPlanned(dial: PlannedDial): Promise<boolean> {
     const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
     return limit === undefined || attempts.count(attemptAt(dial), limit);
   }
 
   return {
-    /** Loads what the checks need, so that the first of them is as quick as the others. */
+    /** Loads the numbering plans, so that the first check is as fast as later ones. */
     async warm(): Promise<void> {
       await loadPlans();
     },
 
-    /** Why this account may not call a number in this mode, in a sentence for the client; undefined when it may. */
+    /** Explains to the client why this account may not call a number in this mode; undefined when it may. */
     async fault(to: string, account: AccountDocument, mode: Mode): Promise<string | undefined> {
       return destinationFault(to, {
         caps: account.destinationCaps ?? [],
         prefixLists: [account.allowedCountryPrefixes ?? [], config.calls.allowedCountryPrefixes],
         plans: await loadPlans(),
-        // Only there does a call cost money.
+        // Only live calls on a real carrier cost money.
         refusesDearNumbers: mode === 'live' && liveLimits !== undefined,
       });
     },
 
-    /** Whether no account may call a number: an emergency or short number, or one with a trunk prefix written in. */
+    /** Whether no account may call a number: an emergency or short number, or a number that includes a trunk prefix. */
     async isNeverDialed(to: string): Promise<boolean> {
       return isNeverDialed(to, await loadPlans());
     },
 
-    /** Whether a number that a call would come from belongs to another account by now. */
+    /** Whether a caller number now belongs to another account. */
     async isNumberOfAnother(from: string, { accountId, mode }: { accountId: string; mode: Mode }): Promise<boolean> {
       if (mode === 'test' || from === config.carriers.live.fromNumber) return false;
       return (await database.phoneNumbers.exists({ _id: from, accountId: { $ne: accountId } })) !== null;
     },
 
     /**
-     * Counts a call that is asked for against the caps of its account and destination; the same call again is the same count. The
-     * unanswered attempts are only looked at: a request rings no phone, so it takes no attempt of a number that all
-     * accounts share. {@link countAttempt} counts at the dial.
-     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached, RATE_LIMIT_EXCEEDED when it is that of test calls
+     * Counts a requested call against the caps of its account and destination; the same call counts once. Unanswered
+     * attempts are only checked, not counted: a request does not ring a phone, so it must not use up the attempts of a
+     * number that all accounts share. {@link countAttempt} counts them when dialing.
+     * @returns an error when a limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for the limit of test
+     *   calls
      */
     async admit(dial: PlannedDial): Promise<ServiceError | undefined> {
       const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
@@ -94,8 +98,9 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     },
 
     /**
-     * Counts a dial that follows at once against every limit, or none; the same dial again is the same count.
-     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached
+     * Counts a dial that follows immediately against every limit, or against none; the same dial counts once.
+     * @returns an error when a limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for the limit of test
+     *   calls
      */
     async count(dial: PlannedDial): Promise<ServiceError | undefined> {
       const reached = await caps.count(dial);
@@ -106,8 +111,8 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     },
 
     /**
-     * Counts the attempt that a call is about to be; every try to dial it is the same attempt.
-     * @returns false when the number has had as many
+     * Counts the attempt to reach a number right before dialing; retries of the same dial are the same attempt.
+     * @returns false when the number has had its attempts
      */
     async countAttempt({
       callId,
@@ -122,38 +127,39 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     },
 
     /**
-     * Counts a call that has come in; the same call again is the same count. It counts whether or not its caller stays: the
-     * carrier bills a started minute.
-     * @returns SPEND_LIMIT_EXCEEDED when a limit is reached, RATE_LIMIT_EXCEEDED when it is that of test calls
+     * Counts an incoming call; the same call counts once. It counts even if the caller hangs up at once, because the
+     * carrier bills every started minute.
+     * @returns an error when a limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for the limit of test
+     *   calls
      */
     async admitReceived(call: ReceivedCall): Promise<ServiceError | undefined> {
       return (await accountCounts.waivedFault(call)) ?? accountCounts.countReceived(call);
     },
 
-    /** Takes a call out of what {@link admitReceived} counted, once: it is not taken. */
+    /** Undoes {@link admitReceived}, once, for a call that is not accepted. */
     withdrawReceived: (call: ReceivedCall): Promise<void> => accountCounts.releaseReceived(call),
 
-    /** Takes a call out of what {@link admit} counted, once: it is not placed. */
+    /** Undoes {@link admit}, once, for a call that is not placed. */
     withdraw: (dial: PlannedDial): Promise<void> => caps.release(dial),
 
-    /** Takes a dial out of every count, once: it was not placed. */
+    /** Removes a dial that was not placed from every count, once. */
     async release(dial: PlannedDial): Promise<void> {
       await caps.release(dial);
       if (liveLimits !== undefined && dial.mode === 'live') await attempts.notDialed(attemptAt(dial));
     },
 
-    /** Counts a call, once, that failed before its agent was heard and is not billed. */
+    /** Counts, once, a call that failed before its agent was heard and is not billed. */
     countWaived: (call: WaivedCall): Promise<void> => accountCounts.countWaived(call),
 
     ...createAttemptEnds({ attempts, requests, isCounted: liveLimits !== undefined }),
   };
 }
 
-/** What becomes of attempts that were counted. */
+/** Updates counted attempts when their outcome is known. */
 function createAttemptEnds(deps: { attempts: UnansweredAttempts; requests: DialedCalls; isCounted: boolean }) {
   const { attempts, requests, isCounted } = deps;
 
-  /** The attempt that an outbound live call is; undefined where attempts are not counted. */
+  /** The attempt of an outbound live call; undefined where attempts are not counted. */
   async function attemptOf(callId: string): Promise<Attempt | undefined> {
     if (!isCounted) return undefined;
     const request = await requests.find(callId);
@@ -162,25 +168,25 @@ function createAttemptEnds(deps: { attempts: UnansweredAttempts; requests: Diale
   }
 
   return {
-    /** A call was answered: it is no unanswered attempt any more. */
+    /** The call was answered, so it is no longer an unanswered attempt. */
     async answered(callId: string): Promise<void> {
       const attempt = await attemptOf(callId);
       if (attempt !== undefined) await attempts.answered(attempt);
     },
 
-    /** A call is over and was provably never dialed. */
+    /** The call is over and was provably never dialed. */
     async notDialed(callId: string): Promise<void> {
       const attempt = await attemptOf(callId);
       if (attempt !== undefined) await attempts.notDialed(attempt);
     },
 
-    /** A call was cancelled by its account so soon that the phone hardly rang. */
+    /** The account canceled the call so soon that the phone hardly rang. */
     async hardlyRang(callId: string): Promise<void> {
       const attempt = await attemptOf(callId);
       if (attempt !== undefined) await attempts.hardlyRang(attempt);
     },
 
-    /** Somebody answered the number that a live call was transferred to. */
+    /** The number that a live call was transferred to has answered. */
     async transferAnswered(callId: string, to: string): Promise<void> {
       if (!isCounted) return;
       const request = await requests.find(callId);
@@ -189,7 +195,7 @@ function createAttemptEnds(deps: { attempts: UnansweredAttempts; requests: Diale
   };
 }
 
-/** The caps of a dial's account and those of its destination: a dial counts against all of them, or none. */
+/** The caps of the account and of the destination. A dial counts against all of them, or against none. */
 function createCaps(destinationCounts: DestinationCounts, accountCounts: AccountCounts) {
   return {
     async count(dial: PlannedDial): Promise<ServiceError | undefined> {
@@ -222,7 +228,7 @@ function capReached({ prefix, period, limit }: CountedCap): ServiceError {
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
 }
 
-/** Says nothing of whose attempts they were: an account is not told about the calls of others. */
+/** Does not mention whose attempts these were: an account must not learn about the calls of other accounts. */
 function tooManyAttempts(): ServiceError {
   const message = 'This number gets no more attempts without an answer in this hour. Try again in the next hour.';
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message);

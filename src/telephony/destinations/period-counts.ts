@@ -12,14 +12,14 @@ const PERIOD_LENGTH: Readonly<Record<CountPeriod, number>> = {
 };
 
 /**
- * Counts per hour or day (UTC): one document each, every change of it one guarded update, so that no burst slips through.
- * A member's name becomes a field's, so it must be one.
+ * Counts per UTC hour or day: one document each, and every change is one guarded update, so that a burst of requests
+ * cannot exceed a limit. Member names become field names, so they must be valid ones.
  */
 export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocument>, now: () => Date) {
   return {
     /**
-     * Counts a member once, however often it is asked to.
-     * @param p.fields what the document holds beside the count
+     * Counts a member once, even if it is added repeatedly.
+     * @param p.fields further fields of the document
      * @returns false when the limit is reached
      */
     async add(p: {
@@ -43,7 +43,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
         const anew = { ...fields, period: current, count: 1, calls: { [member]: true } };
         if (found === null) return { answer: true, insert: { _id, ...anew } };
         if (found.period < current) return { answer: true, when: { period: found.period }, update: { $set: anew } };
-        // A clock that is behind does not open a period again that is over: it counts in the later one.
+        // If this clock is behind, count in the stored later period instead of reopening an earlier one.
         return found.count >= limit ? { answer: false } : countingIn(found.period);
       };
       const projection = { period: 1, count: 1, [path]: 1 } as const;
@@ -51,7 +51,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       return optimisticUpdate(documents, _id, decide, { name, blind: countingIn(current), projection });
     },
 
-    /** Whether a member is counted, or would be. */
+    /** Whether a member is already counted, or could be. */
     async hasRoom(p: { _id: string; period: CountPeriod; limit: number; member: string }): Promise<boolean> {
       const { _id, limit, member } = p;
       if (limit === 0) return false;
@@ -61,7 +61,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       return found.calls?.[member] !== undefined || found.count < limit;
     },
 
-    /** Takes a member out, once. With `forGood` it is not counted again in this period, should it be asked for. */
+    /** Removes a member, once. With `forGood` it cannot be counted again in this period. */
     async remove(_id: string, member: string, { forGood = false } = {}): Promise<void> {
       const path = `calls.${member}` as const;
       const gone = forGood ? { $set: { [path]: false } } : { $unset: { [path]: '' as const } };

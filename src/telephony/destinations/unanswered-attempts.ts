@@ -6,25 +6,25 @@ import { memberOf, type Leg } from './dial-legs.js';
 import type { PeriodCountDocument } from './model.js';
 import { createPeriodCounts } from './period-counts.js';
 
-/** One dial of a number. */
+/** One attempt to reach a number. */
 export interface Attempt {
   callId: string;
   leg: Leg;
   to: string;
-  /** Whose attempt it is; absent: it is counted for all accounts together only. */
+  /** The account that dials; absent: only the count of all accounts together applies. */
   accountId?: string;
 }
 
 export type UnansweredAttempts = ReturnType<typeof createUnansweredAttempts>;
 
-/** The hour is over by then on every clock that is not wrong by more than an hour. */
+/** By then the hour is over, unless a clock is off by more than an hour. */
 const KEPT_MS = 2 * 60 * 60 * 1_000;
 
 /**
- * Dials per number and UTC hour that nobody has answered, of all accounts together: it is one person's phone that rings. A
- * dial counts from right before the carrier is asked, by the line that rings, whatever surplus digits follow its number. One
- * whose end is never told, because a process died, counts until the hour ends. Numbers are kept as hashes under the pepper,
- * for two hours.
+ * Unanswered dials per number and UTC hour, for all accounts together, because they all ring the same person's phone. A
+ * dial counts from right before the request to the carrier, under the number without surplus digits, since those ring
+ * the same phone. A dial without a known outcome, because a process died, counts until the hour ends. Numbers are
+ * stored only as hashes keyed with the pepper, for two hours.
  */
 export function createUnansweredAttempts(deps: {
   database: TelephonyDatabase;
@@ -38,7 +38,7 @@ export function createUnansweredAttempts(deps: {
 
   const hash = (text: string) => createHmac('sha256', pepper).update(`unanswered attempts\n${text}`).digest('hex');
 
-  /** The attempt's places: in the count of all accounts, and in that of its own. */
+  /** The attempt's entries in the shared count and in the count of its account. */
   async function placesOf({ to, accountId, ...dial }: Attempt) {
     const line = (await loadPlans()).withoutSurplusDigits(to);
     const member = memberOf(dial);
@@ -54,7 +54,7 @@ export function createUnansweredAttempts(deps: {
   }
 
   return {
-    /** @returns false when the number has had as many, of all accounts or of this one */
+    /** @returns false when the number has had its attempts, from all accounts or from this one */
     async count(attempt: Attempt, limit: number): Promise<boolean> {
       const { ofAll, ofOne } = await placesOf(attempt);
       for (const { counts, place } of ofOne) if (!(await counts.add(place, limit))) return false;
@@ -63,7 +63,7 @@ export function createUnansweredAttempts(deps: {
       return false;
     },
 
-    /** Whether {@link count} would let this attempt go on, as things stand. Counts nothing. */
+    /** Whether {@link count} would currently allow this attempt. Counts nothing. */
     async hasRoom(attempt: Attempt, limit: number): Promise<boolean> {
       const { both } = await placesOf(attempt);
       const rooms = await Promise.all(
@@ -75,10 +75,13 @@ export function createUnansweredAttempts(deps: {
     /** The number was not dialed. */
     notDialed: (attempt: Attempt) => removeFromBoth(attempt),
 
-    /** Somebody answered. A repeat of the request that asked for the call does not count it again. */
+    /** The call was answered. A retried call request does not count it again. */
     answered: (attempt: Attempt) => removeFromBoth(attempt, { forGood: true }),
 
-    /** The phone hardly rang: the attempt is one of its account only, so that it keeps the number from nobody else. */
+    /**
+     * The phone hardly rang: from now on the attempt counts only for its account, so that it does not block other
+     * accounts.
+     */
     async hardlyRang(attempt: Attempt): Promise<void> {
       const { ofAll } = await placesOf(attempt);
       await ofAll.counts.remove(ofAll.place._id, ofAll.place.member, { forGood: true });

@@ -9,26 +9,29 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 
 export type DialPacing = ReturnType<typeof createDialPacing>;
 
-/** A carrier account and what it takes; the same figure in every process. */
+/** A carrier account and its calls per second; every process must use the same rate. */
 export interface PacedAccount {
   carrierAccountId: string;
   callsPerSecond: number;
 }
 
 const MOST_TRIES = 60;
-/** Who lost a try pauses up to this long, and so many times its own length more. */
+/**
+ * After a conflict, a process pauses for a random time of up to this long plus up to this many times the duration of
+ * the attempt.
+ */
 const SHORTEST_SPREAD_MS = 20;
 const MAX_SPREAD = 10;
 
 /**
- * The dial queue of each carrier account, kept by all workers together: one document, each change one guarded update.
- * Times are the database server's.
+ * The dial queue of each carrier account, shared by all workers: one document per account, and each change is one
+ * optimistic update. All times come from the database server's clock.
  */
 export function createDialPacing(database: TelephonyDatabase, options: { clock?: ServerClock } = {}) {
   const clock = options.clock ?? createServerClock(database);
   const documents = driverCollection<DialPacingDocument>(database, database.dialPacing);
 
-  /** Repeats a change until nobody else's came between its reading and its writing. */
+  /** Applies a change, repeating it after each conflict. */
   async function change<T>(
     carrierAccountId: string,
     plan: (queue: DialQueue, now: number) => { queue: DialQueue; answer: T },
@@ -45,9 +48,9 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
   }
 
   return {
-    /** Asks whether a call may dial; one that may not keeps its place in the queue by asking again when it is told to. */
+    /** Asks for a dial slot. A call without a slot keeps its position in the queue if it asks again at `askAgainAt`. */
     ask(carrier: PacedAccount, call: { callId: string; accountId: string }): Promise<DialAnswer & { now: number }> {
-      // The call id becomes a field name, so it must be one.
+      // The call id becomes a field name, so validate it.
       if (!CALL_ID_PATTERN.test(call.callId)) throw new RangeError('not a call id');
       const { carrierAccountId, callsPerSecond } = carrier;
       return change(carrierAccountId, (before, now) => {
@@ -57,8 +60,9 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
     },
 
     /**
-     * Waits until the moment of a slot, or of the next free one when that is past: also when this process woke too late.
-     * @returns false when there is none within `withinMs`: nothing may be dialed now
+     * Waits until the time of a slot; if the slot is missed, for example because this process woke up too late, takes
+     * the next free one.
+     * @returns false when there is no slot within `withinMs`: do not dial
      */
     async awaitSlot(carrier: PacedAccount, slotAt: number, withinMs: number): Promise<boolean> {
       const { carrierAccountId, callsPerSecond } = carrier;
@@ -79,7 +83,7 @@ export function createDialPacing(database: TelephonyDatabase, options: { clock?:
   };
 }
 
-/** The slower the database and the greater the crowd, the further apart its members must try. */
+/** The slower the database and the more attempts so far, the longer the random pause. */
 async function pauseInCrowd(tries: number, tookMs: number): Promise<void> {
   await sleep(Math.random() * (SHORTEST_SPREAD_MS + tookMs * Math.min(tries - 1, MAX_SPREAD)));
 }

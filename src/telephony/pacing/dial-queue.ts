@@ -1,15 +1,16 @@
 /**
- * Who may dial next on one carrier account, and when. Slots are moments, one interval apart, so that a slot nobody uses
- * passes by itself. Accounts take turns: a call's turn is one more than the last turn of its account, and at least one
- * more than the last turn served (start-time fair queueing with equal weights). So before the j-th waiting call of an
- * account at most j + 1 calls of each other account are served, however many they have waiting.
+ * Decides which call may dial next on one carrier account, and when. Slots are points in time, one interval apart, so
+ * an unused slot simply expires. Accounts share the slots fairly (start-time fair queueing with equal weights): the
+ * turn number of a call is one more than the last turn of its account, and at least one more than the last turn served.
+ * So before the j-th waiting call of an account, at most j + 1 calls of each other account are served, no matter how
+ * many are waiting.
  */
 export interface DialQueue {
-  /** The first moment that is not taken yet, ms since the epoch. */
+  /** The earliest time that is not assigned yet, ms since the epoch. */
   nextSlotAt: number;
-  /** The highest turn served. */
+  /** The highest turn number served. */
   turn: number;
-  /** By call id. */
+  /** Waiting calls by call id. */
   waiting: Readonly<Record<string, WaitingCall>>;
 }
 
@@ -17,31 +18,31 @@ export interface WaitingCall {
   accountId: string;
   turn: number;
   since: number;
-  /** When it was told to ask again; one that does not is forgotten. */
+  /** When the call is due to ask again (ms since the epoch); a call that does not is removed from the queue. */
   asksAt: number;
 }
 
 export type DialAnswer =
   | { granted: true; slotAt: number }
-  /** `ahead`: how many calls are served before it. */
+  /** `ahead`: how many waiting calls are served before this one. `askAgainAt`: ms since the epoch. */
   | { granted: false; askAgainAt: number; ahead: number };
 
-/** No call waits longer than this in all. */
+/** The longest total wait of a call for a dial slot. */
 export const LONGEST_DIAL_WAIT_MS = 60_000;
 
-/** A slot is given out this long before its time, so that the way to the dial costs no slot. */
+/** A slot is assigned this long before its time, so that the delay until the dial wastes no slot. */
 export const SLOT_LEAD_MS = 500;
 
-/** A dial that is later than this may fall into the same second as the next ones: it takes a new slot. */
+/** A later dial may fall into the same second as the following ones, so it needs a new slot. */
 const SLOT_TOLERANCE_MS = 20;
 
-/** Carriers count on their own clock; requests reach them with some milliseconds of scatter. */
+/** Safety factor for the interval: carriers count by their own clock, and network delay varies by some milliseconds. */
 const ROOM = 1.05;
 
-/** A waiting call that is this late is taken for gone. */
+/** A waiting call is removed from the queue when it asks later than this. */
 const PATIENCE_MS = 1_000;
 
-/** Even far back in the queue a call asks this often, because those before it may leave. */
+/** A call asks at least this often, even far back in the queue, because calls ahead of it may leave. */
 const ASK_EVERY_MS = 10_000;
 
 export function newDialQueue(): DialQueue {
@@ -49,8 +50,8 @@ export function newDialQueue(): DialQueue {
 }
 
 /**
- * A call's question whether it may dial. Ask again with the queue that was returned.
- * @param p.now ms since the epoch, by one clock for all who ask
+ * Asks for a dial slot for one call. Pass the returned queue to the next request.
+ * @param p.now ms since the epoch, from the same clock for all calls
  */
 export function askForSlot(
   queue: DialQueue,
@@ -64,7 +65,7 @@ export function askForSlot(
   const ahead = Object.entries(waiting).filter(([id, call]) => isBefore([id, call], [callId, mine]));
   const nextSlotAt = Math.max(now, queue.nextSlotAt);
   const isFree = nextSlotAt <= now + SLOT_LEAD_MS;
-  // Those who sleep longer than this slot lasts cannot use it; whoever is about to ask comes first.
+  // Skip waiting calls whose next request comes too late for this slot; a call ahead that asks in time has priority.
   if (isFree && !ahead.some(([, { asksAt }]) => asksAt <= now + interval)) {
     const turn = Math.max(queue.turn, mine.turn);
     return {
@@ -74,7 +75,8 @@ export function askForSlot(
   }
   const slotAt = nextSlotAt + ahead.length * interval;
   const asksAt = Math.max(now + 1, Math.min(slotAt - SLOT_LEAD_MS, now + ASK_EVERY_MS));
-  // Whose slot would come too late gets no place, which bounds the queue; room may come up all the same.
+  // A call whose slot would come too late is not added to the queue, which limits the queue's length; it may still ask
+  // again in case a slot becomes free earlier.
   const keeps = slotAt - now <= LONGEST_DIAL_WAIT_MS;
   return {
     queue: { ...queue, waiting: keeps ? { ...waiting, [callId]: { ...mine, asksAt } } : waiting },
@@ -86,7 +88,7 @@ export function isMissed(slotAt: number, now: number): boolean {
   return now > slotAt + SLOT_TOLERANCE_MS;
 }
 
-/** The next free slot, for a call whose turn has come already. */
+/** Takes the next free slot for a call that was granted a slot and missed it. */
 export function takeNextSlot(
   queue: DialQueue,
   p: { now: number; callsPerSecond: number },

@@ -1,16 +1,19 @@
 import { PermanentError, RetryLaterError } from '../../kernel/errors.js';
 
-/** All slots to dial in are taken for now. */
+/** No dial slot is free yet; the activity is retried later. */
 export class DialSlotTaken extends RetryLaterError {
   override readonly name = 'DialSlotTaken';
 
-  /** @param ahead calls that are dialed before this one */
+  /**
+   * @param ahead number of calls that are dialed before this one
+   * @param afterMs delay until the retry, in ms
+   */
   constructor(ahead: number, afterMs: number) {
     super(`${ahead} calls are dialed before this one`, afterMs, true);
   }
 }
 
-/** A call waited for a slot as long as a call may wait. */
+/** A call has waited the maximum time for a dial slot. */
 export class DialSlotTooLate extends PermanentError {
   override readonly name = 'DialSlotTooLate';
 

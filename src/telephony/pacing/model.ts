@@ -1,9 +1,9 @@
 import { Schema } from 'mongoose';
 import type { DialQueue } from './dial-queue.js';
 
-/** The dial queue of one carrier account; every change of it is one update guarded by the version. */
+/** The dial queue of one carrier account. Every change is one update guarded by the version. */
 export interface DialPacingDocument extends DialQueue {
-  /** The carrier's identifier of the account. */
+  /** The carrier's account identifier. */
   _id: string;
   version: number;
 }

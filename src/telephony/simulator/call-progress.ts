@@ -10,17 +10,17 @@ export type CarrierCallStatus =
   | 'no-answer'
   | 'canceled';
 
-/** What a status callback reports. */
+/** The events that status callbacks report. */
 export type RecordedEvent = 'initiated' | 'ringing' | 'answered' | 'completed';
 
-/** What the detection of answering machines says. */
+/** Results of answering machine detection. */
 export type CarrierAnsweredBy = 'human' | 'machine_start' | 'machine_end_beep' | 'unknown';
 
-/** The part of a call's record that changes in its course. Times are milliseconds since the epoch. */
+/** The part of a call's record that changes during the call. Times are ms since the epoch. */
 export interface CallProgress {
   status: CarrierCallStatus;
   updatedAt: number;
-  /** When it began to ring. */
+  /** When the call began to ring. */
   startedAt?: number;
   answeredAt?: number;
   endedAt?: number;
@@ -29,16 +29,16 @@ export interface CallProgress {
   answeredBy?: CarrierAnsweredBy;
 }
 
-/** What is settled before the call begins. */
+/** Decisions made before the call begins. */
 export interface CallCourse {
   source: TwimlSource;
-  /** How long an outbound call may ring. */
+  /** Ring timeout of an outbound call. */
   ringSeconds: number;
-  /** What the callee does, so long after the call began to ring. */
+  /** What the callee does, and how many seconds after the call begins to ring. */
   ring: { outcome: 'answer' | 'busy' | 'failed' | 'nothing'; seconds: number; sip?: number | undefined };
-  /** Scripted waits are multiplied by it. */
+  /** Multiplies scripted waits. */
   timeScale: number;
-  /** Without a target the instructions wait for the result. */
+  /** Without a `target`, the instructions wait for the detection result. */
   detection?: { target?: WebhookTarget };
 }
 
@@ -49,9 +49,9 @@ export type SimulatedCallEvent =
   | { type: 'connected' }
   | { type: 'calleeActed' }
   | { type: 'ringTimedOut' }
-  /** A verb needs an open line. */
+  /** A verb requires an answered call. */
   | { type: 'lineNeeded' }
-  /** @param ms how long the detection took */
+  /** @param ms duration of the detection */
   | { type: 'machineDetected'; answeredBy: CarrierAnsweredBy; ms: number }
   | { type: 'instructionsEnded'; outcome: TwimlEnd | 'broken' }
   | { type: 'redirected'; source: TwimlSource }
@@ -59,39 +59,39 @@ export type SimulatedCallEvent =
   | { type: 'limitReached'; at: number }
   /** By the carrier's customer or by the callee. */
   | { type: 'hungUp' }
-  /** The carrier itself stops. */
+  /** The carrier itself is shutting down. */
   | { type: 'abandoned' };
 
 export type SimulatedCallAction =
-  /** Setting a timer again replaces it. */
+  /** Replaces an existing timer of the same name. */
   | { do: 'setTimer'; timer: CallTimer; ms: number; event: SimulatedCallEvent }
   | { do: 'clearTimers' }
   | { do: 'reportStatus'; event: RecordedEvent }
   | { do: 'reportAnsweredBy'; target: WebhookTarget; answeredBy: CarrierAnsweredBy; ms: number }
   | { do: 'openLine' }
   | { do: 'detectMachine' }
-  /** Drops the instructions that are being followed, if any. */
+  /** Follows new instructions, abandoning the current ones. */
   | { do: 'follow'; source: TwimlSource }
-  /** Ends timers, instructions and the line. */
+  /** Stops timers, instructions and the line. */
   | { do: 'stop' };
 
 export type CallTimer = 'dialing' | 'connecting' | 'callee' | 'ringTimeout' | 'limit';
 
 type Outcome = [CallProgress, SimulatedCallAction[]];
 
-/** The carrier has dialed so long after the request. */
+/** Delay between the create request and dialing. */
 const DIAL_MS = 20;
-/** The callee's phone begins to ring so long after. */
+/** Delay between dialing and ringing. */
 const CONNECT_MS = 100;
 
-/** Whether the call has ended. */
 export function isOver({ endedAt }: Pick<CallProgress, 'endedAt'>): boolean {
   return endedAt !== undefined;
 }
 
 /**
- * What an event changes of a call, and what the carrier then does, in order.
- * @param now milliseconds since the epoch
+ * Applies an event to a call.
+ * @param now ms since the epoch
+ * @returns the call's new state and the actions that the carrier then takes, in order
  */
 export function advanceCall(call: CallProgress, event: SimulatedCallEvent, course: CallCourse, now: number): Outcome {
   switch (event.type) {
@@ -181,7 +181,7 @@ function answer(call: CallProgress, now: number): Outcome {
 
 function limitTimer(call: CallProgress, now: number): SimulatedCallAction[] {
   if (call.timeLimitSeconds === undefined || call.answeredAt === undefined || isOver(call)) return [];
-  // The end is the limit, not the moment the timer fires: a call never lasts a second longer than allowed.
+  // The call ends at its limit even if the timer fires late: no call lasts longer than allowed.
   const at = Math.max(now, call.answeredAt + call.timeLimitSeconds * 1_000);
   return [{ do: 'setTimer', timer: 'limit', ms: at - now, event: { type: 'limitReached', at } }];
 }
@@ -198,7 +198,7 @@ function applyDetection(
   return [detected, [{ do: 'follow', source: source.kind === 'url' ? { ...source, extra } : source }]];
 }
 
-/** The carrier hangs up when it has carried the instructions out. */
+/** The carrier hangs up when the instructions have ended. */
 function endInstructions(call: CallProgress, outcome: TwimlEnd | 'broken', now: number): Outcome {
   const isAnswered = call.answeredAt !== undefined;
   if (outcome === 'broken') return end(call, isAnswered ? 'completed' : 'failed', 500, now);

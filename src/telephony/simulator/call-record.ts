@@ -5,7 +5,7 @@ import type { ScriptStep } from './far-ends/port.js';
 
 export const CALL_EVENTS: readonly RecordedEvent[] = ['initiated', 'ringing', 'answered', 'completed'];
 
-/** One request the carrier made to the customer's server, and what came of it. */
+/** One request that the carrier made to the customer's server, and its result. `ms` is its duration. */
 export interface RequestLog {
   at: string;
   purpose: 'twiml' | 'fallback' | 'callback';
@@ -13,40 +13,40 @@ export interface RequestLog {
   url: string;
   params: Record<string, string>;
   attempt: number;
-  /** HTTP status of the answer; absent when none came. */
+  /** HTTP status of the response; absent without a response. */
   status?: number;
   error?: string;
   ms: number;
   body?: string;
 }
 
-/** One media stream, as seen from the carrier. */
+/** One media stream from the carrier's side. */
 export interface StreamLog {
   streamSid: string;
   url: string;
   at: string;
-  /** Frames sent to the customer's server, and media messages received from it. */
+  /** Frames sent to the customer's server and media messages received from it. */
   framesSent: number;
   mediaReceived: number;
   bytesReceived: number;
   framesDiscarded: number;
-  /** Frames from the far end that the way lost. */
+  /** Frames from the remote party lost by the simulated network. */
   framesLost: number;
   clears: number;
   marks: { name: string; at: string }[];
   end?: string;
 }
 
-/** Another number that the call was connected to for a while. */
+/** Another number that the call was connected to with `<Dial>`. */
 export interface DialLog {
   to: string;
   at: string;
   status: 'completed' | 'busy' | 'no-answer' | 'failed' | 'canceled';
-  /** Whole seconds that the two were connected. */
+  /** Whole seconds that the two parties were connected. */
   seconds: number;
 }
 
-/** A call in the carrier's books, with all that happened on the wire. */
+/** The carrier's record of a call, with a log of its requests and streams. */
 export interface CallRecord extends CallProgress {
   readonly sid: string;
   readonly account: CarrierAccount;
@@ -59,13 +59,13 @@ export interface CallRecord extends CallProgress {
   requests: RequestLog[];
   streams: StreamLog[];
   dials: DialLog[];
-  /** What the person at the far end did of its script. */
+  /** The steps of its script that the simulated person has taken. */
   script: ScriptStep[];
   errors: { at: string; code: number; message: string }[];
   twiml: string[];
 }
 
-/** The wire's log of one call stays readable and bounded. */
+/** Limits the length of each log of a call. */
 const MAX_LOG_ENTRIES = 500;
 
 export function newSid(prefix: 'CA' | 'MZ' | 'PN'): string {
@@ -92,7 +92,7 @@ export function newCallRecord(
   };
 }
 
-/** Whole seconds from the answer to the end, rounded up; an answered call has at least one. */
+/** Whole seconds from the answer to the end, rounded up; at least 1 for an answered call. */
 export function durationSeconds(call: CallRecord): number {
   if (call.answeredAt === undefined || call.endedAt === undefined) return 0;
   return Math.max(1, Math.ceil((call.endedAt - call.answeredAt) / 1_000));
@@ -106,7 +106,7 @@ export function noteError(call: CallRecord, code: number, message: string): void
   addLog(call.errors, { at: new Date().toISOString(), code, message });
 }
 
-/** `Sat, 21 Nov 2026 07:51:08 +0000`, the carrier's way to write a time. */
+/** Formats a time (ms since the epoch) like Twilio: `Sat, 21 Nov 2026 07:51:08 +0000`. */
 export function rfc2822(ms: number): string {
   return new Date(ms).toUTCString().replace('GMT', '+0000');
 }
@@ -123,7 +123,7 @@ const SUBRESOURCES = {
   user_defined_message_subscriptions: 'UserDefinedMessageSubscriptions',
 };
 
-/** The 26 keys of the REST resource; every value but the sub-resources is a string or null. */
+/** Twilio's REST resource of a call, with its 26 keys. Every value is a string or null, except `subresource_uris`. */
 export function toResource(call: CallRecord): Record<string, unknown> {
   const base = `/2010-04-01/Accounts/${call.account.carrierAccountId}/Calls/${call.sid}`;
   const time = (ms: number | undefined) => (ms === undefined ? null : rfc2822(ms));

@@ -6,23 +6,23 @@ import type { WebhookTarget } from './instructions/source.js';
 import type { CallbackFaults } from './scenario.js';
 import type { WebhookAnswer, CallbackClient } from './webhook-client.js';
 
-/** Who is told of a call's events. */
+/** The target of status callbacks and the events it receives. */
 export interface CallbackSubscription extends WebhookTarget {
   events: readonly RecordedEvent[];
 }
 
-/** The status callbacks of one call. */
+/** Sends the status callbacks of one call. */
 export interface CallbackSender {
   fire(event: RecordedEvent): void;
-  /** Tells who answered, as the detection of answering machines took it. @param ms how long that took */
+  /** Reports the result of answering machine detection. @param ms duration of the detection */
   tellAnsweredBy(target: WebhookTarget, answeredBy: CarrierAnsweredBy, ms: number): void;
-  /** Tells that a number which the call dials has answered: a leg of its own, whose parent is the call. */
+  /** Reports that a number dialed by the call has answered: a separate leg whose parent is the call. */
   tellDialAnswered: (target: WebhookTarget, to: string) => void;
 }
 
 /**
- * Fires the callbacks of one call, each as a request of its own that waits for no other, as the carrier does. The
- * scenario may copy, delay, reorder, drop or spoil them.
+ * Sends the callbacks of one call. Like Twilio, it does not wait for one before sending the next. The scenario may
+ * copy, delay, reorder, drop or corrupt them.
  */
 export function createCallbackSender(deps: {
   call: CallRecord;
@@ -117,7 +117,7 @@ export function createCallbackSender(deps: {
   };
 }
 
-/** The fields that every request about a call carries. */
+/** The form fields of every request about a call. */
 export function callFormFields(call: CallRecord): Record<string, string> {
   const geography = ['From', 'To', 'Caller', 'Called'].flatMap((who) => [
     [`${who}City`, ''],
@@ -159,7 +159,7 @@ function callbackParams(call: CallRecord, event: RecordedEvent, sequence: number
   };
 }
 
-/** The overrides that a webhook URL's fragment may hold: `#rc=3&rp=5xx,ct,rt`. */
+/** Twilio's connection overrides in the fragment of a webhook URL: `#rc=3&rp=5xx,ct,rt`. */
 function deliveryOptions(url: string) {
   const fragment = new URLSearchParams(url.split('#')[1] ?? '');
   const number = (key: string, standard: number, min: number, max: number) => {

@@ -8,9 +8,9 @@ import type { Line } from './media/line.js';
 import type { Plant } from './plant.js';
 
 /**
- * Connects a call with another scripted number until that one hangs up, the limit is reached, or the call ends. The other
- * leg is no call of its own in the books, and its seconds are those of the call.
- * @param signal aborts it: the call is over or has got other instructions. Rejects with its reason then.
+ * Connects a call to another scripted number until that number hangs up, the time limit is reached, or the call ends.
+ * The simulator keeps no record of the other leg; its seconds are logged with the call.
+ * @param signal aborts the dial because the call is over or was redirected; the promise then rejects with its reason
  */
 export async function dialNumber(
   deps: {
@@ -56,11 +56,11 @@ export async function dialNumber(
     try {
       await wait(request.limitSeconds * 1_000, undefined, { signal: AbortSignal.any([signal, parting.signal]) });
     } catch (error) {
-      // The other number hung up: that is how most of them end.
+      // Normal end: the other number hung up.
       if (!parting.signal.aborted || signal.aborted) throw error;
     } finally {
       part();
-      // The end is the limit, not the moment the timer fires.
+      // The dial ends at its limit even if the timer fires late.
       log.seconds = Math.min(request.limitSeconds, Math.ceil((performance.now() - connectedAt) / 1_000));
     }
   }

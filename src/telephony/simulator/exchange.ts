@@ -5,11 +5,11 @@ import { createLiveCall, type CallPlan, type LiveCall } from './live-call.js';
 import type { Plant } from './plant.js';
 import type { Scenario } from './scenario.js';
 
-/** All calls of the carrier, newest last. */
+/** All calls of the simulated carrier, oldest first. */
 export interface Exchange {
-  /** Dials. The scenario is the number's own, with the create fault taken out. */
+  /** Dials. The scenario is the one returned by `Faults.onCreate`. */
   place(facts: OutboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
-  /** Lets a call arrive at the customer. */
+  /** Starts an inbound call to the customer. */
   arrive(facts: InboundFacts, plan: CallPlan, scenario: Scenario): CallRecord;
   find(sid: string): LiveCall | undefined;
   /** Calls of one account, newest first. */
@@ -22,9 +22,9 @@ export interface Exchange {
 type OutboundFacts = Pick<CallRecord, 'account' | 'to' | 'from'> & Partial<Pick<CallRecord, 'timeLimitSeconds'>>;
 type InboundFacts = { account: CarrierAccount; to: string; from: string; forwardedFrom?: string };
 
-/** The books keep so many calls; the oldest ended ones go first. */
+/** Maximum number of call records; the oldest ended ones are removed first. */
 const MAX_CALLS = 5_000;
-/** What was heard is kept of so many calls; the oldest ended ones are forgotten first, then the oldest that go on. */
+/** Maximum number of calls with a recording; the oldest ended ones lose it first, then the oldest in progress. */
 const MAX_RECORDINGS = 50;
 
 export function createExchange(plant: Plant): Exchange {
@@ -52,7 +52,7 @@ export function createExchange(plant: Plant): Exchange {
       const call = newCallRecord({ ...facts, direction: 'outbound-api', scenario: scenario.name });
       const live = createLiveCall(call, plan, scenario, plant);
       enter(live);
-      // A create that hangs may come after the carrier was stopped.
+      // The carrier may have been stopped while the create request was delayed.
       if (!closed) live.place();
       return call;
     },

@@ -1,34 +1,34 @@
 import { z } from 'zod';
 
-/** Seconds of a script. */
+/** A duration in a script, in seconds. */
 export const seconds = z.number().min(0).max(600);
 
 const speech = z.string().min(1).max(500);
 
-/** One turn of a person. Each but an interrupting one waits until the agent has finished speaking. */
+/** One turn of a person. Every turn waits until the agent has finished speaking, unless it interrupts. */
 const line = z.union([
   speech,
   z.strictObject({
     say: speech,
-    /** Begins when the agent has been speaking for so long, whether or not it has finished. */
+    /** Begins when the agent has been speaking for this long, whether or not it has finished. */
     interruptAfterSeconds: seconds.optional(),
   }),
-  /** Keys pressed one by one. */
+  /** DTMF digits, pressed one by one. */
   z.strictObject({ keys: z.string().regex(/^[0-9A-D*#]{1,32}$/) }),
-  /** Says nothing for so long. */
+  /** Stays silent for this long. */
   z.strictObject({ waitSeconds: seconds }),
 ]);
 
-/** What the far end does once the line is open. */
+/** What the remote party does once the call is answered. */
 export const farEndScript = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('person'),
     lines: z.array(line).max(20).default(['Hello. Yes, I have a moment.']),
-    /** Said after the last line; null: hangs up without a word. */
+    /** Said after the last line; null: hangs up without a goodbye. */
     goodbye: speech.nullable().default('Thank you, that is all. Goodbye.'),
-    /** How often an agent that is silent is asked whether it is there, before the person goes on without it. */
+    /** How often to ask a silent agent whether it is there before continuing with the script. */
     nudges: z.number().int().min(0).max(20).default(2),
-    /** The script fails, and the person hangs up, when it is not through by then. */
+    /** After this time the script fails and the person hangs up. */
     patienceSeconds: seconds.default(120),
   }),
   z.strictObject({ kind: z.literal('silent') }),

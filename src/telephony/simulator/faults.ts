@@ -1,23 +1,25 @@
 import type { CreateFault, Scenario, Scenarios } from './scenario.js';
 
-/** Which scenario a call follows, and what goes wrong with the request that creates it. */
+/** Selects the scenario of each call and the fault of its create request. */
 export interface Faults {
   /**
-   * The next `count` calls get the faults of a scenario, whatever their number: those of its callbacks, its stream and,
-   * being dialed, its create request. What their far end does stays their own.
+   * Gives the next `count` calls the faults of a scenario, whatever their number: faults of callbacks, of the media
+   * stream and, for outbound calls, of the create request. The behavior of the remote party stays that of the call's
+   * own scenario.
+   * @returns false when the scenario does not exist
    */
   inject(key: string, count: number): boolean;
   /**
-   * What the n-th request for one call meets. A request is told from a repeat by number and URL, which are the same on a
-   * retry and different for another call.
+   * The scenario and fault of a create request. Number and URL identify a call: a retry has the same ones, another call
+   * has different ones.
    */
   onCreate(to: string, url: string): { scenario: Scenario; fault: CreateFault | undefined };
-  /** What a call that arrives at the customer meets. Faults of create requests wait for the next call that is dialed. */
+  /** The scenario of an incoming call. Injected faults of create requests are kept for the next outbound call. */
   onArrive(scenario: Scenario): Scenario;
   pending(): { fault: string; count: number }[];
 }
 
-/** Requests remembered to tell a repeat from a new call. */
+/** Maximum number of create requests remembered to recognize retries. */
 const MAX_REMEMBERED = 10_000;
 
 export function createFaults(scenarios: Scenarios): Faults {
@@ -54,7 +56,7 @@ export function createFaults(scenarios: Scenarios): Faults {
       entry.requests++;
       const { create } = entry.scenario;
       if (create !== undefined && entry.requests <= create.times) return { scenario: entry.scenario, fault: create };
-      // The call comes to be with this request; the next one like it is another call.
+      // This request creates the call; the next request with the same number and URL is a new call.
       seen.delete(key);
       return { scenario: entry.scenario, fault: undefined };
     },

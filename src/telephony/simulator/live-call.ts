@@ -27,29 +27,29 @@ import type { Scenario } from './scenario.js';
 export interface CallPlan {
   source: TwimlSource;
   callbacks: CallbackSubscription | undefined;
-  /** How long an outbound call may ring. */
+  /** Ring timeout of an outbound call. */
   ringSeconds: number;
   detection?: DetectionPlan;
 }
 
-/** A call while it lives. */
+/** A call that can still change, with its line. */
 export interface LiveCall {
   readonly call: CallRecord;
   readonly line: Line;
-  /** Outbound: dials, rings, and does what the scenario says. */
+  /** Outbound: dials, rings and follows the scenario. */
   place(): void;
-  /** Inbound: asks the customer what to do. */
+  /** Inbound: requests instructions from the customer. */
   arrive(): void;
-  /** Ends the call from our side or the far end's; the final status follows from where it stands. */
+  /** Ends the call from either side; the final status depends on the current one. */
   hangUp(): void;
-  /** Drops what the call is doing for other instructions. */
+  /** Abandons the current instructions and follows others. */
   redirect(source: TwimlSource): void;
   limitTo(seconds: number): void;
-  /** Ends everything without telling anybody: the carrier itself is being stopped. */
+  /** Ends everything without callbacks because the carrier is shutting down. */
   abandon(): void;
 }
 
-/** Does to the line, the timers and the customer's server what `advanceCall` decides. */
+/** Applies the actions of `advanceCall` to the line, the timers and the customer's server. */
 export function createLiveCall(call: CallRecord, plan: CallPlan, scenario: Scenario, plant: Plant): LiveCall {
   const { timeScale, webhooks } = plant;
   const course: CallCourse = { ...plan, ring: scenario.ring, timeScale };

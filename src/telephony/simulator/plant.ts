@@ -5,15 +5,15 @@ import type { Scenario } from './scenario.js';
 import type { Voices } from './voices.js';
 import type { CallbackClient } from './webhook-client.js';
 
-/** What all calls of the carrier share. */
+/** Dependencies shared by all calls of the carrier. */
 export interface Plant {
   logger: Logger;
   voices: Voices;
   ticker: Ticker;
   webhooks: CallbackClient;
   newDetector(): VoiceActivityDetector;
-  /** What the far end of a number does. */
+  /** The scenario of a number. */
   scenarioOf(number: string): Scenario;
-  /** Scripted waits are multiplied by it; audio always runs in real time. */
+  /** Multiplies scripted waits; audio always runs in real time. */
   timeScale: number;
 }

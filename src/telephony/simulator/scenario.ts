@@ -12,27 +12,30 @@ const callbacks = z.strictObject({
   extraFields: z.record(z.string(), z.string()).default({}),
 });
 
-/** What goes wrong with the create request, the first `times` times it is made. */
+/** The fault of the create request, applied to its first `times` attempts. */
 const create = z.strictObject({
   fault: z.enum(['error', 'throttle', 'dropAnswer', 'hang']),
   times: z.number().int().min(1).max(1_000),
   seconds: seconds.default(0),
 });
 
-/** What happens to the media stream on its way. */
+/** Faults of the media stream. */
 const stream = z.strictObject({
-  /** So many of a hundred frames are lost, in either direction. */
+  /** Percentage of frames lost, in either direction. */
   lossPercent: z.number().min(0).max(100).default(0),
-  /** Frames come to the customer up to so much late, in order. */
+  /** Maximum delay of frames to the customer, in ms; their order is kept. */
   jitterMs: z.number().int().min(0).max(1_000).default(0),
   breakOff: z
     .strictObject({
-      /** `reset`: the connection is reset; `silence`: nothing is sent, read or answered any more, and nothing closed. */
+      /**
+       * `reset`: the connection is reset; `silence`: the carrier sends, reads and answers nothing, but keeps the
+       * connection.
+       */
       how: z.enum(['reset', 'silence']),
       afterSeconds: seconds,
-      /** So much later the carrier takes the stream for gone and goes on with the next verb. */
+      /** Delay after which the carrier considers the stream ended and continues with the next verb. */
       goOnAfterSeconds: seconds.default(0),
-      /** So many streams of the call break off, and those after them do not. */
+      /** How many streams of the call break off; later ones do not. */
       times: z.number().int().min(1).max(100).default(1),
     })
     .optional(),
@@ -43,12 +46,12 @@ const scenario = z.strictObject({
   description: z.string(),
   ring: z.strictObject({
     seconds: seconds.default(0),
-    /** `nothing`: it rings until the caller gives up. */
+    /** `nothing`: rings until the ring timeout. */
     outcome: z.enum(['answer', 'busy', 'failed', 'nothing']),
     sip: z.number().int().min(400).max(699).optional(),
   }),
   farEnd: farEndScript.default({ kind: 'silent' }),
-  /** What the carrier's detection of answering machines takes the far end for. */
+  /** The result of answering machine detection. */
   answeredBy: z.enum(['human', 'machine', 'unknown']).default('human'),
   callbacks: callbacks.prefault({}),
   stream: stream.prefault({}),
@@ -62,9 +65,9 @@ export type BreakOff = NonNullable<StreamFaults['breakOff']>;
 export type CreateFault = NonNullable<Scenario['create']>;
 
 export interface Scenarios {
-  /** The script of a number: the last two digits of +1 202 555 01NN. Any other number answers like 00. */
+  /** The scenario of a number: the last two digits of +1 202 555 01NN. Any other number uses scenario 00. */
   ofNumber(number: string): Scenario;
-  /** A scenario by its two digits or its name. */
+  /** Finds a scenario by its two digits or its name. */
   find(key: string): Scenario | undefined;
   all(): Scenario[];
 }
@@ -73,8 +76,8 @@ const SCRIPTED_NUMBER = /^\+120255501(\d\d)$/;
 const FOLDER = join('src', 'telephony', 'simulator', 'scenarios');
 
 /**
- * Reads the scenario files; a new file is a new scenario.
- * @throws Error that names the file that is not a scenario
+ * Loads the scenario files; every file named with two digits is one scenario.
+ * @throws Error with the file name when a file is not a valid scenario
  */
 export function loadScenarios(folder = scenarioFolder()): Scenarios {
   const byDigits = new Map<string, Scenario>();
@@ -92,7 +95,7 @@ export function loadScenarios(folder = scenarioFolder()): Scenarios {
   };
 }
 
-/** The compiler copies no JSON, so from the build the files are found through the package's root. */
+/** The compiler does not copy JSON files, so the built code finds them through the package root. */
 function scenarioFolder(): string {
   for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
     const candidate = join(folder, FOLDER);

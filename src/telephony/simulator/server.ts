@@ -17,13 +17,16 @@ import { createCallbackClient } from './webhook-client.js';
 const MAX_BODY_BYTES = 65_536;
 
 export interface Simulator {
-  /** @returns the port, which the system chooses when the configured one is 0 */
+  /** @returns the port, which the operating system chooses when the configured one is 0 */
   listen(): Promise<{ port: number }>;
-  /** Ends all calls without telling anybody, and closes every connection. */
+  /** Ends all calls without callbacks, and closes every connection. */
   close(): Promise<void>;
 }
 
-/** The simulated carrier: Twilio's REST interface, callbacks and media streams, with scripted people at the far end. */
+/**
+ * The simulated carrier: Twilio's REST API, callbacks and media streams, with scripted remote parties. In this folder,
+ * the customer is the carrier's customer: the service under test.
+ */
 export function createSimulator(deps: { config: Config; logger: Logger }): Simulator {
   const { config, logger } = deps;
   const { timeScale } = config.simulator;
@@ -49,7 +52,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   const { publicBaseUrl } = config;
   const control = createControlApi({ accounts: config.carriers, publicBaseUrl, exchange, faults, scenarios });
 
-  // Longer than the carrier's clients keep idle connections: a request must never meet one that is being closed.
+  // Longer than the clients' own idle timeout, so that a request never arrives on a connection that is being closed.
   const server = createServer({ keepAliveTimeout: 65_000, maxHeaderSize: 16_384 }, (request, response) => {
     serve(request, response).catch((error: unknown) => {
       logger.error({ err: error }, 'the simulated carrier could not answer a request');
@@ -59,7 +62,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Its tokens are published, so pages in a developer's browser know them.
+    // The simulator's auth tokens are public, so block requests from web pages in a developer's browser.
     if (isFromWebPage(request.headers)) {
       response.writeHead(403, { connection: 'close' }).end();
       return;
@@ -72,7 +75,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
     const method = request.method ?? 'GET';
     const url = urlOf(request);
     if (url.pathname.startsWith('/simulator')) {
-      // By name, too: a web site may have pointed its own name at this machine.
+      // Check the Host header too: a web site may have pointed its own domain at this machine.
       if (!isLoopback(request.socket.remoteAddress) || !isLoopbackHost(request.headers.host ?? '')) {
         response.writeHead(403).end();
         return;
@@ -108,7 +111,7 @@ export function createSimulator(deps: { config: Config; logger: Logger }): Simul
   };
 }
 
-/** The body as text; undefined when it is too large. */
+/** Reads the body as text; undefined when it is too large. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -120,7 +123,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The path and query; the host is told by its header. */
+/** Only path and query are used; the Host header is checked separately. */
 function urlOf(request: IncomingMessage): URL {
   try {
     return new URL(request.url ?? '/', 'http://carrier');

@@ -1,6 +1,6 @@
-/** Timers by name. */
+/** Named timers. */
 export interface Timers<Name extends string> {
-  /** Runs an action later; a timer of the same name is replaced. */
+  /** Runs an action after `ms`, replacing the timer of the same name. */
   set: (name: Name, ms: number, action: () => void) => void;
   clear(): void;
 }

@@ -2,13 +2,13 @@ import { createSynthesizer } from '../../voice/audio/flite.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { FarEndScript, PersonLine } from './far-end-script.js';
 
-/** The far end's voice: another one than the agent's, so that recordings can be told apart. */
+/** The remote party's TTS voice. It differs from the agent's, so that recordings are easy to follow. */
 const VOICE = 'rms';
 
 export interface Voices {
-  /** Begins to speak all lines of the scripts, so that they are ready when they are needed. */
+  /** Starts to synthesize all lines of the scripts, so that they are ready in time. */
   prepare(scripts: FarEndScript[]): void;
-  /** A line as 8 kHz mu-law; undefined when it could not be spoken. Each line is made once. */
+  /** A line as 8 kHz mu-law; undefined when synthesis failed. Each line is synthesized once. */
   line(text: string): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export function createVoices(deps: { logger: Logger }): Voices {
   };
 }
 
-/** What a person says who has waited in vain for the agent to speak. */
+/** What a person says after waiting in vain for the agent to speak. */
 export const NUDGE = 'Hello?';
 
 function textsOf(script: FarEndScript): string[] {

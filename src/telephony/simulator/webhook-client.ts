@@ -3,20 +3,20 @@ import { Agent, request } from 'undici';
 import { sign } from '../twilio/signature.js';
 import type { WebhookTarget } from './instructions/source.js';
 
-/** What the customer's server answered, or why it could not be asked. */
+/** The customer's response, or why there was none. `ms` is the duration of the request. */
 export type WebhookAnswer =
   | { ok: true; status: number; contentType: string; body: string; ms: number }
-  /** `ct`: no connection came to be; `rt`: connected, but no answer in time or a broken one. */
+  /** `ct`: the connection was not established; `rt`: connected, but no complete response in time. */
   | { ok: false; cause: 'ct' | 'rt'; error: string; ms: number };
 
 export interface WebhookRequest extends WebhookTarget {
   params: Record<string, string>;
   authToken: string;
-  /** Milliseconds. */
+  /** Timeouts in ms. */
   connectTimeout: number;
   readTimeout: number;
   totalTimeout: number;
-  /** The same on each retry of one delivery. */
+  /** The same for all retries of one delivery. */
   idempotencyToken?: string;
 }
 
@@ -25,19 +25,19 @@ export interface CallbackClient {
   close(): Promise<void>;
 }
 
-/** Answers larger than this are cut off; the carrier refuses TwiML long before. */
+/** Longer responses are aborted; Twilio's own TwiML limit is much lower. */
 const MAX_BODY_BYTES = 262_144;
 
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Asks the customer's server as the carrier does: signed forms, Basic credentials only after a challenge. */
+/** Sends requests to the customer's server like Twilio: signed forms, and Basic credentials only after a challenge. */
 export function createCallbackClient(): CallbackClient {
   const agents = new Map<number, Agent>();
 
   function agentFor(connectTimeout: number): Agent {
     const known = agents.get(connectTimeout);
     if (known !== undefined) return known;
-    // Each request on a connection of its own: a kept one may be closed just as the request is written.
+    // Use a new connection for each request: the server may close an idle one just as the request is written.
     const agent = new Agent({ connect: { timeout: connectTimeout }, maxResponseSize: MAX_BODY_BYTES, pipelining: 0 });
     agents.set(connectTimeout, agent);
     return agent;
@@ -85,7 +85,7 @@ export function createCallbackClient(): CallbackClient {
   };
 }
 
-/** What is signed is the URL as it was configured; what is sent has neither fragment nor credentials in it. */
+/** Signs the URL as configured; the request itself omits the fragment and the credentials. */
 function wireForm(webhook: WebhookRequest) {
   const configured = webhook.url.split('#')[0] ?? '';
   const form = new URLSearchParams(webhook.params).toString();

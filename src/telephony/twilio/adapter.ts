@@ -13,7 +13,7 @@ import { TWILIO_CONTRACT } from './routes.js';
 import { isSignedForm, isSignedUpgrade, mayBeSigned } from './signed-forms.js';
 import { renderTwiml } from './twiml.js';
 
-/** Calls between two numbers within a minute or so: far more than there can be. */
+/** Far more calls than can exist between two numbers within about a minute. */
 const PAGE_SIZE = 100;
 
 type Call = Awaited<ReturnType<ReturnType<Twilio['calls']>['fetch']>>;
@@ -24,7 +24,7 @@ interface TwilioDeps {
   timeoutMs?: number;
 }
 
-/** A carrier account that speaks Twilio's interface: Twilio itself, or the simulated carrier. */
+/** A carrier account with Twilio's API: Twilio itself, or the simulated carrier. */
 export function createTwilioCarrier(deps: TwilioDeps & { streamUrl: string }): Carrier {
   const { account } = deps;
   return {
@@ -38,7 +38,7 @@ export function createTwilioCarrier(deps: TwilioDeps & { streamUrl: string }): C
   };
 }
 
-/** Twilio's REST interface. */
+/** Twilio's REST API. */
 function createTwilioApi(deps: TwilioDeps): CarrierApi {
   let client: Promise<Twilio> | undefined;
   const isCallId = (text: string) => CALL_SID.test(text);
@@ -52,13 +52,13 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
     }
   }
 
-  /** One call of the account. @throws CarrierRequestRefused */
+  /** One call of the account. @throws CarrierRequestRefused when the identifier is not a call identifier */
   function callOf(twilio: Twilio, carrierSid: string) {
     if (!isCallId(carrierSid)) throw new CarrierRequestRefused();
     return twilio.calls(carrierSid);
   }
 
-  /** Changes a live call; one that has ended already is as the caller wants it. */
+  /** Updates a live call. Succeeds if the call has already ended. */
   async function change(carrierSid: string, params: { status?: 'completed'; timeLimit?: number }): Promise<void> {
     try {
       await ask((twilio) => callOf(twilio, carrierSid).update(params));
@@ -87,7 +87,7 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
             ...detection(request.machineDetection, `${callUrl}/amd${CALLBACK_DELIVERY}`),
           }),
         );
-        // An answer without a call's id says that something was done, not what.
+        // A successful response without a call identifier may mean that a call was placed.
         return isCallId(call.sid) ? { outcome: 'accepted', carrierSid: call.sid } : { outcome: 'ambiguous' };
       } catch (error) {
         return dialOutcomeOf(error);
@@ -108,15 +108,15 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
     },
 
     async findPlaced({ to, from, since }) {
-      // A queued call has no start time yet, so it is not in a listing by start time.
+      // A queued call has no start time yet, so a list filtered by start time does not include it.
       const startTimeAfter = new Date(since);
-      // Pages, not `list`: a fault inside the client's paging would never reach us.
+      // Uses `page`, not `list`: errors inside the client's own paging never reach us.
       const pages = await Promise.all([
         ask((twilio) => twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE })),
         ask((twilio) => twilio.calls.page({ to, from, status: 'queued', pageSize: PAGE_SIZE })),
       ]);
       const calls = pages.flatMap((page) => page.instances);
-      // What cannot be told apart cannot be found either; the carrier is asked again.
+      // Without valid identifiers the calls cannot be told apart, so fail and let the caller retry.
       if (!calls.every(({ sid }) => isCallId(sid))) throw new CarrierError('malformed list', undefined);
       const found = new Map<string, CarrierCall>();
       for (const call of calls) found.set(call.sid, toCarrierCall(call));
@@ -128,7 +128,7 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
   };
 }
 
-/** Asynchronous: the callee hears the agent while the carrier listens. Detection is charged per call. */
+/** Detection is asynchronous: the callee hears the agent while the carrier analyzes the audio. Charged per call. */
 function detection(wanted: MachineDetection | undefined, callback: string) {
   if (wanted === undefined) return {};
   return {
@@ -161,7 +161,7 @@ function answeredByOf(value: string | null): AnsweredBy | undefined {
   return value.startsWith('machine') ? 'voicemail' : 'unknown';
 }
 
-/** The client hands out null, and unparsable text as it came. */
+/** The client returns null for missing dates and passes unparsable text through. */
 function millis(value: unknown): number | undefined {
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.getTime() : undefined;
 }

@@ -7,15 +7,15 @@ import { CarrierRequestRefused } from '../errors.js';
 import { CarrierError } from './errors.js';
 import { ACCOUNT_SID, CALL_SID } from './identifiers.js';
 
-/** No request to the carrier takes longer, whatever its server does. */
+/** Maximum duration of a request to the carrier, whatever the server does. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 
 const API_VERSION = '2010-04-01';
 
 /**
- * The carrier's own client, sending to the account's base URL, and to its own calls only: the client puts identifiers into
- * paths as they come, and the URL parser then takes a backslash for a slash. Loaded on first use: it costs 125 ms and 24 MB
- * that the API process need not pay.
+ * Creates the official Twilio client, redirected to the account's base URL and restricted to the account's own calls:
+ * the client inserts identifiers into paths without encoding, and the URL parser then treats a backslash as a slash.
+ * The module is imported on first use because it takes 125 ms and 24 MB that the API process does not need to spend.
  */
 export async function createTwilioClient(account: CarrierAccount, timeoutMs = REQUEST_TIMEOUT_MS): Promise<Twilio> {
   const { default: twilio } = await import('twilio');
@@ -26,7 +26,7 @@ export async function createTwilioClient(account: CarrierAccount, timeoutMs = RE
       this.axios.defaults.httpAgent = new Agent({ keepAlive: true, timeout: timeoutMs });
     }
 
-    // Async on purpose: the client's paging never settles when a request throws synchronously.
+    // Must be async: the client's paging never settles when a request throws synchronously.
     override async request<T>(options: RequestClient.RequestOptions<T>) {
       const uri = callsUrl(account, options.uri);
       return withinDeadline(super.request<T>({ ...options, uri }), timeoutMs);
@@ -39,9 +39,9 @@ export async function createTwilioClient(account: CarrierAccount, timeoutMs = RE
 }
 
 /**
- * The address, at the account's base URL, of what the client asks for. It is judged as text, before any parser rewrites it,
- * and put together anew.
- * @throws CarrierRequestRefused when it is neither the list of the account's calls nor one of them
+ * Maps the client's URL to the account's base URL. The URL is checked as text, before a parser can rewrite it, and
+ * rebuilt from its parts.
+ * @throws CarrierRequestRefused unless the URL is the list of the account's calls or one of them
  */
 function callsUrl(account: CarrierAccount, asked: string): string {
   const prefix = `/${API_VERSION}/Accounts/${account.carrierAccountId}/Calls`;
@@ -54,7 +54,7 @@ function callsUrl(account: CarrierAccount, asked: string): string {
   return `${withoutTrailing(account.baseUrl, '/')}/${segments.map(encodeURIComponent).join('/')}.json`;
 }
 
-/** The client's timeout watches for silence only; an answer that drips would be waited for without end. */
+/** The client's timeout only covers silence; a response that trickles in would never time out. */
 async function withinDeadline<T>(request: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {

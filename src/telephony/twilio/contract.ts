@@ -17,7 +17,7 @@ const REJECT = '<?xml version="1.0" encoding="UTF-8"?><Response><Reject reason="
 const HANG_UP = '<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>';
 
 const carrierForm = { AccountSid: `AC${'0'.repeat(32)}`, CallSid: `CA${'0'.repeat(32)}`, CallStatus: 'in-progress' };
-/** What answers a callback of the carrier. */
+/** The response to a status callback. */
 const noted = {
   description: 'Taken note of; also when the call is unknown or over.',
   contentType: 'text/plain' as const,
@@ -33,7 +33,7 @@ const statusForm = {
   Timestamp: 'Sat, 21 Nov 2026 10:00:51 +0000',
 };
 
-/** What all callbacks have in common. */
+/** Properties that all callbacks share. */
 const callback = {
   method: 'post',
   tag: 'Carrier callbacks',
@@ -43,7 +43,7 @@ const callback = {
   errors: [],
 } as const;
 
-/** How Twilio proves who it is, as the interface document tells it. */
+/** How Twilio authenticates, for the OpenAPI document. */
 export const TWILIO_SIGNATURE = {
   type: 'apiKey',
   in: 'header',
@@ -95,7 +95,7 @@ export const twilioInboundRoute = {
   }),
 };
 
-/** What Twilio asks and tells of a call that it carries. */
+/** Requests and status callbacks of Twilio for a call it carries. */
 export const twilioCallbackRoutes = {
   answerOutboundCall: defineRoute({
     ...callback,

@@ -3,16 +3,16 @@ import { CarrierRequestRefused } from '../errors.js';
 import type { DialOutcome } from '../port.js';
 
 /**
- * What a failed request to the carrier may tell the rest of the service. The client's own errors carry the request with
- * its Authorization header and numbers, so they never leave this folder.
+ * The details of a failed carrier request that may leave this folder. The client's own errors contain the request with
+ * its Authorization header and phone numbers, so they never leave it.
  */
 export class CarrierError extends Error {
   override readonly name = 'CarrierError';
 
   constructor(
-    /** The carrier's error number, or the network's error name. */
+    /** The carrier's error code, or the name of the network error. */
     readonly code: number | string | undefined,
-    /** HTTP status; undefined when no answer came. */
+    /** HTTP status; undefined when there was no response. */
     readonly status: number | undefined,
   ) {
     super(
@@ -23,7 +23,7 @@ export class CarrierError extends Error {
   }
 }
 
-/** The facts of any error the carrier's client throws, without the request that it may carry. */
+/** Extracts the details of any error of the carrier's client, without the request it may contain. */
 export function toCarrierError(error: unknown): CarrierError {
   if (error instanceof CarrierError) return error;
   if (typeof error !== 'object' || error === null) return new CarrierError(undefined, undefined);
@@ -41,24 +41,24 @@ const REFUSALS: Record<number, EndReason> = {
   21216: 'rejected',
 };
 
-/** Errors that happen before a connection stands: the carrier cannot have heard the request. */
+/** Errors that occur before the connection is established: the carrier cannot have received the request. */
 const NEVER_CONNECTED = new Set<unknown>(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 /**
- * What a failed request for a call proves. Only a refusal that the carrier itself pronounced, or a connection that never
- * came to be, proves that there is no call; everything else may have placed one.
+ * Classifies a failed dial request. Only a rejection by the carrier itself or a connection that was never established
+ * proves that no call exists; after any other error a call may have been placed.
  */
 export function dialOutcomeOf(error: unknown): DialOutcome {
   if (error instanceof CarrierRequestRefused) return { outcome: 'refused', endReason: 'carrier_failed' };
   const { status, code } = toCarrierError(error);
   if (status === undefined) return { outcome: NEVER_CONNECTED.has(code) ? 'unreachable' : 'ambiguous' };
   if (status === 429) return { outcome: 'throttled' };
-  // 408: someone between us and the carrier gave up waiting for its answer.
+  // 408: a proxy between us and the carrier may have given up waiting for the response.
   if (status < 400 || status >= 500 || status === 408) return { outcome: 'ambiguous' };
   return { outcome: 'refused', endReason: REFUSALS[Number(code)] ?? 'carrier_failed' };
 }
 
-/** The call was over before we asked: it is not in progress any more, or gone from the carrier's books. */
+/** The call had already ended: it is no longer in progress, or the carrier has deleted its record. */
 export function isCallOver(error: CarrierError): boolean {
   return (error.status === 400 && error.code === 21220) || isUnknownCall(error);
 }

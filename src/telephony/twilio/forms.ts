@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { agentId, externalCallId, text } from '../../platform/http/contract/fields.js';
 import { ACCOUNT_SID, CALL_SID } from './identifiers.js';
 
-/** A field of the carrier's form that must hold something. */
+/** A required, non-empty form field of the carrier. */
 function carrierText(field: string, description: string, example: string) {
   return text(field, 255)
     .min(1, `${field} must not be empty.`)
@@ -11,7 +11,7 @@ function carrierText(field: string, description: string, example: string) {
 
 const SID_FORM = 'followed by 32 digits 0 to 9 or a to f, in lower case';
 
-/** A field that holds an identifier of the carrier's, in the form that its adapter accepts. */
+/** A form field that contains a carrier identifier in the format that the adapter accepts. */
 function carrierIdentifier(field: string, pattern: RegExp, fault: string) {
   return z
     .string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : fault) })
@@ -26,7 +26,7 @@ const accountSid = carrierIdentifier('AccountSid', ACCOUNT_SID, `AccountSid must
 
 export const InboundCallQuery = z.object({ agent_id: agentId.optional() });
 
-/** The form a carrier posts when a call arrives. Its many further fields are kept out of our way. */
+/** The form a carrier posts for an incoming call. Further fields are ignored. */
 export const InboundCallForm = z
   .object({
     CallSid: callSid,
@@ -45,18 +45,18 @@ export const InboundCallForm = z
 export type InboundCallForm = z.infer<typeof InboundCallForm>;
 
 /**
- * Of all that a carrier sends, only what its signature needs is demanded, and that the call's identifier is one. A callback
- * is not refused for anything else.
+ * Requires only what the signature check needs, and a well-formed call identifier. A callback is never rejected for
+ * anything else.
  */
 const callbackFields = {
   AccountSid: accountSid.describe('Names the carrier account, and by it the mode.'),
   CallSid: callSid.optional().describe('The carrier’s identifier of the call; without it, nothing is noted.'),
 };
 
-/** What every request of the carrier is checked for. */
+/** The fields validated in every request of the carrier. */
 export const CallbackIdentifiers = z.object({ CallSid: callbackFields.CallSid });
 
-/** A status callback, as far as we read it. */
+/** A status callback, with the fields that we read. */
 export const StatusCallbackForm = z
   .looseObject({
     ...callbackFields,
@@ -78,7 +78,7 @@ export const StatusCallbackForm = z
   })
   .meta({ id: 'StatusCallbackForm' });
 
-/** What the carrier's detection of answering machines found. */
+/** The result of the carrier's answering machine detection. */
 export const MachineDetectionForm = z
   .looseObject({
     ...callbackFields,
@@ -90,7 +90,7 @@ export const MachineDetectionForm = z
   })
   .meta({ id: 'MachineDetectionForm' });
 
-/** What the carrier tells of the other leg of a transferred call. */
+/** A status callback for the other leg of a transferred call. */
 export const TransferStatusForm = z
   .looseObject({
     ...callbackFields,
@@ -106,7 +106,7 @@ export const TransferStatusForm = z
   })
   .meta({ id: 'TransferStatusForm' });
 
-/** What the carrier sends with a request for TwiML. */
+/** The form the carrier sends with a request for TwiML. */
 export const CarrierRequestForm = z
   .looseObject({
     ...callbackFields,

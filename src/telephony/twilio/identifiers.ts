@@ -1,6 +1,6 @@
 /**
- * The forms of Twilio's identifiers, which the simulated carrier shares: two capitals and 32 hexadecimal digits. Twilio
- * writes them in lower case, so capitals are a forgery.
+ * The formats of Twilio's identifiers, which the simulated carrier shares: two capital letters and 32 hexadecimal
+ * digits. Twilio uses lower-case digits only, so reject upper case as forged.
  */
 export const ACCOUNT_SID = /^AC[0-9a-f]{32}$/;
 export const CALL_SID = /^CA[0-9a-f]{32}$/;

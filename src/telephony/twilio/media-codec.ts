@@ -3,7 +3,7 @@ import { CALL_SID, STREAM_SID } from './identifiers.js';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** Twilio's Media Streams: text frames in JSON, audio in base64, numbers as strings. */
+/** Twilio Media Streams: JSON text frames, audio in base64, numbers as strings. */
 export function createTwilioCodec(): MediaCodec {
   let streamSid = '';
   return {
@@ -20,8 +20,8 @@ export function createTwilioCodec(): MediaCodec {
 }
 
 /**
- * Reads one text frame.
- * @throws ProtocolViolation (1007) when it is no JSON or not of the protocol's shape
+ * Parses one text frame.
+ * @throws ProtocolViolation (1007) when the text is not JSON or does not match the protocol
  */
 export function parseCarrierMessage(text: string): MediaEvent {
   const message = asRecord(parseJson(text));
@@ -43,7 +43,7 @@ export function parseCarrierMessage(text: string): MediaEvent {
   }
 }
 
-/** @param streamSid as `parseCarrierMessage` lets it through: letters and digits, which need no escape */
+/** @param streamSid validated by `parseCarrierMessage`: letters and digits, so no escaping is needed */
 function mediaMessage(streamSid: string, frame: Uint8Array): string {
   const payload = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength).toString('base64');
   return `{"event":"media","streamSid":"${streamSid}","media":{"payload":"${payload}"}}`;

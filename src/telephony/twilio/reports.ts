@@ -11,10 +11,13 @@ const FINAL_STATUSES: ReadonlySet<string> = new Set<CarrierFinalStatus>([
   'canceled',
 ]);
 
-/** What a status callback says. @param now ms since the epoch */
+/**
+ * Converts the form of a status callback to a report.
+ * @param now ms since the epoch
+ */
 export function statusReportOf(carrierSid: string, form: FormFields, now: number): StatusReport {
   const signal = carrierSignalOf(carrierSid, form, now);
-  // The carrier numbers its callbacks, and repeats of one have the same number.
+  // The carrier numbers its callbacks; a repeated callback has the same number.
   const sequence = single(form, 'SequenceNumber');
   return {
     ...(signal === undefined ? {} : { signal }),
@@ -23,7 +26,10 @@ export function statusReportOf(carrierSid: string, form: FormFields, now: number
   };
 }
 
-/** What a callback tells the call; undefined for the statuses on the way, which change nothing. */
+/**
+ * The signal for the call; undefined for intermediate statuses, which change nothing.
+ * @param now the time of the event if the callback has no timestamp, ms since the epoch
+ */
 export function carrierSignalOf(carrierSid: string, form: FormFields, now: number): CarrierSignal | undefined {
   const status = single(form, 'CallStatus') ?? '';
   const answeredBy = answeredByOf(single(form, 'AnsweredBy'));
@@ -58,7 +64,7 @@ function recordOf(form: FormFields): StatusReport['record'] {
   return { status: (single(form, 'CallStatus') ?? '').slice(0, 40) || 'unknown', ...known };
 }
 
-/** Who answered, as the carrier's detection of answering machines calls them; undefined when it says nothing. */
+/** Maps the result of the carrier's answering machine detection; undefined when there is none. */
 export function answeredByOf(text: string | undefined): AnsweredBy | undefined {
   if (text === undefined || text === '') return undefined;
   if (text === 'human') return 'human';
@@ -67,13 +73,15 @@ export function answeredByOf(text: string | undefined): AnsweredBy | undefined {
 
 const ANSWERED: ReadonlySet<string> = new Set(['in-progress', 'completed']);
 
-/** The call whose transfer has answered; undefined when the callback says something else. */
+/**
+ * The carrier's identifier of the call whose transfer was answered; undefined when the callback reports something else.
+ */
 export function answeredTransferOf(form: FormFields): string | undefined {
-  // CallSid is the other leg's; the call itself is its parent.
+  // CallSid identifies the other leg; ParentCallSid identifies the call itself.
   return ANSWERED.has(single(form, 'CallStatus') ?? '') ? (single(form, 'ParentCallSid') ?? '') : undefined;
 }
 
-/** Whether the other side of a transfer that is over had answered; undefined when there was none. */
+/** Whether the other party of a finished transfer had answered; undefined when there was no transfer. */
 export function transferConnectedOf(form: FormFields): boolean | undefined {
   const status = single(form, 'DialCallStatus');
   return status === undefined ? undefined : status === 'completed' || status === 'answered';

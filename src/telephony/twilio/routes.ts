@@ -14,13 +14,13 @@ import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.
 import { answeredByOf, answeredTransferOf, statusReportOf, transferConnectedOf } from './reports.js';
 import { formOf } from './signed-forms.js';
 
-/** Some callbacks name the call in their path. */
+/** Some callbacks have the call's id in their path. */
 interface CallbackRequest {
   ctx: ApiContext;
   params?: { call_id: string };
 }
 
-/** A callback whose signature is right. */
+/** A callback with a valid signature. */
 interface Callback {
   told: CarrierCallRef & { carrier: Carrier };
   form: FormFields;
@@ -38,7 +38,7 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
   const { events, instructions } = deps;
   const gate = createCallbackGate(deps);
 
-  /** @throws ServiceError as `admit` does, and MISSING_PARAMS when the CallSid is none */
+  /** @throws ServiceError as `admit` does, and MISSING_PARAMS when CallSid is malformed */
   async function verified(ctx: ApiContext): Promise<Callback> {
     const { mode, carrier, request } = await gate.admit(ctx);
     const form = formOf(request);
@@ -145,7 +145,7 @@ async function arrivedCallOf(
   };
 }
 
-/** Anything but the number of a resumption that we may have written into the URL stands for the first stream. */
+/** Returns the stream number that we wrote into the URL; 0, the first stream, for any other value. */
 function streamNumber(text: string | string[] | undefined): number {
   return typeof text === 'string' && /^\d$/.test(text) ? Number(text) : 0;
 }

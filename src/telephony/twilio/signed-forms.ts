@@ -9,10 +9,13 @@ import { isValidSignature } from './signature.js';
 /** 20 bytes of HMAC-SHA1 in base64. */
 const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
 
-/** Each request is asked about by every account, and read once. */
+/** Parsed forms by request: every account checks the same request, and it is parsed once. */
 const forms = new WeakMap<CarrierRequest, FormFields>();
 
-/** The fields of a request. @throws ServiceError MISSING_PARAMS when there are too many */
+/**
+ * The form fields of a request.
+ * @throws ServiceError MISSING_PARAMS when there are too many
+ */
 export function formOf(request: CarrierRequest): FormFields {
   const known = forms.get(request);
   if (known !== undefined) return known;
@@ -26,19 +29,22 @@ function signatureOf(headers: IncomingHttpHeaders): string | undefined {
   return typeof signature === 'string' ? signature : undefined;
 }
 
-/** Whether the signature of a request could be that of any form, which is told before the form is there. */
+/** Whether a request has a well-formed signature. Needs no body, so it can run before the body is read. */
 export function mayBeSigned(headers: IncomingHttpHeaders): boolean {
   return SIGNATURE.test(signatureOf(headers) ?? '');
 }
 
-/** Whether the account signed the request over our configured address. @throws as `formOf` does */
+/**
+ * Whether the account signed the request for our configured URL.
+ * @throws as `formOf` does
+ */
 export function isSignedForm({ carrierAccountId, authToken }: CarrierAccount, request: CarrierRequest): boolean {
   const form = formOf(request);
   if (!isEqual(form['AccountSid'], carrierAccountId)) return false;
   return isValidSignature({ authToken, signature: signatureOf(request.headers), url: request.url, params: form });
 }
 
-/** Whether the account signed the upgrade. We hand out no address with anything behind the call's id. */
+/** Whether the account signed the upgrade request. Our stream URLs never contain anything after the call's id. */
 export function isSignedUpgrade({ authToken }: CarrierAccount, { url, rest, headers }: StreamUpgrade): boolean {
   return rest === '' && isValidSignature({ authToken, signature: signatureOf(headers), url, params: {} });
 }

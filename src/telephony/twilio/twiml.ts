@@ -2,7 +2,7 @@ import VoiceResponse from 'twilio/lib/twiml/VoiceResponse.js';
 import type { CallInstruction, Markup } from '../callbacks.js';
 import { CALLBACK_DELIVERY } from './callback-delivery.js';
 
-/** From this resumption on a second is left to media processes that have to start first. */
+/** From this stream number on, pause one second before reconnecting, so that a media process can start. */
 const PAUSE_FROM_RESUMPTION = 2;
 
 interface Addresses {
@@ -10,7 +10,7 @@ interface Addresses {
   streamUrl: string;
 }
 
-/** What the carrier is to do with a call, in TwiML. */
+/** Renders an instruction as TwiML. */
 export function renderTwiml(addresses: Addresses, instruction: CallInstruction): Markup {
   return { contentType: 'text/xml; charset=utf-8', body: twimlOf(addresses, instruction) };
 }
@@ -30,7 +30,7 @@ function twimlOf(addresses: Addresses, instruction: CallInstruction): string {
   }
 }
 
-/** Streams the call's audio to the media server; what follows runs when the stream has ended. */
+/** Streams the call's audio to the media server. The verbs after it run when the stream has ended. */
 function streamTwiml(
   { publicBaseUrl, streamUrl }: Addresses,
   { callId, resumption }: Extract<CallInstruction, { kind: 'stream' }>,
@@ -45,7 +45,7 @@ function streamTwiml(
   return response.toString();
 }
 
-/** The carrier tells when the other side answers, and asks again when it is gone. */
+/** The carrier reports when the other party answers, and requests new instructions when the transfer is over. */
 function transferTwiml(
   { publicBaseUrl }: Addresses,
   { callId, to, callerId, timeLimitSeconds }: Extract<CallInstruction, { kind: 'transfer' }>,
@@ -69,7 +69,7 @@ function transferTwiml(
   return response.toString();
 }
 
-/** Only as the first verb it keeps the call from being answered. */
+/** Reject avoids answering the call only if it is the first verb. */
 function rejectTwiml(): string {
   const response = new VoiceResponse();
   response.reject({ reason: 'busy' });

@@ -3,27 +3,27 @@ import { decodeMulaw } from '../../../voice/audio/mulaw.js';
 import type { VoiceActivityDetector } from '../../../voice/audio/voice-activity.js';
 import { framesIn } from './mouth.js';
 
-/** Quieter than this on average over 20 ms is no speech; synthetic speech is above 1,000, a quiet line near 0. */
+/** RMS level above which a 20 ms frame may be speech. Synthetic speech is above 1,000, a quiet line near 0. */
 const SPEECH_RMS = 200;
-/** A clear may leave words of a sentence that was broken off on the line; the next item begins after such a gap. */
+/** After a clear, words of the interrupted sentence may still arrive; a gap this long marks the start of new speech. */
 const GAP_BETWEEN_ITEMS = framesIn(0.3);
 
 const NOTHING = new Int16Array(FRAME_BYTES);
 
-/** Counts, in frames of 20 ms, what the agent said since the last `restart`. */
+/** Measures, in 20 ms frames, what the agent has said since the last `restart`. */
 export interface FarEar {
   hear(frame: Uint8Array | undefined): void;
-  /** What was about to be heard was dropped: what still comes of it is no turn of the agent. */
+  /** Queued audio was discarded: ignore what is still arriving of it. */
   cleared(): void;
   restart(): void;
   readonly speech: number;
-  /** Since the last speech. */
+  /** Frames since the last speech. */
   readonly pause: number;
   readonly all: number;
   close(): void;
 }
 
-/** Listens by voice detection and loudness: a tone is no speech, and neither is the detector's echo of a click. */
+/** Detects speech by voice activity and loudness, because the detector alone also reacts to tones and clicks. */
 export function createFarEar(newDetector: () => VoiceActivityDetector): FarEar {
   let detector: VoiceActivityDetector | undefined;
   let [speech, pause, all] = [0, 0, 0];
@@ -34,7 +34,7 @@ export function createFarEar(newDetector: () => VoiceActivityDetector): FarEar {
   function isSpeech(frame: Uint8Array | undefined): boolean {
     const pcm = frame === undefined ? NOTHING : decodeMulaw(frame);
     detector ??= newDetector();
-    // The detector learns from every frame, from silence too.
+    // The detector adapts to every frame, so pass it silence too.
     return detector.isVoice(pcm) && loudness(pcm) > SPEECH_RMS;
   }
 

@@ -4,14 +4,14 @@ import type { Voices } from '../voices.js';
 
 const FRAMES_PER_SECOND = 50;
 
-/** Whole frames of 20 ms in so many seconds. */
+/** Number of 20 ms frames in a number of seconds, rounded. */
 export const framesIn = (seconds: number) => Math.round(seconds * FRAMES_PER_SECOND);
 
-/** Cuts what is to be said into frames of 20 ms. */
+/** Speaks text and plays audio in frames of 20 ms. */
 export interface FarMouth {
   say(text: string): void;
   play(mulaw: Uint8Array): void;
-  /** Whether something is still to be said, or being prepared. */
+  /** Whether audio is being prepared or is left to play. */
   busy(): boolean;
   next(): Uint8Array | undefined;
 }

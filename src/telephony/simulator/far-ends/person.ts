@@ -4,24 +4,25 @@ import { createFarEar } from './ear.js';
 import type { FarEnd, FarEndDeps } from './port.js';
 import { createFarMouth, framesIn } from './mouth.js';
 
-/** Shorter sounds than this are no turn. */
+/** Sounds shorter than this do not count as a turn. */
 const TURN_MIN = framesIn(0.2);
-/** So long a pause and it is the person's turn. */
+/** After a pause this long it is the person's turn. */
 const TURN_PAUSE = framesIn(0.8);
-/** A pause so short is one between two words. */
+/** Pauses up to this length are gaps between words. */
 const WORD_PAUSE = framesIn(0.3);
 const NUDGE_AFTER = framesIn(5);
-/** After the goodbye: how long to wait for the agent's, and how long to listen to it. */
+/** After the person's goodbye: how long to wait for the agent's goodbye, and how long to listen to it. */
 const FAREWELL_WAIT = framesIn(3);
 const FAREWELL_MAX = framesIn(8);
-/** From one key to the next. */
+/** Interval between two DTMF digits. */
 const KEY_FRAMES = framesIn(0.3);
 
 type State = 'listening' | 'talking' | 'keying' | 'waiting' | 'leaving' | 'gone';
 
 /**
- * A person who lets the agent finish and takes the turns of the script one by one, interrupting where it says so, and
- * after the last one says goodbye and hangs up. The script fails when it is not through in time.
+ * Simulates a person who lets the agent finish, takes the turns of the script one by one (interrupting the agent where
+ * the script says so), says goodbye after the last one and hangs up. The script fails when it takes longer than
+ * `patienceSeconds`.
  */
 export function createPerson(script: PersonScript, deps: FarEndDeps): FarEnd {
   const mouth = createFarMouth(deps.voices);
@@ -75,7 +76,7 @@ export function createPerson(script: PersonScript, deps: FarEndDeps): FarEnd {
     }
   }
 
-  /** The agent has been speaking for as long as the next line lets it, and still does. */
+  /** Whether the agent has been speaking for as long as the next line allows and is still speaking. */
   function isTimeToInterrupt(): boolean {
     const [next] = lines;
     if (next === undefined || typeof next === 'string' || !('say' in next)) return false;
@@ -113,7 +114,7 @@ export function createPerson(script: PersonScript, deps: FarEndDeps): FarEnd {
     },
     cleared() {
       ear.cleared();
-      // The rest of a sentence that was broken off is no turn of the agent.
+      // The rest of an interrupted sentence does not count as a turn of the agent.
       if (state === 'listening') ear.restart();
     },
     speak() {

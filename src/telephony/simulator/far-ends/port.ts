@@ -1,19 +1,19 @@
 import type { VoiceActivityDetector } from '../../../voice/audio/voice-activity.js';
 import type { Voices } from '../voices.js';
 
-/** Whoever is at the other end of the line. Called once for each 20 ms, from the answer to the end. */
+/** The simulated remote party. Called once per 20 ms, from the answer to the end of the call. */
 export interface FarEnd {
-  /** What the line plays to the far end; undefined when it is silent. */
+  /** Receives the frame that the line plays; undefined for silence. */
   hear(frame: Uint8Array | undefined): void;
-  /** What was about to be played was dropped. */
+  /** Audio that was about to be played was discarded. */
   cleared(): void;
-  /** The next 160 bytes of mu-law that the far end says; undefined when it is silent. */
+  /** The next 160 bytes of mu-law that the remote party says; undefined for silence. */
   speak(): Uint8Array | undefined;
-  /** The call is over. */
+  /** Called when the call is over. */
   close(): void;
 }
 
-/** What a person did of its script, in order. */
+/** A step of its script that a simulated person has taken. */
 export interface ScriptStep {
   at: string;
   /** `interrupted`: said while the agent was speaking. `finished` and `timeout` end the script. */
@@ -25,11 +25,11 @@ export interface FarEndDeps {
   voices: Voices;
   newDetector(): VoiceActivityDetector;
   hangUp(): void;
-  /** A key is pressed: one of 0-9, A-D, * and #. */
+  /** Presses a DTMF key: one of 0-9, A-D, * and #. */
   press(digit: string): void;
   note(step: Omit<ScriptStep, 'at'>): void;
-  /** An answering machine has beeped: from now on it records. */
+  /** The answering machine has beeped and starts recording. */
   beeped(): void;
-  /** Scripted waits are multiplied by it. */
+  /** Multiplies scripted waits. */
   timeScale: number;
 }

@@ -4,7 +4,7 @@ import type { CallbackClient, WebhookAnswer } from '../webhook-client.js';
 import { InstructionError, type TwimlSource, type WebhookTarget } from './source.js';
 import { parseTwiml, type TwimlElement } from './twiml.js';
 
-/** The carrier's hard cap for requests that a call waits for, ms. */
+/** Twilio's limits for requests that a call waits for, in ms. */
 const WEBHOOK_TIMEOUTS = { connectTimeout: 5_000, readTimeout: 15_000, totalTimeout: 15_000 };
 
 interface FetchDeps {
@@ -13,7 +13,7 @@ interface FetchDeps {
 }
 
 /**
- * Fetches the document of a source, or that of its fallback where it has one, and logs what was asked and answered.
+ * Fetches and parses the TwiML of a source, or of its fallback after an error, and logs each request and response.
  * @returns the verbs
  * @throws InstructionError
  */
@@ -41,7 +41,7 @@ async function ask(
   const at = new Date().toISOString();
   const webhook = { ...target, ...WEBHOOK_TIMEOUTS, params, authToken: call.account.authToken };
   let answer = await webhooks.send(webhook);
-  // A connection that was never made is tried once more.
+  // Retry once if the connection could not be established.
   if (!answer.ok && answer.cause === 'ct') answer = await webhooks.send(webhook);
   addLog(call.requests, {
     at,

@@ -1,19 +1,22 @@
-/** Where the carrier sends a request. */
+/** The destination of a carrier request. */
 export interface WebhookTarget {
   url: string;
   method: 'GET' | 'POST';
 }
 
-/** Where the instructions of a call come from. */
+/** The source of a call's instructions. */
 export type TwimlSource =
-  /** `extra`: form fields beside the carrier's own. */
+  /** `extra`: form fields in addition to the carrier's own. */
   | { kind: 'url'; target: WebhookTarget; fallback?: WebhookTarget; extra?: Record<string, string> }
   | { kind: 'inline'; twiml: string };
 
-/** `done`: the verbs ran out or said hang up; `rejected`: refused before an answer; `failed`: no usable instructions. */
+/**
+ * `done`: the last verb has run or a verb hung up; `rejected`: rejected before the answer; `failed`: no usable
+ * instructions.
+ */
 export type TwimlEnd = 'done' | 'rejected' | 'failed';
 
-/** The document could not be fetched or understood; the code is the carrier's. */
+/** The TwiML could not be fetched or parsed; `code` is Twilio's error code. */
 export class InstructionError extends Error {
   constructor(
     readonly code: number,

@@ -8,8 +8,8 @@ import { nextSource, readVerb, type DialVerb, type Instruction, type StreamReque
 
 export interface TwimlRunner {
   /**
-   * Carries out the instructions, following redirects, to their end.
-   * @param signal aborts them: the call is over or has got other instructions. Rejects with its reason then.
+   * Executes the instructions to their end, following redirects.
+   * @param signal aborts them because the call is over or was redirected; the promise then rejects with its reason
    */
   run(source: TwimlSource, signal: AbortSignal): Promise<TwimlEnd>;
 }
@@ -21,7 +21,7 @@ const MAX_DOCUMENTS = 100;
 export function createTwimlRunner(deps: {
   call: CallRecord;
   webhooks: CallbackClient;
-  /** Called before the first verb that needs an open line. */
+  /** Called before the first verb that requires an answered call. */
   answer(): void;
   stream(request: StreamRequest, signal: AbortSignal): Promise<void>;
   dial(request: DialVerb, signal: AbortSignal): Promise<DialLog>;
@@ -50,12 +50,12 @@ export function createTwimlRunner(deps: {
     }
   }
 
-  /** Performs the verbs of one document until one of them ends it. */
+  /** Executes the verbs of one document until one of them ends it. */
   async function runDocument(source: TwimlSource, signal: AbortSignal): Promise<Step> {
     const verbs: TwimlElement[] = await fetchInstructions(deps, source);
     for (const verb of verbs) {
       signal.throwIfAborted();
-      // A verb that cannot be read answers the call, too.
+      // An unknown verb answers the call, too.
       if (verb.name !== 'Reject') deps.answer();
       const step = await perform(readVerb(verb, source), source, signal);
       if (step !== undefined) return step;
@@ -88,7 +88,7 @@ export function createTwimlRunner(deps: {
   };
 }
 
-/** What follows a verb that took its time: its action, if it names one, else the next verb. */
+/** The step after a finished verb: its `action` if it has one, otherwise the next verb. */
 function stepAfter(
   { action }: Extract<Instruction, { kind: 'stream' | 'dial' }>,
   source: TwimlSource,

@@ -6,7 +6,7 @@ export interface TwimlElement {
   text: string;
 }
 
-/** The carrier's error 12100: the document cannot be understood. */
+/** The TwiML document is invalid; reported as Twilio's error 12100. */
 export class TwimlError extends Error {
   override readonly name = 'TwimlError';
 }
@@ -24,8 +24,8 @@ type Token = { end: number } & (
 );
 
 /**
- * Parses the XML that TwiML uses: elements, attributes, text, CDATA, comments and the five entities. Document types are
- * refused, as the carrier has no use for them. Takes linear time.
+ * Parses the XML subset used by TwiML: elements, attributes, text, CDATA, comments and the five entities. Rejects
+ * document type declarations, which TwiML does not use. Takes linear time.
  * @returns the verbs inside `<Response>`
  * @throws TwimlError
  */
@@ -87,7 +87,7 @@ function tagAt(xml: string, at: number): Token {
   return { kind: 'opening', name, attributes: xml.slice(from, isEmpty ? last - 1 : last), isEmpty, end: last + 1 };
 }
 
-/** Index of the bracket that closes a tag; a quoted value may hold others. */
+/** Index of the bracket that closes a tag; quoted attribute values may contain brackets. */
 function closingBracket(xml: string, from: number): number {
   let at = from;
   while (xml[at] !== '>') {
@@ -98,7 +98,7 @@ function closingBracket(xml: string, from: number): number {
   return at;
 }
 
-/** Index behind the next occurrence of a mark. */
+/** Index after the next occurrence of `mark`. @throws TwimlError when there is none */
 function endOf(xml: string, mark: string, from: number): number {
   const at = xml.indexOf(mark, from);
   if (at === -1) throw new TwimlError('The document is not well-formed XML.');

@@ -1,29 +1,29 @@
 import { InstructionError, type TwimlSource, type WebhookTarget } from './source.js';
 import type { TwimlElement } from './twiml.js';
 
-/** What `<Connect><Stream>` asks for. */
+/** The parameters of `<Connect><Stream>`. */
 export interface StreamRequest {
   url: string;
   customParameters: Record<string, string>;
 }
 
-/** What `<Dial>` asks for. */
+/** The parameters of `<Dial>`. */
 export interface DialVerb {
   number: string;
   ringSeconds: number;
-  /** The two are parted after so long. */
+  /** The two parties are disconnected after this time. */
   limitSeconds: number;
-  /** Told when the number answers. */
+  /** Receives a callback when the number answers. */
   onAnswer?: WebhookTarget;
 }
 
-/** A URL as a verb writes it, still relative to the document's own. */
+/** A URL as written in a verb, possibly relative to the document's URL. */
 export interface NextUrl {
   url: string;
   method: string | undefined;
 }
 
-/** A verb read. `action`: where the instructions after it are, if it names any. */
+/** A parsed verb. `action`: the URL of the instructions that follow it, if the verb has one. */
 export type Instruction =
   | { kind: 'stream'; request: StreamRequest; action?: NextUrl }
   | { kind: 'dial'; request: DialVerb; action?: NextUrl }
@@ -34,12 +34,12 @@ export type Instruction =
 
 const MAX_SECONDS = 14_400;
 const DIAL_RING_SECONDS = 30;
-/** How long a text takes to be said. It is not heard: there is no audio but the script's. */
+/** Simulated speaking time of `<Say>`. The text is not synthesized: the call contains only scripted audio. */
 const MS_PER_CHARACTER = 60;
 
 /**
- * Reads one verb.
- * @param source of the document, which relative URLs are resolved against
+ * Parses one verb.
+ * @param source of the document; relative URLs are resolved against it
  * @throws InstructionError
  */
 export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
@@ -64,8 +64,8 @@ export function readVerb(verb: TwimlElement, source: TwimlSource): Instruction {
 }
 
 /**
- * The source that a verb names.
- * @param source of the document that the verb is in
+ * The source at a verb's URL.
+ * @param source of the document that contains the verb
  * @param extra form fields to send along
  * @throws InstructionError
  */
@@ -105,7 +105,7 @@ function readAction(verb: TwimlElement): { action?: NextUrl } {
   return action === undefined ? {} : { action: { url: action, method } };
 }
 
-/** The callback that `<Number>` asks for on its answer. This carrier knows no other event of it. */
+/** The callback that `<Number>` requests for the `answered` event. The simulator ignores the other events. */
 function answerCallback(number: TwimlElement | undefined, source: TwimlSource): Pick<DialVerb, 'onAnswer'> {
   const { statusCallback, statusCallbackEvent = '', statusCallbackMethod } = number?.attributes ?? {};
   if (statusCallback === undefined || !statusCallbackEvent.split(/\s+/).includes('answered')) return {};
@@ -121,7 +121,7 @@ function targetOf({ url, method }: NextUrl, source: TwimlSource): WebhookTarget 
   }
 }
 
-/** An absolute URL stays as it is written: its exact text is what will be signed. */
+/** Keeps an absolute URL unchanged, because its exact text is signed. */
 function absolute(url: string, base: string | undefined): string {
   const resolved = new URL(url === '' ? (base ?? '') : url, base);
   return /^https?:\/\//i.test(url) ? url : resolved.toString();

@@ -1,9 +1,12 @@
 import type { StreamFaults } from '../scenario.js';
 
-/** What the way does to the frames of one call. The same in each run: a fault that comes and goes cannot be looked into. */
+/**
+ * Simulated packet loss and jitter of one call. The random sequence is the same in every run, so faults are
+ * reproducible.
+ */
 export interface Impairment {
   losesFrame(): boolean;
-  /** Milliseconds that the next frame comes late. */
+  /** Delay of the next frame in ms. */
   delayMs(): number;
 }
 
@@ -18,7 +21,10 @@ export function createImpairment({ lossPercent, jitterMs }: StreamFaults): Impai
   };
 }
 
-/** Marsaglia's xorshift with 32 bits. @returns numbers from 0 to below 1 */
+/**
+ * Marsaglia's 32-bit xorshift generator.
+ * @returns a function that returns numbers from 0 (inclusive) to 1 (exclusive)
+ */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

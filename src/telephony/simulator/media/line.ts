@@ -3,32 +3,35 @@ import { MULAW_SILENCE } from '../../../voice/audio/mulaw.js';
 import type { FarEnd } from '../far-ends/port.js';
 import type { Ticker } from './ticker.js';
 
-/** What a media stream gets of the line. */
+/** Receives the events of a line; implemented by a media stream. */
 export interface LineListener {
-  /** 20 ms of what the far end says. */
+  /** 20 ms of the remote party's audio. */
   frame(frame: Uint8Array): void;
-  /** The far end pressed a key. */
+  /** The remote party pressed a DTMF key. */
   digit(digit: string): void;
-  /** The audio queued before the mark has been played, or was cleared. */
+  /** The audio queued before the mark was played or cleared. */
   mark(name: string): void;
 }
 
-/** The line to the far end, from the answer to the end of the call: it plays and records in real time. */
+/** The audio line to the remote party while the call is answered. It plays and records in real time. */
 export interface Line {
   open(): void;
   close(): void;
-  /** @returns a function that takes the listener off; what was still to be played is dropped then */
+  /** @returns a function that detaches the listener and discards the audio that is still queued */
   attach(listener: LineListener): () => void;
-  /** Queues mu-law behind what is queued; false when the buffer is full. */
+  /** Queues mu-law audio; false when the buffer is full. */
   play(mulaw: Uint8Array): boolean;
   mark(name: string): void;
   clear(): void;
   press(digit: string): void;
-  /** Connects the far end with another one instead of what is queued. @returns a function that parts them */
+  /**
+   * Connects the remote party with another one instead of playing queued audio. @returns a function that disconnects
+   * them
+   */
   bridge(other: FarEnd): () => void;
-  /** What the far end heard, mu-law, at most the first ten minutes. */
+  /** What the remote party has heard, as mu-law, limited to the first ten minutes. */
   heard(): Buffer;
-  /** Keeps nothing of it any more, also while the call goes on. */
+  /** Discards the recording and stops recording. */
   forget(): void;
 }
 
@@ -40,7 +43,7 @@ const MAX_HEARD_BYTES = 600 * 8_000;
 export function createLine(deps: {
   farEnd: FarEnd;
   ticker: Ticker;
-  /** Whether the next frame to the far end is lost on the way. */
+  /** Whether the next frame to the remote party is lost. */
   losesFrame(): boolean;
 }): Line {
   const queue: Item[] = [];
@@ -52,7 +55,7 @@ export function createLine(deps: {
   let other: FarEnd | undefined;
   let stop: (() => void) | undefined;
 
-  /** Marks at the head have nothing left to wait for. */
+  /** Returns the marks at the head of the queue, which have no audio left before them. */
   function echoMarks(): void {
     for (let head = queue[0]; head !== undefined && 'mark' in head; head = queue[0]) {
       queue.shift();
@@ -60,7 +63,7 @@ export function createLine(deps: {
     }
   }
 
-  /** The next 20 ms to play. It ends at a mark, so that no mark is echoed before its audio was heard. */
+  /** The next 20 ms to play. A frame ends at a mark, so that no mark returns before its audio is played. */
   function nextFrame(): Uint8Array | undefined {
     echoMarks();
     if (queue.length === 0) return undefined;

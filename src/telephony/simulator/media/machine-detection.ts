@@ -2,16 +2,16 @@ import type { CarrierAnsweredBy } from '../call-progress.js';
 import type { WebhookTarget } from '../instructions/source.js';
 import type { Scenario } from '../scenario.js';
 
-/** What a create request asks of the detection of answering machines. */
+/** The answering machine detection that a create request asks for. */
 export interface DetectionPlan {
-  /** `answer`: tells who answered; `messageEnd`: of a machine, only when its greeting is over. */
+  /** `answer`: report who answered; `messageEnd`: report a machine only when its greeting is over. */
   until: 'answer' | 'messageEnd';
   timeoutSeconds: number;
-  /** Who is told while the call goes on; without it the call waits for the detection. */
+  /** The callback target while the call continues; without it the call waits for the detection. */
   target?: WebhookTarget;
 }
 
-/** Seconds from the answer until the carrier is sure. */
+/** Seconds between the answer and the detection result. */
 const DETECTED_AFTER: Record<Scenario['answeredBy'], number> = { human: 2, machine: 4, unknown: 5 };
 const RESULT: Record<Scenario['answeredBy'], CarrierAnsweredBy> = {
   human: 'human',
@@ -20,15 +20,15 @@ const RESULT: Record<Scenario['answeredBy'], CarrierAnsweredBy> = {
 };
 
 export interface SimulatedDetection {
-  /** The far end is a machine, and its greeting is over. */
+  /** To be called when the remote party is a machine and its greeting is over. */
   beeped(): void;
 }
 
 export type DetectionTimer = 'detected' | 'detectionTimeout';
 
 /**
- * Watches an answered call. Tells its result once.
- * @param deps.after runs something so many milliseconds later, unless the call is over then
+ * Simulates detection on an answered call and reports one result.
+ * @param deps.after runs an action after a number of ms, unless the call has ended by then
  */
 export function detectMachine(deps: {
   plan: DetectionPlan;

@@ -19,15 +19,15 @@ export interface StreamDeps {
   line: Line;
   faults: StreamFaults;
   impairment: Impairment;
-  /** Scripted waits are multiplied by it. */
+  /** Multiplies scripted waits. */
   timeScale: number;
   signal: AbortSignal;
 }
 
 /**
- * A bidirectional media stream to the customer's server, the simulated carrier being the websocket's client.
- * @param deps.signal aborts the stream because the call ended or was redirected: `stop` is sent, then the socket closed
- * @returns when the stream is over, whoever ended it; failures are noted in the call's record
+ * Runs a bidirectional media stream to the customer's server; the simulated carrier is the websocket's client. Resolves
+ * when the stream is over, no matter which side ended it. Failures are recorded in the call's log.
+ * @param deps.signal aborts the stream because the call ended or was redirected: sends `stop`, then closes the socket
  */
 export async function runMediaStream(deps: StreamDeps, request: StreamRequest): Promise<void> {
   const { call, signal } = deps;
@@ -42,7 +42,7 @@ export async function runMediaStream(deps: StreamDeps, request: StreamRequest): 
   await new Promise<void>((finish) => carryStream(deps, request, log, finish));
 }
 
-/** Does to the socket and its timers what `advanceStream` decides. */
+/** Applies the actions of `advanceStream` to the socket and its timers. */
 function carryStream(deps: StreamDeps, request: StreamRequest, log: StreamLog, finish: () => void): void {
   const { call, signal } = deps;
   const plan = breakOf(deps);
@@ -80,7 +80,7 @@ function carryStream(deps: StreamDeps, request: StreamRequest, log: StreamLog, f
   signal.addEventListener('abort', drop, { once: true });
 }
 
-/** How the scenario breaks off the newest stream of the call, if it does. */
+/** How the scenario breaks off the latest stream of the call, if it does. */
 function breakOf({ call, faults: { breakOff }, timeScale }: StreamDeps): StreamBreak | undefined {
   if (breakOff === undefined || call.streams.length > breakOff.times) return undefined;
   return {
@@ -106,8 +106,8 @@ function newStreamLog(url: string): StreamLog {
 }
 
 /**
- * The carrier streams to `wss` only and sends no query string. Plain `ws` is taken on loopback, and to a bare name, which
- * only a container network resolves.
+ * Twilio only streams to `wss` URLs without a query string. The simulator also accepts plain `ws` for loopback
+ * addresses and for host names without a dot, which only a container network resolves.
  */
 function faultOfUrl(text: string): { code: number; message: string } | undefined {
   let url: URL;

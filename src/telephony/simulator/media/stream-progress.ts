@@ -1,50 +1,50 @@
-/** How far a media stream has come. */
+/** The state of a media stream. */
 export interface StreamProgress {
-  /** The carrier broke it off: nothing is sent or awaited any more. */
+  /** The carrier has broken the stream off: nothing more is sent or expected. */
   isBrokenOff: boolean;
-  /** Why it ended; the first reason stays, unless the carrier breaks the stream off. */
+  /** Why the stream ended. The first reason is kept, unless the carrier breaks the stream off. */
   end?: string;
 }
 
-/** How the carrier breaks a stream off, so long after it opened. */
+/** How and when the carrier breaks off a stream, in ms after it opened. */
 export interface StreamBreak {
   how: 'reset' | 'silence';
   afterMs: number;
-  /** So much later the carrier takes the stream for gone. */
+  /** Delay, in ms, after which the carrier considers the stream ended. */
   goOnAfterMs: number;
 }
 
 export type SimulatedStreamEvent =
   | { type: 'opened' }
   | { type: 'breakDue' }
-  /** The carrier has waited long enough for a stream that it broke off. */
+  /** The carrier stops waiting for a stream that it broke off. */
   | { type: 'givenUp' }
   | { type: 'messageRejected' }
   | { type: 'upgradeRefused'; status: number }
   | { type: 'failed'; code: string | undefined; message: string }
   | { type: 'closed'; code: number }
-  /** The call is over or has got other instructions. */
+  /** The call is over or was redirected. */
   | { type: 'dropped'; isOpen: boolean }
   /** The customer did not close the socket in time. */
   | { type: 'closeTimedOut' };
 
 export type SimulatedStreamAction =
-  /** Announces the stream and attaches it to the line. */
+  /** Sends `connected` and `start`, and attaches the stream to the line. */
   | { do: 'start' }
   | { do: 'detach' }
   | { do: 'sendStop' }
   | { do: 'close'; code: number }
   | { do: 'terminate' }
-  /** Resets the connection below the websocket. */
+  /** Resets the TCP connection without closing the websocket. */
   | { do: 'reset' }
-  /** Reads nothing any more, so that no ping is answered. The connection stays as it is. */
+  /** Stops reading, so pings go unanswered. The connection stays open. */
   | { do: 'pause' }
   | { do: 'noteError'; code: number; message: string }
   | { do: 'setTimer'; timer: StreamTimer; ms: number; event: SimulatedStreamEvent }
   | { do: 'clearTimers' }
-  /** The socket is gone, so the end of the call no longer matters. */
+  /** The socket is closed, so the end of the call no longer matters. */
   | { do: 'forgetCall' }
-  /** The carrier goes on with the next verb. */
+  /** The carrier continues with the next verb. */
   | { do: 'finish' };
 
 export type StreamTimer = 'break' | 'lastResort';
@@ -54,8 +54,9 @@ type Outcome = [StreamProgress, SimulatedStreamAction[]];
 const CLOSE_WITHIN_MS = 2_000;
 
 /**
- * What an event changes of a media stream, and what the carrier then does, in order.
- * @param plan how the scenario breaks this stream off, if it does
+ * Applies an event to a media stream.
+ * @param plan how the scenario breaks off this stream, if it does
+ * @returns the stream's new state and the actions that the carrier then takes, in order
  */
 export function advanceStream(stream: StreamProgress, event: SimulatedStreamEvent, plan?: StreamBreak): Outcome {
   switch (event.type) {
@@ -85,7 +86,7 @@ export function advanceStream(stream: StreamProgress, event: SimulatedStreamEven
     case 'failed':
       return stream.end === undefined ? fail(stream, event) : [stream, []];
     case 'closed':
-      // A stream that the carrier broke off is over when its time has come.
+      // A broken-off stream ends with `givenUp` instead.
       if (stream.isBrokenOff) return [stream, []];
       return [
         withEnd(stream, `closed by the customer (${event.code})`),
@@ -126,7 +127,7 @@ function fail(stream: StreamProgress, { code, message }: Extract<SimulatedStream
   ];
 }
 
-/** Only an open socket can still be told that the stream is over. */
+/** Sends `stop` only if the socket is open. */
 function drop(stream: StreamProgress, isOpen: boolean): Outcome {
   const dropped = withEnd(stream, 'call over');
   const first: SimulatedStreamAction[] = [{ do: 'detach' }, { do: 'clearTimers' }];

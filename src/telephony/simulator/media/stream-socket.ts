@@ -11,22 +11,25 @@ import { createStreamWire, receiveMessage } from './stream-wire.js';
 
 const CONNECT_WITHIN_MS = 5_000;
 
-/** The websocket of one media stream, from the side of the carrier, its client. */
+/** The websocket of one media stream, with the carrier as its client. */
 export interface StreamSocket {
   isOpen(): boolean;
-  /** Announces the stream and attaches it to the line. */
+  /** Sends `connected` and `start`, and attaches the stream to the line. */
   start(): void;
   detach(): void;
   sendStop(): void;
   close(code: number): void;
   terminate(): void;
-  /** Resets the connection below the websocket. */
+  /** Resets the TCP connection without closing the websocket. */
   reset(): void;
-  /** Reads nothing any more. */
+  /** Stops reading. */
   pause(): void;
 }
 
-/** Connects to the customer's server. @param happen receives what becomes of the socket */
+/**
+ * Connects to the customer's server.
+ * @param happen receives the events of the socket
+ */
 export function openStreamSocket(
   deps: { call: CallRecord; line: Line; impairment: Impairment; log: StreamLog; request: StreamRequest },
   happen: (event: SimulatedStreamEvent) => void,
@@ -78,7 +81,7 @@ function connect(call: CallRecord, url: string): WebSocket {
 }
 
 function reset(connection: Socket | undefined): void {
-  // The kernel's reset is for plain sockets only.
+  // Only a plain TCP socket can be reset; a TLS socket is destroyed instead.
   if (connection === undefined || connection instanceof TLSSocket) connection?.destroy();
   else connection.resetAndDestroy();
 }

@@ -4,17 +4,17 @@ import { addLog, noteError, type CallRecord, type StreamLog } from '../call-reco
 import type { Impairment } from './impairment.js';
 import type { Line, LineListener } from './line.js';
 
-/** More than this unsent means that the customer's server does not keep up: audio is discarded, as the carrier does. */
+/** With more unsent bytes than this, the customer's server is too slow and audio is discarded, as Twilio does. */
 const MAX_UNSENT_BYTES = 65_536;
 
-/** The carrier's side of one stream. */
+/** The carrier's sending side of one media stream. */
 export interface StreamWire extends LineListener {
   start(): void;
-  /** Says that the stream is over, behind everything that is still on its way. */
+  /** Sends `stop` after all delayed messages. */
   stop(): void;
 }
 
-/** The carrier's messages, with their running numbers. All numbers are strings on the wire, but the audio format's. */
+/** Creates the carrier's messages and numbers them. All numbers are strings on the wire, except in the audio format. */
 export function createStreamWire(deps: {
   socket: WebSocket;
   call: CallRecord;
@@ -49,7 +49,7 @@ export function createStreamWire(deps: {
       });
     },
     frame(frame) {
-      // Time goes on whether or not the customer gets the audio.
+      // Count lost and discarded frames too, because the audio timestamps continue.
       const number = ++chunk;
       if (impairment.losesFrame()) {
         log.framesLost++;
@@ -92,7 +92,7 @@ export function createStreamWire(deps: {
   };
 }
 
-/** Sends texts late, each by its own delay and never before the one ahead of it. */
+/** Delays each text by its own delay without changing their order. */
 function createDelayLine(impairment: Impairment, send: (text: string) => void) {
   const waiting: string[] = [];
   let lastDueAt = 0;
@@ -116,7 +116,10 @@ function createDelayLine(impairment: Impairment, send: (text: string) => void) {
   };
 }
 
-/** Takes one message of the customer. @returns false when it is none of the protocol's */
+/**
+ * Handles one message of the customer's server.
+ * @returns false when the message violates the protocol
+ */
 export function receiveMessage(line: Line, log: StreamLog, data: Buffer): boolean {
   let message: {
     event?: unknown;

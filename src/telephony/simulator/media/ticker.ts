@@ -1,14 +1,17 @@
 import { FRAME_MS } from '../../../voice/audio/frame.js';
 
-/** So many frames at most are made up for after the process was held up. */
+/** Maximum number of frames to catch up on after the process was blocked. */
 const MAX_FRAMES_AT_ONCE = 50;
 
 export interface Ticker {
-  /** Calls `onFrame` once for every 20 ms of real time. @returns a function that stops it */
+  /**
+   * Calls `onFrame` once per 20 ms of real time.
+   * @returns a function that unsubscribes it
+   */
   add(onFrame: () => void): () => void;
 }
 
-/** One clock for all lines: a timer of its own for each call would drift, each differently. */
+/** One clock for all lines, because separate timers per call would drift apart. */
 export function createTicker(): Ticker {
   const listeners = new Set<() => void>();
   let timer: NodeJS.Timeout | undefined;
@@ -39,7 +42,7 @@ export function createTicker(): Ticker {
         framesDone = 0;
         schedule();
       }
-      // The clock stops by itself at the next frame when nobody is left.
+      // Without listeners the clock stops at its next frame.
       return () => void listeners.delete(onFrame);
     },
   };

@@ -6,9 +6,9 @@ const MAX_PAGE_SIZE = 1_000;
 const DAY_MS = 86_400_000;
 
 /**
- * One page of calls, newest first, with the relative links that the carrier's clients follow.
+ * Renders one page of calls, newest first, with the relative links that the carrier's clients follow.
  * @param path of the request, without its query
- * @throws RestError
+ * @throws RestError when a query parameter is invalid
  */
 export function listCarrierCalls(calls: CallRecord[], path: string, query: URLSearchParams): Record<string, unknown> {
   const pageSize = number(query, 'PageSize', DEFAULT_PAGE_SIZE, 1, MAX_PAGE_SIZE);
@@ -39,7 +39,10 @@ export function listCarrierCalls(calls: CallRecord[], path: string, query: URLSe
   };
 }
 
-/** A token names the last call of the page before, so that calls placed meanwhile shift nothing. */
+/**
+ * A page token contains the last call of the previous page, so that calls placed in the meantime do not shift the
+ * pages.
+ */
 function firstOfPage(found: CallRecord[], token: string | null, offset: number): number {
   if (token === null) return offset;
   const last = found.findIndex((call) => `PA${call.sid}` === token);
@@ -59,7 +62,10 @@ function matches(call: CallRecord, query: URLSearchParams): boolean {
   );
 }
 
-/** `StartTime` is a whole day; `StartTime<` and `StartTime>` include the moment named. Times count in whole seconds. */
+/**
+ * `StartTime` matches a whole UTC day; `StartTime<` and `StartTime>` are inclusive. Times are compared in whole
+ * seconds.
+ */
 function within(query: URLSearchParams, key: string, at: number | undefined): boolean {
   const day = moment(query, key);
   const before = moment(query, `${key}<`);

@@ -8,14 +8,14 @@ import type { Exchange } from '../exchange.js';
 import type { Faults } from '../faults.js';
 import type { Scenarios } from '../scenario.js';
 
-/** An answer of the control interface. */
+/** A response of the control API. */
 export interface ControlAnswer {
   status: number;
   contentType: string;
   body: string | Buffer;
 }
 
-/** What demos and tests do with the simulated carrier; served to loopback only. */
+/** The API with which demos and tests control the simulated carrier; available on loopback only. */
 export interface ControlApi {
   handle(request: { method: string; url: URL; contentType: string; body: string }): ControlAnswer;
 }
@@ -27,10 +27,10 @@ const inboundRequest = z.strictObject({
   from: z.string().min(1),
   forwarded_from: z.string().min(1).optional(),
   agent_id: z.string().optional(),
-  /** Where the number's voice webhook points; the service's own route by default. */
+  /** Voice webhook URL of the called number; defaults to the service's own route. */
   url: httpUrl.optional(),
   fallback_url: httpUrl.optional(),
-  /** Two digits or a name of a scenario: what the caller does. */
+  /** The caller's scenario: its two digits or its name. */
   script: z.string().default('00'),
   mode: z.enum(['live', 'test']).default('live'),
 });
@@ -63,7 +63,7 @@ export function createControlApi(deps: {
             ? {}
             : { fallback: { url: parsed.data.fallback_url, method: 'POST' as const } }),
         },
-        // A number's own status callback knows one event only.
+        // A number's own status callback only reports `completed`.
         callbacks: { url: `${deps.publicBaseUrl}/carrier/status`, method: 'POST', events: ['completed'] },
         ringSeconds: 60,
       },
@@ -94,7 +94,7 @@ export function createControlApi(deps: {
     handle({ method, url, contentType, body }) {
       if (method === 'GET') return read(url.pathname);
       if (method !== 'POST') return json(405, { error: 'Only GET and POST are understood.' });
-      // A page in a browser cannot send this type to another origin without asking first.
+      // Browsers do not send this content type to another origin without a preflight request.
       if (!/^application\/json\b/.test(contentType)) return json(415, { error: 'Send application/json.' });
       const parsed = parseJson(body);
       if (url.pathname === '/simulator/inbound') return inbound(parsed);
@@ -142,7 +142,7 @@ function summary(call: CallRecord) {
   };
 }
 
-/** The whole story of a call on the wire. */
+/** Everything recorded about a call, including its requests, TwiML and media streams. */
 function detail(call: CallRecord) {
   return {
     ...summary(call),

@@ -13,7 +13,7 @@ const MAX_TWIML_LENGTH = 4_000;
 const DEFAULT_DETECTION_SECONDS = 30;
 const MAX_DETECTION_SECONDS = 59;
 
-/** Numbers with which the carrier's customers test their handling of refusals. */
+/** Twilio's magic test numbers, with which customers test their error handling. */
 const MAGIC_TO: Record<string, (number: string) => RestError> = {
   '+15005550001': REST_ERRORS.invalidPhone,
   '+15005550002': REST_ERRORS.unroutable,
@@ -25,7 +25,7 @@ const MAGIC_FROM_INVALID = '+15005550001';
 const MAGIC_FROM = /^\+1500555\d{4}$/;
 
 /**
- * Reads a create request as the carrier does.
+ * Parses and validates a create request like Twilio.
  * @throws RestError
  */
 export function readCreateRequest(account: CarrierAccount, form: URLSearchParams) {
@@ -49,7 +49,7 @@ export function readCreateRequest(account: CarrierAccount, form: URLSearchParams
   return { facts, plan };
 }
 
-/** Where an update or create says the instructions are; undefined when it says nothing. @throws RestError */
+/** The source of the instructions in an update or create request; undefined when it has none. @throws RestError */
 export function readSource(form: URLSearchParams): TwimlSource | undefined {
   const url = form.get('Url');
   const twiml = form.get('Twiml');
@@ -66,7 +66,7 @@ export function readSource(form: URLSearchParams): TwimlSource | undefined {
   return { kind: 'inline', twiml };
 }
 
-/** @throws RestError */
+/** In seconds. @throws RestError */
 export function readTimeLimit(form: URLSearchParams): number | undefined {
   return wholeNumber(form, 'TimeLimit', () => REST_ERRORS.invalidParameter('TimeLimit'), 86_400);
 }
@@ -95,7 +95,7 @@ function readSubscription(form: URLSearchParams): CallPlan['callbacks'] {
   };
 }
 
-/** The detection of answering machines. @throws RestError */
+/** Answering machine detection. @throws RestError */
 function readDetection(form: URLSearchParams): { detection?: DetectionPlan } {
   const mode = form.get('MachineDetection');
   if (!mode || mode === 'none') return {};
@@ -113,7 +113,7 @@ function readDetection(form: URLSearchParams): { detection?: DetectionPlan } {
   };
 }
 
-/** Detection beside the call without anybody to tell it to is refused. @throws RestError */
+/** Rejects asynchronous detection without a callback URL. @throws RestError */
 function asyncTarget(form: URLSearchParams, url: string | null): WebhookTarget {
   const fault = () => REST_ERRORS.invalidParameter('AsyncAmdStatusCallback');
   if (!url) throw fault();

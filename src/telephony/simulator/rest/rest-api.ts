@@ -12,16 +12,16 @@ import { REST_ERRORS, RestError } from './rest-errors.js';
 
 export interface RestRequest {
   method: string;
-  /** Path and query as they came. */
+  /** Unmodified path and query. */
   url: URL;
   authorization: string | undefined;
   body: string;
 }
 
-/** `drop`: the connection is broken without an answer. */
+/** `drop`: close the connection without a response. */
 export type RestAnswer = { status: number; body: string } | 'drop';
 
-/** The carrier's REST interface for calls: create, fetch, update, list, delete. */
+/** The carrier's REST API for calls: create, fetch, update, list, delete. */
 export interface RestApi {
   handle(request: RestRequest): Promise<RestAnswer>;
 }
@@ -64,7 +64,7 @@ export function createRestApi(deps: {
     if (isOver(call) || (source !== undefined && call.answeredAt === undefined)) throw REST_ERRORS.notInProgress();
     if (timeLimit !== undefined) live.limitTo(timeLimit);
     if (source !== undefined) live.redirect(source);
-    // `canceled` touches no call that is talking already.
+    // `canceled` does not affect an answered call.
     if (status === 'completed' || (status === 'canceled' && call.answeredAt === undefined)) live.hangUp();
     return json(200, toResource(call));
   }

@@ -1,4 +1,4 @@
-/** An error answer of the REST interface. */
+/** An error response of the REST API. */
 export class RestError extends Error {
   override readonly name = 'RestError';
 
@@ -10,7 +10,7 @@ export class RestError extends Error {
     super(message);
   }
 
-  /** The body, as the carrier writes it. */
+  /** The response body in Twilio's format. */
   toBody(): string {
     return JSON.stringify({
       code: this.code,
