@@ -6,12 +6,13 @@ import { checkedReason } from './ledger/operations.js';
 import type { Ledger } from './ledger/ledger.js';
 import type { LedgerEntryDocument } from './ledger/model.js';
 
-/** Corrections that one bill may have; nobody corrects a call this often. */
+/** Maximum corrections per call, far above any real need. */
 const MAX_CORRECTIONS = 20;
 
 /**
- * What was credited on a call's bill so far, and the number of the next correction: that of an earlier one for the same
- * reason, so that repeating it credits nothing more. Sees swept operations only.
+ * Reads the amount credited to a call so far, and the number for the next correction. A reason that was used before
+ * returns its earlier number, so that repeating the correction credits nothing. Sees only swept operations: sweep the
+ * account first.
  */
 export async function readCorrections(
   database: BillingDatabase,
@@ -28,11 +29,11 @@ export async function readCorrections(
 }
 
 /**
- * Gives back a part of a call's bill once per reference, however often and by however many at once it is asked for. A
- * number that another correction takes meanwhile is left to it.
- * @returns the entry's id, and whether it stood already
- * @throws ServiceError IDEMPOTENCY_CONFLICT when the reference stands with another amount or reason; MISSING_PARAMS for
- * a bad reference, reason or amount, for a call that is not settled, and for more than the call was billed
+ * Credits part of a call's cost once per reference, even if called repeatedly or concurrently. If another correction
+ * takes the number first, it tries the next one.
+ * @returns the entry's id, and whether the correction existed already
+ * @throws ServiceError IDEMPOTENCY_CONFLICT when the reference exists with another amount or reason; MISSING_PARAMS for
+ * an invalid reference, reason or amount, a call that is not settled, or more than the call was billed
  */
 export async function correctOnce(
   database: BillingDatabase,
@@ -62,13 +63,13 @@ export async function correctOnce(
       await ledger.correct({ ledgerAccountId, callId, number, amountMicros, reason, reference });
       return { entryId: correctionKey(callId, number), repeated: false };
     } catch (error) {
-      // The number was taken meanwhile; the next look meets who has it.
+      // Another correction took the number; look again, because it may have the same reference.
       if (!(error instanceof ServiceError) || error.code !== 'IDEMPOTENCY_CONFLICT') throw error;
     }
   }
 }
 
-/** A call's corrections in the order of their numbers, which have no gaps. */
+/** Reads a call's corrections, ordered by number. The numbers have no gaps. */
 async function entriesOf(database: BillingDatabase, callId: string): Promise<LedgerEntryDocument[]> {
   const keys = Array.from({ length: MAX_CORRECTIONS }, (_, index) => correctionKey(callId, index + 1));
   const found = await database.ledgerEntries

@@ -5,7 +5,7 @@ import { holdKey, settlementKey } from './ledger/keys.js';
 import { heldSecondsOf } from './ledger/rates.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './ledger/model.js';
 
-/** One hold window of a call; what of it was billed is known when the call is settled. */
+/** One hold window of a call. The billed fields are set once the call is settled. */
 export interface HeldWindow {
   window: number;
   at: Date;
@@ -16,18 +16,18 @@ export interface HeldWindow {
   refusal?: string;
 }
 
-/** What the ledger says of one call. */
+/** Holds and settlement of one call, as recorded in the ledger. */
 export interface CallMoney {
   windows: HeldWindow[];
   settlement?: { at: Date; billedMicros: Micros; estimated: boolean };
 }
 
-/** No call has more windows: the sizes grow, and a talk lasts four hours at most. Smaller windows of tests have more. */
+/** More windows than any call has. Real calls have five; tests use smaller and therefore more windows. */
 const MOST_WINDOWS = 40;
 
 /**
- * Reads what the ledger decided on a call. Operations stand in the account's document until they are swept into rows of
- * their own; the document is read first, so that none is missed in between.
+ * Reads a call's holds and settlement. Operations stay in the account document until a sweep moves them to entries of
+ * their own; the document is read first, so that no operation is missed in between.
  */
 export async function readCallMoney(
   database: BillingDatabase,

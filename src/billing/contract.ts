@@ -60,7 +60,7 @@ const csv = (example: string) => ({
 
 const headers = { ...rateLimitHeaders, 'Cache-Control': 'no-store' };
 
-/** What an account has, what moved it, and what its calls cost. */
+/** Routes for balance, ledger entries and usage. */
 export const statementRoutes = {
   readBalance: defineRoute({
     method: 'get',
@@ -136,7 +136,7 @@ export const statementRoutes = {
   }),
 };
 
-/** Payments coming in. */
+/** Routes for incoming payments. */
 export const paymentRoutes = {
   receivePayment: defineRoute({
     method: 'post',
@@ -198,5 +198,5 @@ export const paymentRoutes = {
   }),
 };
 
-/** Operations on money. */
+/** All routes about money. */
 export const moneyRoutes = { ...statementRoutes, ...paymentRoutes };

@@ -3,7 +3,7 @@ import type { PlatformDatabase } from '../platform/mongo/platform-database.js';
 import { leaseSchema, ledgerAccountSchema, ledgerEntrySchema } from './ledger/model.js';
 import { paymentSchema } from './payments/model.js';
 
-/** The collections of billing and of the domains below it. */
+/** Collections of the billing domain and of the domains it depends on. */
 export type BillingDatabase = PlatformDatabase & ReturnType<typeof billingModels>;
 
 export function billingModels(connection: Connection) {

@@ -1,6 +1,6 @@
 import { RetryLaterError } from '../kernel/errors.js';
 
-/** A window of a call is held when its time has come. */
+/** Asks for a retry once a call's next hold window is due. */
 export class NotYetHeld extends RetryLaterError {
   override readonly name = 'NotYetHeld';
 

@@ -8,27 +8,30 @@ export type LeaseAnswer = { granted: true } | { granted: false; limit: number; c
 
 export interface Leases {
   /**
-   * Takes a place for a call when fewer than `limit` are taken. A call that has its place is granted it again; one that
-   * gave it back is refused.
+   * Acquires a concurrency slot for a call if fewer than `limit` are taken. Granted again to a call that holds its
+   * slot, rejected for a call that released it.
    */
   acquire(p: { accountId: string; mode: Mode; callId: string; limit: number }): Promise<LeaseAnswer>;
-  /** Gives the place back, once, however often it is called; a place that was never taken is blocked from then on. */
+  /** Releases the slot; idempotent. Releasing a slot that was never acquired blocks a late acquire of the same call. */
   release(p: { accountId: string; mode: Mode; callId: string }): Promise<void>;
-  /** The places of every account and mode. */
+  /** Reads the slots of every account and mode. */
   places(): AsyncIterable<LeaseCount>;
-  /** How many places of one account and mode are taken. */
+  /** Counts the taken slots of one account and mode. */
   taken(p: { accountId: string; mode: Mode }): Promise<number>;
-  /** The places of one account and mode; null when it never had a call. */
+  /** Reads the slots of one account and mode; null if it never had a call. */
   placesOf(p: { accountId: string; mode: Mode }): Promise<LeaseCount | null>;
   /**
-   * Makes the count that of the places that are taken. By their difference, which no call changes: so it is right
-   * while others take and give back places, and of two who do it at once one does.
-   * @returns what was added to the count; 0 when it was right
+   * Corrects the counter to the number of taken slots. Applies only the difference, so concurrent acquires and releases
+   * stay correct; of two concurrent recounts only one has an effect.
+   * @returns the amount added to the counter; 0 when it was correct
    */
   recount(p: { accountId: string; mode: Mode }): Promise<number>;
 }
 
-/** As one document says at one moment: each change of a place changes the count with it, so they are always equal. */
+/**
+ * Slots of one account and mode, from one read of their document. Acquire and release change the slot and the counter
+ * in the same update, so the two agree unless the counter was damaged.
+ */
 export interface LeaseCount {
   accountId: string;
   mode: Mode;
@@ -44,14 +47,14 @@ export interface TakenLease {
 }
 
 /**
- * How long a released call's tombstone blocks a late acquire. Long enough for any attempt that is still on its way,
- * short enough that the document of a busy account stays small.
+ * How long the tombstone of a released slot blocks a late acquire: long enough for every attempt still in flight, short
+ * enough to keep the document of a busy account small.
  */
 const TOMBSTONE_MS = 5 * 60_000;
-/** At most this often per account does one process remove old tombstones. */
+/** Minimum time between removals of old tombstones, per account and process. */
 const PRUNE_EVERY_MS = 30_000;
 
-/** Places for concurrent calls: one document per account and mode, each change of it one guarded, atomic update. */
+/** Creates the concurrency slots: one document per account and mode, changed only by guarded atomic updates. */
 export function createLeases(
   database: BillingDatabase,
   options: { tombstoneMs?: number; pruneEveryMs?: number } = {},
@@ -67,7 +70,10 @@ export function createLeases(
     decide: (found: LeaseDocument | null) => UpdateDecision<LeaseDocument, T>,
   ) => optimisticUpdate(documents, id, decide, { name: 'leases', ...options });
 
-  /** Of two that prune at once the epoch lets one through: the other's list may name places that are taken again. */
+  /**
+   * Removes old tombstones. The epoch lets only one of two concurrent prunes through, because the other's list may name
+   * slots that were acquired again.
+   */
   async function prune(id: string): Promise<void> {
     const now = Date.now();
     if (now - (prunedAt.get(id) ?? 0) < pruneEveryMs) return;
@@ -159,7 +165,10 @@ function documentId(p: { accountId: string; mode: Mode }): string {
   return `${p.accountId}~${p.mode}`;
 }
 
-/** The call id becomes a field name, so it must be one. */
+/**
+ * Returns the field path of a call's lease. Validates the id because it becomes a field name.
+ * @throws RangeError unless it is a call id
+ */
 function pathOf(callId: string): `leases.${string}` {
   if (!CALL_ID_PATTERN.test(callId)) throw new RangeError('not a call id');
   return `leases.${callId}`;

@@ -13,24 +13,25 @@ export interface Balance {
 
 export interface LedgerAudit {
   /**
-   * Whether the account equals the sum of its operations to the last micro-USD, the day's spending included, no amount is
-   * negative, and every hold and settlement is of whole seconds at the price it carries.
+   * True when the account equals the sum of its operations exactly, including the day's spending, no amount is
+   * negative, and every hold and settlement consists of whole seconds at its own price.
    */
   balanced: boolean;
-  /** What the account document says. */
+  /** Amounts of the account document. */
   account: Balance;
-  /** What its operations add up to. */
+  /** Sums over the account's operations. */
   operations: Balance;
-  /** How many operations were added up. */
+  /** Number of operations summed up. */
   operationCount: number;
-  /** How many of them are not of whole seconds at their own price. */
+  /** Number of operations that are not whole seconds at their own price. */
   mispriced: number;
 }
 
 /**
- * Adds up an account's operations and compares, while others go on writing. Exact without stopping anybody: the account
- * is read once, at epoch e. Operations of earlier epochs have an entry or are still among the markers read; those of
- * epoch e are all among them. So the entries before e together with the markers are exactly what had been applied.
+ * Compares an account with the sum of its operations. Exact during concurrent writes: the account is read once, at
+ * epoch e. Operations of earlier epochs have an entry or are still among the markers read; operations of epoch e are
+ * all among the markers. So the entries of epochs before e plus the markers are exactly the operations applied at the
+ * time of the read.
  */
 export async function auditAccount(session: LedgerSession, ledgerAccountId: string): Promise<LedgerAudit> {
   const { epoch, markers, ...account } = await readAccount(session, ledgerAccountId, 'all');
@@ -54,7 +55,7 @@ export async function auditAccount(session: LedgerSession, ledgerAccountId: stri
   return { balanced, account: amounts, operations, operationCount, mispriced };
 }
 
-/** The amounts of an account without its bookkeeping. */
+/** Picks the four amounts of an account. */
 export function balanceOf(account: Balance): Balance {
   const { availableMicros, heldMicros, creditedMicros, billedMicros } = account;
   return { availableMicros, heldMicros, creditedMicros, billedMicros };
@@ -77,7 +78,7 @@ function addTo(sum: Balance, marker: LedgerMarker): void {
   }
 }
 
-/** What an operation adds to the spending of its day. */
+/** Returns the operation's change of its day's spending. */
 function spendingOf({ type, amountMicros = 0, unspentMicros = 0 }: LedgerMarker): Micros {
   return type === 'hold' ? amountMicros : 0 - unspentMicros;
 }

@@ -2,54 +2,57 @@ import { ContentionError, OVERTAKEN, untilNotOvertaken } from '../../platform/mo
 import type { AccountGuard, LedgerFigure, LedgerSession } from './storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerMarker } from './model.js';
 
-/** An account is swept before it carries more markers than this; far above, every write would get slow. */
+/** An account with this many markers is swept first, because large documents slow down every write. */
 export const SWEEP_AT_MARKERS = 100;
-/** No write may bring an account above this, however many processes write at once. */
+/** Hard limit of markers per account, however many processes write at once. */
 export const MAX_MARKERS = 130;
 const MOST_TRIES = 40;
 
-/** The operation is not decided yet for a passing reason; asking again is safe and gives the one answer. */
+/** The operation could not be decided yet, for a temporary reason. Retrying is safe and returns the same result. */
 export class LedgerBusyError extends Error {
   override readonly name = 'LedgerBusyError';
 }
 
-/** What an operation would do to the account as it was read: its cell, the money it moves, and what must still hold. */
+/**
+ * What an operation changes, based on the account as it was read: its marker, the increments, and the conditions that
+ * must still hold.
+ */
 export interface LedgerPlan {
   marker: Omit<LedgerMarker, 'epoch' | 'at'>;
   increments: Partial<Record<LedgerFigure, number>>;
   guard: AccountGuard;
 }
 
-/** What operations work with. */
+/** Dependencies of ledger operations. */
 export interface LedgerWork {
   session: LedgerSession;
-  /** Sweeps an account, or waits for the sweep of it that is on its way in this process. */
+  /** Sweeps an account, or waits for the sweep that this process already runs. */
   sweepOnce(ledgerAccountId: string): Promise<void>;
-  /** An account with this many markers is swept before anything else is decided. */
+  /** Number of markers from which an account is swept before further operations. */
   sweepAtMarkers: number;
-  /** ms since the epoch; decides nothing but the day that spending is counted to. */
+  /** ms since the epoch. Determines the operation's time and the day its spending counts on, nothing else. */
   now(): number;
-  /** Waits before the next try, for a random time so that writers do not meet again. */
+  /** Waits a random time before the next attempt, so that writers do not collide again. */
   pause(tries: number): Promise<void>;
 }
 
 export interface Decision {
   ledgerAccountId: string;
   key: string;
-  /** Further keys whose markers the plan wants to see. */
+  /** More keys whose markers `plan` needs. */
   alsoRead?: readonly string[];
   plan(account: LedgerAccountDocument): LedgerPlan | Promise<LedgerPlan>;
 }
 
 /**
- * The one primitive of the ledger: decides an operation exactly once and gives every caller the same cell.
+ * Decides an operation exactly once and returns the same entry to every caller. All ledger operations use it.
  *
- * Why it is exact. Each operation key is applied at most once: before its marker is swept, the marker is in the
- * document and the filter refuses a second one; a sweep comes only after the entry exists and moves the epoch. A late
- * writer read the epoch first and the journal second: if the sweep was after its first read, its epoch is old and the
- * filter refuses; if before, the entry existed when it read the journal and it returned that. Hence the order of the
- * two reads is not a matter of taste. Refusals and voids are cells too, so that a hold that arrives after them finds
- * the matter decided.
+ * Why it is exactly once: until an operation's marker is swept, it is in the account document, and the filter rejects a
+ * second one. A sweep removes the marker only after its entry exists, and increments the epoch. A late writer reads the
+ * account (with its epoch) first and the entry second. If the sweep came after its first read, its epoch is outdated
+ * and the filter rejects the write; if it came before, the entry exists when the writer looks for it, and the writer
+ * returns that entry. The order of the two reads is therefore essential. Refusals and voids are recorded, too, so that
+ * a late hold finds a decision.
  * @throws LedgerBusyError when other writers won every attempt
  */
 export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {
@@ -83,8 +86,8 @@ async function tryToDecide(work: LedgerWork, decision: Decision): Promise<Ledger
 }
 
 /**
- * Moves the account's markers out: makes sure that each has its entry, then removes them and moves the epoch in one
- * step. Of two sweeps at once one does nothing.
+ * Moves the account's markers to entries: inserts the missing entries, then removes the markers and increments the
+ * epoch in one update. Of two concurrent sweeps only one has an effect.
  */
 export async function sweep(session: LedgerSession, ledgerAccountId: string): Promise<void> {
   const account = await readAccount(session, ledgerAccountId, 'all');
@@ -97,7 +100,7 @@ export async function sweep(session: LedgerSession, ledgerAccountId: string): Pr
   await session.updateAccount({ kind: 'sweep', ledgerAccountId, epoch: account.epoch, keys });
 }
 
-/** Lets the operations of a process share one sweep of an account instead of each doing its own. */
+/** Lets concurrent operations of a process share one sweep per account. */
 export function createSharedSweeps() {
   const running = new Map<string, Promise<void>>();
   return (session: LedgerSession, ledgerAccountId: string): Promise<void> => {
@@ -109,7 +112,10 @@ export function createSharedSweeps() {
   };
 }
 
-/** @throws Error when there is no such account */
+/**
+ * @param keys the markers to read
+ * @throws Error when the account does not exist
+ */
 export async function readAccount(
   session: LedgerSession,
   ledgerAccountId: string,
@@ -120,7 +126,11 @@ export async function readAccount(
   return account;
 }
 
-/** The decided cell of a key, from the account as read or from the journal. */
+/**
+ * Finds a decided operation among the account's markers, then among the entries.
+ * @returns null when the operation is not decided yet
+ * @throws Error when the entry belongs to another account
+ */
 export async function findCell(
   session: LedgerSession,
   account: LedgerAccountDocument,

@@ -1,28 +1,31 @@
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 
 /**
- * Keys of operations. They become field names of the account document, so every part is checked to hold nothing but
- * letters, digits, `_`, `-` and the separator `~`.
+ * Operation keys become field names of the account document, so every part is restricted to letters, digits, `_`, `-`
+ * and the separator `~`.
  */
 const LEDGER_ACCOUNT_PATTERN = /^([A-Za-z0-9_-]+~(?:live|test))#\d+$/;
 const PAYMENT_ID_PATTERN = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** The decision on window `window` of a call. */
+/** Key of the hold for a call's window `window` (from 0). */
 export function holdKey(callId: string, window: number): string {
   return `H${checkedCallId(callId)}~${window}`;
 }
 
-/** The one settlement (or void) of a call. */
+/** Key of a call's only settlement (or void). */
 export function settlementKey(callId: string): string {
   return `S${checkedCallId(callId)}`;
 }
 
-/** A credit that puts right what a call was billed; numbered from 1. */
+/** Key of a correction of a call's bill; numbered from 1. */
 export function correctionKey(callId: string, number: number): string {
   return `C${checkedCallId(callId)}~${number}`;
 }
 
-/** A payment credited to an account, whatever stripe of it. */
+/**
+ * Key of a payment credited to an account. Independent of the stripe, so that a payment counts once per account and
+ * mode.
+ */
 export function topUpKey(ledgerAccountId: string, paymentId: string): string {
   const account = LEDGER_ACCOUNT_PATTERN.exec(ledgerAccountId)?.[1];
   if (account === undefined) throw new RangeError('not a ledger account id');

@@ -34,61 +34,65 @@ export type {
 export type { HoldRefusal, LedgerFreeze } from './model.js';
 
 export interface Ledger {
-  /** Opens an account with no money in it, unless it exists. */
+  /** Creates an empty account unless it exists. */
   open(ledgerAccountId: string): Promise<void>;
   /**
-   * Credits a payment once, however often it is told of.
-   * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment is known with another amount
+   * Credits a payment; idempotent.
+   * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment exists with another amount
    */
   topUp(p: TopUpRequest): Promise<{ amountMicros: Micros }>;
   /**
-   * Decides window `window` of a call; the same answer on every repeat.
-   * @throws LedgerBusyError (ask again) when the window before it is not decided, or the account found no quiet moment
+   * Grants or refuses window `window` of a call; repeats return the same result.
+   * @throws LedgerBusyError (retry) when the previous window is undecided, or after too many conflicts with other
+   * writers
    */
   hold(p: HoldRequest): Promise<HoldAnswer>;
   /**
-   * Ends a call's holds and bills `billedSeconds` (whole; 0 voids), at most what is held. The first settlement stands:
-   * every repeat gets its answer.
-   * @throws LedgerBusyError (ask again)
+   * Closes a call's holds and bills `billedSeconds` (whole; 0 voids the call), at most what is held. Repeats return the
+   * result of the first settlement.
+   * @throws LedgerBusyError (retry) after too many conflicts with other writers
    */
   settle(p: SettleRequest): Promise<Settlement>;
   /**
-   * Gives back what a call was billed too much, as an entry of its own, once per number.
-   * @throws ServiceError IDEMPOTENCY_CONFLICT when this number stands with another amount or reference; MISSING_PARAMS for a call
-   * that is not settled, a gap in the numbers, or more than the call was billed
+   * Credits an overbilled amount as an entry of its own, once per number.
+   * @throws ServiceError IDEMPOTENCY_CONFLICT when the number exists with another amount or reference; MISSING_PARAMS
+   * for a call that is not settled, a gap in the numbers, or more than the call was billed
    */
   correct(p: CorrectionRequest): Promise<{ amountMicros: Micros }>;
   /**
-   * Refuses first holds from now on, never an extension of a call that runs. The first reason stands until it is lifted.
-   * A freeze or lift that was lost and arrives late wins over what came between: whoever freezes looks again.
+   * Refuses the first hold of every new call; running calls may still extend theirs. The first reason stays until the
+   * freeze is lifted. A delayed freeze or lift can overwrite a later one, so callers must check the result.
    */
   freeze(ledgerAccountId: string, reason: string): Promise<void>;
   unfreeze(ledgerAccountId: string): Promise<void>;
-  /** Why and since when an account is frozen; null: it is not. */
+  /** Reads why and since when an account is frozen; null when it is not. */
   frozen(ledgerAccountId: string): Promise<LedgerFreeze | null>;
-  /** Billed and held of the UTC day, in micro-USD: what a daily cap is compared with. */
+  /** Returns the amount billed and held on the current UTC day, for comparison with the daily cap. */
   spentToday(ledgerAccountId: string): Promise<Micros>;
   balance(ledgerAccountId: string): Promise<Balance>;
-  /** Compares the account with the sum of its operations, while others go on writing. */
+  /** Compares the account with the sum of its operations. Exact even during concurrent writes. */
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
-  /** The ids of every ledger account, or of one customer's. */
+  /** Lists the ids of all ledger accounts, or of those of one customer account. */
   accounts(accountId?: string): Promise<string[]>;
-  /** Writes out the entries of an account's latest operations; happens by itself on busy accounts. */
+  /** Moves an account's latest operations to entries of their own; busy accounts do this automatically. */
   sweep(ledgerAccountId: string): Promise<void>;
 }
 
-/** Exactly-once money on single-document atomicity, in MongoDB. See `decide.ts` for why it is exact. */
+/**
+ * Creates the ledger in MongoDB. It needs only atomic single-document updates; `decide.ts` explains why each operation
+ * takes effect exactly once.
+ */
 export function createLedger(database: BillingDatabase): Ledger {
   return createLedgerOn(createLedgerStorage(database));
 }
 
-/** Of one account in one process; more would only get into each other's way. */
+/** Maximum concurrent operations per account and process; more would only conflict with each other. */
 const OPERATIONS_AT_ONCE = 16;
 
-/** What a simulation replaces: the wait between attempts, the clock, and how early an account is swept. */
+/** Parts that a simulation replaces: the pause between attempts, the clock, and the sweep threshold. */
 export type LedgerOptions = Partial<Pick<LedgerWork, 'pause' | 'now' | 'sweepAtMarkers'>>;
 
-/** The same ledger on any storage that is atomic per document. */
+/** Creates the ledger on any storage with atomic document updates. */
 export function createLedgerOn(storage: LedgerStorage, options: LedgerOptions = {}): Ledger {
   const sharedSweep = createSharedSweeps();
   const inTurn = createOperationTurns(OPERATIONS_AT_ONCE);

@@ -1,44 +1,56 @@
 import { Schema } from 'mongoose';
 import type { Micros } from '../../kernel/money.js';
 
-/** Why a hold was refused, or granted in part only. */
+/** Why a hold was refused or granted only in part. */
 export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
 
-/** One decided operation, as it stands in the account document until a sweep and in its own row for ever. */
+/**
+ * A decided operation. It is stored as a marker in the account document until the next sweep, and permanently as a
+ * ledger entry.
+ */
 export interface LedgerMarker {
   type: 'topUp' | 'hold' | 'settlement' | 'correction';
   callId?: string;
-  /** Micros granted by a hold (0: refused or void), credited by a top-up or correction. */
+  /** Amount granted by a hold (0: refused or void), or credited by a top-up or correction. */
   amountMicros?: Micros;
-  /** Price of a second that the amounts stand for. Hold: of its call. Settlement, correction: of the call's first hold. */
+  /**
+   * Price per second of the amounts. Hold: the call's price. Settlement and correction: the price of the call's first
+   * hold.
+   */
   microsPerSecond?: Micros;
-  /** Settlement: what was held in all, what of it is billed, and the seconds that were asked for. */
+  /** Settlement: total held amount, billed amount, and requested seconds. The held amount caps the billed one. */
   heldMicros?: Micros;
   billedMicros?: Micros;
   billedSeconds?: number;
-  /** Correction: whole seconds that it takes off the bill. */
+  /** Correction: whole seconds it removes from the bill. */
   creditedSeconds?: number;
-  /** A hold after which no further window may be held. */
+  /** Hold: no further window may follow. */
   last?: boolean;
   refused?: boolean;
-  /** Why nothing, or less than the whole window, was granted. */
+  /** Hold: why it was refused or covers only part of its window. */
   refusal?: HoldRefusal;
   void?: boolean;
-  /** Hold: the UTC day whose spending it counts to. Settlement: the day from whose spending `unspentMicros` went off. */
+  /**
+   * Hold: the UTC day whose spending includes it. Settlement: the UTC day whose spending was reduced by
+   * `unspentMicros`. Days since 1970-01-01.
+   */
   spendDay?: number;
   unspentMicros?: Micros;
-  /** Correction: what was wrong, for people. */
+  /** Correction: what was wrong, as text for people. */
   reason?: string;
-  /** Correction: the operator's own mark of it, by which a repeat is known. */
+  /** Correction: the operator's own reference, which identifies repeats. */
   reference?: string;
-  /** Seconds come from our own clocks; the carrier's figure may correct them later. */
+  /** Settlement: the seconds come from our own clocks; the carrier's duration may correct them later. */
   estimated?: boolean;
   epoch: number;
-  /** When it was decided, by the clock of the process that decided it; the same in the account document and in its row. */
+  /** Time of the decision, by the clock of the deciding process. Identical in marker and entry. */
   at: Date;
 }
 
-/** An account whose figures are in doubt, or that an operator stopped, starts no new call; calls that run go on and are billed. */
+/**
+ * Blocks new calls of an account because its amounts are in doubt or an operator stopped it. Running calls continue and
+ * are billed.
+ */
 export interface LedgerFreeze {
   reason: string;
   at: Date;
@@ -52,19 +64,19 @@ export interface LedgerAccountDocument {
   heldMicros: Micros;
   creditedMicros: Micros;
   billedMicros: Micros;
-  /** The UTC day (days since 1970-01-01) that `spentMicros` is of; only grows. */
+  /** The UTC day that `spentMicros` belongs to, in days since 1970-01-01; only increases. */
   spendDay: number;
-  /** Billed and held on `spendDay`. */
+  /** Amount billed and held on `spendDay`. */
   spentMicros: Micros;
   frozen?: LedgerFreeze;
-  /** How many markers there are; bounds the document whatever number of processes write to it. */
+  /** Number of markers. Updates check it to bound the document's size, however many processes write. */
   markerCount: number;
   /** Operations since the last sweep, by operation key. */
   markers: Record<string, LedgerMarker>;
 }
 
 export interface LedgerEntryDocument extends LedgerMarker {
-  /** The operation key. */
+  /** The operation key, see `keys.ts`. */
   _id: string;
   ledgerAccountId: string;
 }
@@ -115,27 +127,30 @@ export const ledgerEntrySchema = new Schema<LedgerEntryDocument>(
   { collection: 'ledger_entries', versionKey: false },
 );
 
-// The embedded server skips it (it builds unique ones only) and scans; a real one sums an account's rows by it.
+// For sums over an account's entries. The embedded server builds only unique indexes, so it scans instead.
 ledgerEntrySchema.index({ ledgerAccountId: 1, epoch: 1 });
-// The reconciler walks settlements and holds in the order in which they were written.
+// Reconciliation reads settlements and holds in the order they were written.
 ledgerEntrySchema.index({ type: 1, at: 1, _id: 1 });
 
-// Unique only so that every server builds it; statements page on it.
+// For statement pages. Unique only so that the embedded server builds it, too.
 ledgerEntrySchema.index({ ledgerAccountId: 1, at: -1, _id: -1 }, { unique: true });
 
-/** A place for one call; with `removeAfter` it is the tombstone of a released one and blocks a late acquire. */
+/**
+ * A concurrency slot of one call. With `removeAfter` it is the tombstone of a released slot, which blocks a late
+ * acquire.
+ */
 export interface Lease {
   acquiredAt?: Date;
   releasedAt?: Date;
   removeAfter?: Date;
 }
 
-/** Places for concurrent calls of one account and mode: at most `limit` entries without `releasedAt`. */
+/** Concurrency slots of one account and mode: at most `limit` leases without `releasedAt`. */
 export interface LeaseDocument {
   /** `<account id>~<mode>` */
   _id: string;
   count: number;
-  /** Moves when tombstones are removed, so that two who remove them cannot meet. */
+  /** Incremented when tombstones are removed or slots recounted, so that concurrent maintenance cannot overlap. */
   epoch: number;
   /** By call id. */
   leases: Record<string, Lease>;

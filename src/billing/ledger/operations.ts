@@ -17,34 +17,34 @@ export interface TopUpRequest {
 export interface HoldRequest {
   ledgerAccountId: string;
   callId: string;
-  /** Which window, from 0. */
+  /** Index of the window, from 0. */
   window: number;
   maxDurationSeconds: number;
-  /** The call's price of a second, frozen when it was asked for. Later windows go by what the first was held at. */
+  /** The call's price per second, fixed at the request. Later windows use the price of the first hold. */
   microsPerSecond: Micros;
-  /** Sizes of the windows in seconds, where they differ from the standard ones. */
+  /** Window sizes in seconds, if they differ from `HOLD_WINDOW_SECONDS`. */
   windows?: readonly number[];
-  /** The most that the account may be billed and hold in a UTC day; absent: no limit. */
+  /** Maximum amount billed and held per UTC day; absent: no limit. */
   dailySpendCapMicros?: Micros;
 }
 
 export interface HoldAnswer {
-  /** 0: refused. */
+  /** 0 when refused. */
   grantedSeconds: number;
-  /** Granted by all windows so far, this one included. */
+  /** Total of all windows so far, including this one. */
   heldSeconds: number;
-  /** No window may follow. */
+  /** True when no window may follow. */
   last: boolean;
-  /** Why nothing, or not the whole window, was granted. */
+  /** Why the hold was refused or covers only part of the window. */
   refusal?: HoldRefusal;
 }
 
 export interface SettleRequest {
   ledgerAccountId: string;
   callId: string;
-  /** Whole seconds; 0 voids. */
+  /** Whole seconds; 0 voids the call. */
   billedSeconds: number;
-  /** The seconds come from our own clocks. */
+  /** True when the seconds come from our own clocks. */
   estimated?: boolean;
 }
 
@@ -57,22 +57,25 @@ export interface Settlement {
 export interface CorrectionRequest {
   ledgerAccountId: string;
   callId: string;
-  /** Which correction of the call, from 1 without gaps. */
+  /** Number of the correction within the call, from 1 without gaps. */
   number: number;
-  /** Above 0: corrections give back. What was billed too little is written off. */
+  /** Above 0: corrections only credit. Underbilled amounts are written off. */
   amountMicros: Micros;
-  /** For people. */
+  /** What was wrong, as text for people. */
   reason: string;
-  /** Whose correction this is, where several may want the same number. */
+  /** Identifies the correction when several compete for the same number. */
   reference?: string;
 }
 
 const MAX_REASON_LENGTH = 300;
 
-/** Cells that are read along with the account; a call with more windows than these only costs more reads. */
+/** Number of holds read together with the account; calls with more windows only cost extra reads. */
 const WINDOWS_READ_AHEAD = HOLD_WINDOW_SECONDS.length;
 
-/** @throws ServiceError for a bad or a contradicting payment */
+/**
+ * Credits a payment once.
+ * @throws ServiceError for an invalid payment, or one that exists with another amount
+ */
 export async function topUp(work: LedgerWork, p: TopUpRequest): Promise<{ amountMicros: Micros }> {
   const { ledgerAccountId, paymentId } = p;
   if (!isPaymentId(paymentId)) {
@@ -90,7 +93,10 @@ export async function topUp(work: LedgerWork, p: TopUpRequest): Promise<{ amount
   return { amountMicros: p.amountMicros };
 }
 
-/** @throws ServiceError for a bad or a contradicting correction, or one of more than the call was billed */
+/**
+ * Credits part of a call's bill.
+ * @throws ServiceError for an invalid correction, one that exists with other values, or more than the call was billed
+ */
 export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{ amountMicros: Micros }> {
   const { ledgerAccountId, callId, number, amountMicros, reference } = p;
   checkCredit(amountMicros);
@@ -104,7 +110,7 @@ export async function correct(work: LedgerWork, p: CorrectionRequest): Promise<{
     key: correctionKey(callId, number),
     alsoRead: [settlementKey(callId), ...before],
     plan: async (account) => {
-      // Exact although it is read apart from the update: the cells it adds up never change once they are decided.
+      // Correct although read outside the update: decided operations never change.
       const settlement = await decidedCell(work, account, settlementKey(callId));
       let correctableMicros = assertMicros(settlement.billedMicros, 'billedMicros');
       for (const key of before) {
@@ -132,7 +138,7 @@ async function decidedCell(work: LedgerWork, account: LedgerAccountDocument, key
   return cell;
 }
 
-/** Decides one window; see `holdPlan` for what it may come to. */
+/** Decides one window; see `holdPlan` for the possible results. */
 export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldAnswer> {
   const { ledgerAccountId, callId, window, maxDurationSeconds } = p;
   const windows = p.windows ?? HOLD_WINDOW_SECONDS;
@@ -157,7 +163,7 @@ export async function hold(work: LedgerWork, p: HoldRequest): Promise<HoldAnswer
   };
 }
 
-/** What the windows before this one hold and at what price, and whether one of them was the last. */
+/** Sums up the earlier windows: their seconds, their price, and whether one of them was the last. */
 async function windowsBefore(
   session: LedgerSession,
   p: HoldRequest,
@@ -177,7 +183,7 @@ async function windowsBefore(
   return { heldSeconds, closed: false, microsPerSecond };
 }
 
-/** Closes the call's holds and bills, as one operation. */
+/** Closes the call's holds and bills it in one operation. */
 export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settlement> {
   const { ledgerAccountId, callId, billedSeconds } = p;
   assertWhole([billedSeconds]);
@@ -195,9 +201,9 @@ export async function settle(work: LedgerWork, p: SettleRequest): Promise<Settle
 }
 
 /**
- * The windows that a call holds, and no more will: the first window that has no decision gets a tombstone, unless a late grant
- * is faster, which then counts. How many windows there are is never taken from a caller, and absence is never inferred
- * from a read.
+ * Returns all decided windows of a call and prevents further ones: the first undecided window gets a tombstone, unless
+ * a late hold is granted first, which then counts. Neither the caller's count nor a read that finds nothing proves how
+ * many windows there are.
  */
 async function closeHolds(work: LedgerWork, account: LedgerAccountDocument, callId: string): Promise<LedgerMarker[]> {
   const windows: LedgerMarker[] = [];
@@ -221,7 +227,10 @@ function checkCredit(amountMicros: Micros): void {
   throw new ServiceError('MISSING_PARAMS', 'The amount must be a whole number of micro-USD above 0.');
 }
 
-/** @throws ServiceError unless it is a text of 1 to 300 characters */
+/**
+ * Trims and validates a reason.
+ * @throws ServiceError unless it has 1 to 300 characters
+ */
 export function checkedReason(reason: unknown): string {
   const text = typeof reason === 'string' ? reason.trim() : '';
   if (text.length > 0 && text.length <= MAX_REASON_LENGTH) return text;

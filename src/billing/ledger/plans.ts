@@ -9,17 +9,19 @@ export interface PlannedHold {
   callId: string;
   window: number;
   request: ReturnType<typeof windowRequest>;
-  /** What the request was priced with; the cell carries it, and whatever follows in the call goes by the cell. */
+  /**
+   * Price per second of the request. The marker records it, and everything later in the call uses the marker's price.
+   */
   microsPerSecond: Micros;
-  /** The most that may be billed and held in a day; Infinity: no limit. */
+  /** Maximum amount billed and held per UTC day; Infinity: no limit. */
   dailyCap: Micros;
   now: number;
 }
 
 /**
- * Holds a window: all of it, or (from the second window on) the whole seconds that balance and day's limit still cover,
- * or nothing. A refusal is written as well, so that a later attempt of the same operation cannot succeed behind the back
- * of one who was told no. A frozen account is refused first windows, never the later ones of a call that runs.
+ * Plans the hold of a window: all of it, or (from the second window on) the whole seconds that balance and daily cap
+ * still cover, or nothing. Refusals are recorded, too, so that a later attempt of the same operation cannot succeed
+ * after the caller saw a refusal. A frozen account is refused only first windows, never those of a running call.
  */
 export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): LedgerPlan {
   const { callId, window, request, microsPerSecond, dailyCap, now } = hold;
@@ -46,7 +48,7 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   const isLast = request.last || !isWhole;
   const refusedRest: HoldRefusal = available <= unspent ? 'INSUFFICIENT_BALANCE' : 'SPEND_LIMIT_EXCEEDED';
   const spend = addSpending(account, spending, amountMicros, dailyCap);
-  // What made a window partial must still be so: money or room that came meanwhile would make it whole.
+  // The reason for a partial window must still hold: money or room that arrived meanwhile would make it whole.
   const scarce = !isWhole && available <= unspent ? { below: request.micros } : {};
   return {
     marker: {
@@ -63,14 +65,14 @@ export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): Led
   };
 }
 
-/** Blocks a hold that was not decided when its call was settled. */
+/** Plans a tombstone, which blocks a hold that was undecided when its call was settled. */
 export function tombstonePlan(callId: string): LedgerPlan {
   return { marker: { type: 'hold', callId, amountMicros: 0, void: true }, increments: {}, guard: {} };
 }
 
 /**
- * Bills whole seconds at the price that the first window was held at, at most what the windows hold, and gives the rest
- * back.
+ * Plans a settlement: bills whole seconds at the price of the first window, at most what the windows hold, and releases
+ * the rest.
  */
 export function settlementPlan(
   account: LedgerAccountDocument,
@@ -95,7 +97,7 @@ export function settlementPlan(
       unspentMicros: unspent,
       ...(estimated ? { estimated } : {}),
     },
-    // 0 - held: a negative zero would be stored as one.
+    // `0 - held` avoids -0, which would be stored as such.
     increments: {
       heldMicros: 0 - held,
       availableMicros: held - billed,
@@ -106,7 +108,10 @@ export function settlementPlan(
   };
 }
 
-/** @throws ServiceError when the account's sum would leave the range of exact integers */
+/**
+ * Plans a top-up.
+ * @throws ServiceError when the account's total would exceed the safe integers
+ */
 export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros): LedgerPlan {
   const room = Number.MAX_SAFE_INTEGER - amountMicros;
   if (account.creditedMicros > room) {
@@ -120,9 +125,9 @@ export function topUpPlan(account: LedgerAccountDocument, amountMicros: Micros):
 }
 
 /**
- * Gives back what a call was billed too much. The day's spending stays as it is: it limits risk and is no bill.
- * @param correction.microsPerSecond the price that the call was billed at
- * @param correction.correctableMicros what is left of its bill after the corrections before this one
+ * Plans the credit of an overbilled amount. The day's spending stays unchanged: it limits risk and is not a bill.
+ * @param correction.microsPerSecond the price at which the call was billed
+ * @param correction.correctableMicros the rest of the bill after earlier corrections
  */
 export function correctionPlan(correction: {
   callId: string;
@@ -133,7 +138,7 @@ export function correctionPlan(correction: {
   reference: string | undefined;
 }): LedgerPlan {
   const { callId, amountMicros, microsPerSecond, correctableMicros, reason, reference } = correction;
-  // A second counts until all of it is given back, so that over all corrections of a bill its seconds add up.
+  // A second counts as billed until it is credited completely, so that the seconds of all corrections add up.
   const creditedSeconds =
     secondsTouched(correctableMicros, microsPerSecond) -
     secondsTouched(correctableMicros - amountMicros, microsPerSecond);

@@ -1,25 +1,25 @@
 import { priceOfSeconds, rateOf, secondsCovered } from '../../kernel/money.js';
 import type { LedgerMarker } from './model.js';
 
-/** Whole seconds that a hold grants, by the price it was made at. */
+/** Returns the whole seconds a hold grants at its own price. */
 export function heldSecondsOf(hold: LedgerMarker): number {
   return secondsCovered(hold.amountMicros ?? 0, rateOf(hold));
 }
 
 /**
- * Whole seconds that a settlement bills (not those it was asked for) and that a correction takes back, negative; 0 for
- * any other operation.
+ * Returns the whole seconds a settlement bills (not the requested ones), or, as a negative number, those a correction
+ * credits; 0 for other operations.
  */
 export function billedSecondsOf(entry: LedgerMarker): number {
   if (entry.type === 'settlement') return secondsCovered(entry.billedMicros ?? 0, rateOf(entry));
   if (entry.type !== 'correction') return 0;
-  // 0 - x: a negative zero would be written as one. Older corrections carry no seconds.
+  // `0 - x` avoids -0, which would be printed as such. Older corrections have no `creditedSeconds`.
   return 0 - (entry.creditedSeconds ?? secondsCovered(entry.amountMicros ?? 0, rateOf(entry)));
 }
 
 /**
- * Whether an operation's amounts are whole seconds at the price it carries: a hold's, and what a settlement bills of the
- * seconds it was asked for, no more than it held.
+ * Whether an operation's amounts are whole seconds at its own price. A settlement must bill exactly the requested
+ * seconds, capped by the held ones.
  */
 export function isPricedExactly(entry: LedgerMarker): boolean {
   const rate = rateOf(entry);

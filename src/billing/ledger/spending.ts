@@ -5,23 +5,27 @@ import type { LedgerAccountDocument, LedgerMarker } from './model.js';
 const MS_PER_DAY = 86_400_000;
 
 /**
- * An account's spending of one UTC day: what is held of the windows that were held that day, and what is billed of them.
+ * An account's spending on one UTC day: the held and billed amounts of the windows that were held that day.
  *
- * What counts to which day. A hold counts to the day on which it was decided, by the clock of the process that decided
- * it, or to the day the counter has reached, if that is later; its cell says to which. A settlement bills the windows in
- * the order they were held and takes what is left of each off the day it was counted to, if that is still the counter's.
- * So a second that is talked after midnight may count to the day on which it was held, never to both and never to none.
+ * Which day counts: a hold counts on the day it was decided, by the clock of the deciding process, or on the counter's
+ * day if that is later; its marker records the day. A settlement bills the windows in the order they were held and
+ * subtracts the unused rest of each from its day, if that is still the counter's day. So a second of talk after
+ * midnight may count on the day it was held, but always on exactly one day.
  *
- * Why no clock is in the proof. The day is part of the counter and only grows; every change of the counter is part of
- * its operation's one guarded update and asks for the very day it was planned on. A clock that is wrong moves spending to
- * a neighbouring day, or the counter ahead; it cannot lose or double any, and the audit finds the sum exact.
+ * Why this is correct without trusting clocks: the day is part of the counter and only increases. Each operation
+ * changes the counter in its own guarded update, which requires the day it was planned for. A wrong clock moves
+ * spending to a neighboring day, or the counter ahead; it cannot lose or double spending, and the audit still finds the
+ * exact sum.
  */
 export interface Spending {
   day: number;
   micros: Micros;
 }
 
-/** The spending that a hold decided now would add to. */
+/**
+ * Returns the day's spending to which a hold decided now would be added.
+ * @param now ms since the epoch
+ */
 export function spendingAt(account: LedgerAccountDocument, now: number): Spending {
   const day = Math.max(Math.floor(now / MS_PER_DAY), account.spendDay);
   return { day, micros: day === account.spendDay ? account.spentMicros : 0 };
@@ -32,7 +36,10 @@ interface Step {
   guard: AccountGuard;
 }
 
-/** Counts `micros` more to a day, no further than `cap`; the first of a day replaces the counter of the day before. */
+/**
+ * Plans to add `micros` to a day's spending, up to `cap`. The first hold of a new day replaces the previous day's
+ * counter.
+ */
 export function addSpending(account: LedgerAccountDocument, spending: Spending, micros: Micros, cap: Micros): Step {
   const onDay = { atLeast: account.spendDay, below: account.spendDay + 1 };
   if (spending.day === account.spendDay) {
@@ -48,7 +55,7 @@ export function addSpending(account: LedgerAccountDocument, spending: Spending, 
   };
 }
 
-/** What must hold for a refusal to be true: the day's spending leaves less than `micros` below the cap. */
+/** Guard for a refused hold: the day's spending must leave less than `micros` below the cap. */
 export function spendingExhausted(account: LedgerAccountDocument, spending: Spending, micros: Micros, cap: Micros) {
   if (spending.day !== account.spendDay) return {};
   return {
@@ -57,7 +64,7 @@ export function spendingExhausted(account: LedgerAccountDocument, spending: Spen
   };
 }
 
-/** What a settlement of these windows, in their order, takes off the counter's day. */
+/** Returns the amount by which settling these windows, in their order, reduces the spending of `day`. */
 export function unspentOf(windows: readonly LedgerMarker[], billed: Micros, day: number): Micros {
   let unbilled = 0;
   let toBill = billed;

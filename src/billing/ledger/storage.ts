@@ -4,71 +4,71 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import type { BillingDatabase } from '../database.js';
 import type { LedgerAccountDocument, LedgerEntryDocument, LedgerFreeze, LedgerMarker } from './model.js';
 
-/** The four amounts that an operation may move; each operation keeps credited - billed = available + held. */
+/** The amounts an operation may change; each operation keeps credited - billed = available + held. */
 export type LedgerAmount = 'availableMicros' | 'heldMicros' | 'creditedMicros' | 'billedMicros';
 
-/** Every figure of an account that an operation may change; the day's spending stands beside the equation. */
+/** All numbers of an account an operation may change. The day's spending is not part of the equation. */
 export type LedgerFigure = LedgerAmount | 'spendDay' | 'spentMicros';
 
-/** A condition on a figure, checked in the same atomic step as the change. */
+/** A condition on a number, checked atomically with the update. */
 export interface AmountRange {
   atLeast?: number;
   below?: number;
 }
 
 export type AccountGuard = Partial<Record<LedgerFigure, AmountRange>> & {
-  /** Whether the account must be frozen, or must not. */
+  /** True: the account must be frozen; false: it must not be. */
   frozen?: boolean;
 };
 
-/** One atomic, conditional change of one account document. */
+/** An atomic, conditional update of one account document. */
 export type AccountUpdate =
   | {
       kind: 'decide';
       ledgerAccountId: string;
-      /** The account's epoch as it was read before the journal; the change is refused at any other. */
+      /** The account's epoch, read before the entry; the update is rejected at any other epoch. */
       epoch: number;
       key: string;
       marker: LedgerMarker;
       increments: Partial<Record<LedgerFigure, number>>;
       guard: AccountGuard;
-      /** The change is refused when the document carries this many markers. */
+      /** The update is rejected when the document has this many markers. */
       maxMarkers: number;
     }
   | { kind: 'sweep'; ledgerAccountId: string; epoch: number; keys: readonly string[] };
 
 /**
- * All that the ledger asks of its storage: atomic changes of single documents, and reads that see what was written
- * before them. Small, so that a simulation of lost replies and late writes can stand in for it.
+ * Storage operations of the ledger: atomic updates of single documents, and reads that see all earlier writes. Kept
+ * small, so that a simulation of lost responses and late writes can replace it.
  */
 export interface LedgerSession {
-  /** The account with the markers of these keys only, or with every marker. */
+  /** Reads the account with the markers of these keys, or with all markers. */
   findAccount(ledgerAccountId: string, keys: readonly string[] | 'all'): Promise<LedgerAccountDocument | null>;
   findEntry(key: string): Promise<LedgerEntryDocument | null>;
-  /** Which of these keys have an entry. */
+  /** Returns those of the keys that have an entry. */
   findEntryKeys(keys: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Inserts unless an entry of this key exists. */
+  /** Inserts the entry unless its key exists. */
   insertEntry(entry: LedgerEntryDocument): Promise<void>;
-  /** The ids of all accounts, in order. */
+  /** Lists the ids of all accounts, sorted. */
   listAccounts(): Promise<string[]>;
-  /** Inserts unless the account exists. */
+  /** Inserts the account unless it exists. */
   insertAccount(account: LedgerAccountDocument): Promise<void>;
-  /** @returns whether the change was made */
+  /** @returns whether the conditions held and the update was applied */
   updateAccount(update: AccountUpdate): Promise<boolean>;
-  /** Sets the freeze of an account that has none, or with null lifts it. */
+  /** Freezes an account that is not frozen; null lifts the freeze. */
   setFreeze(ledgerAccountId: string, freeze: LedgerFreeze | null): Promise<void>;
-  /** The account's entries of epochs before this one, in no particular order. */
+  /** Reads the account's entries of earlier epochs, in no particular order. */
   entriesBefore(ledgerAccountId: string, epoch: number): AsyncIterable<LedgerEntryDocument>;
 }
 
 export interface LedgerStorage {
-  /** Runs work whose reads see each other's writes in order, also when the primary changes meanwhile. */
+  /** Runs work with causally consistent reads and writes, even if the primary changes meanwhile. */
   consistently<T>(work: (session: LedgerSession) => Promise<T>): Promise<T>;
 }
 
 /**
- * The ledger's storage in MongoDB. A replica set gets one causally consistent session per piece of work, with the
- * majority concerns of `openDatabase`; a single or embedded server needs none.
+ * Creates the ledger's storage in MongoDB. On a replica set, each piece of work uses one causally consistent session
+ * with the majority concerns of `openDatabase`; a single or embedded server needs none.
  */
 export function createLedgerStorage(database: BillingDatabase): LedgerStorage {
   const client = database.connection.getClient();
@@ -133,7 +133,7 @@ function projectionOf(keys: readonly string[]): Record<string, 1> {
   return Object.fromEntries([...FIGURES, ...keys.map(markerPath)].map((path) => [path, 1]));
 }
 
-/** What is read of an account beside markers. */
+/** Account fields that are read in addition to markers. */
 const FIGURES = [
   'epoch',
   'availableMicros',
@@ -146,14 +146,14 @@ const FIGURES = [
   'markerCount',
 ];
 
-/** Operation keys are made of [A-Za-z0-9_~-], so they are safe as field names. */
+/** Operation keys consist of [A-Za-z0-9_~-], so they are safe as field names. */
 function markerPath(key: string): string {
   return `markers.${key}`;
 }
 
 interface AccountChange {
   filter: mongo.Filter<LedgerAccountDocument>;
-  /** Typed loosely because the fields' names are operation keys. */
+  /** Typed loosely because field names contain operation keys. */
   change: mongo.UpdateFilter<mongo.Document>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Lets a process work on at most so many operations of one account at a time, the others in the order they came. An
- * account takes one write at a time anyway; hundreds that try at once would only refuse each other.
+ * Creates a semaphore per ledger account, first come, first served. MongoDB applies one write per account at a time
+ * anyway; hundreds of concurrent attempts would only conflict with each other.
+ * @param limit maximum concurrent operations per account in this process
  */
 export function createOperationTurns(limit: number) {
   const queues = new Map<string, { running: number; waiting: (() => void)[] }>();
@@ -8,7 +9,7 @@ export function createOperationTurns(limit: number) {
     const queue = queues.get(ledgerAccountId) ?? { running: 0, waiting: [] };
     queues.set(ledgerAccountId, queue);
     if (queue.running < limit) queue.running++;
-    // Whoever ends hands its turn on, so that nobody who comes meanwhile can slip in.
+    // A finished operation passes its slot directly to the next waiter, so that newcomers cannot overtake.
     else await new Promise<void>((resolve) => queue.waiting.push(resolve));
     try {
       return await work();

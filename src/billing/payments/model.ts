@@ -2,9 +2,9 @@ import { Schema } from 'mongoose';
 import type { Mode } from '../../kernel/ids.js';
 import type { Micros } from '../../kernel/money.js';
 
-/** A payment that the payment provider told of, as it was told first. */
+/** A payment as the payment provider first reported it. */
 export interface PaymentDocument {
-  /** The provider's id of it. */
+  /** The provider's payment id. */
   _id: string;
   accountId: string;
   mode: Mode;

@@ -15,9 +15,9 @@ export interface Payment {
 }
 
 /**
- * Credits a payment once. The ledger knows a payment within one balance only; the row of the payment, written first,
- * keeps it from being credited to a second account or mode.
- * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment is known with another account, mode or amount
+ * Credits a payment once. The ledger detects duplicates only within one balance; the payment's row, written first,
+ * prevents a second credit to another account or mode.
+ * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment exists with another account, mode or amount
  */
 export async function creditPayment(
   deps: { database: BillingDatabase; ledger: Ledger },
@@ -34,7 +34,7 @@ export async function creditPayment(
   await deps.ledger.topUp({ ledgerAccountId: ledgerAccountId(accountId, mode), paymentId, amountMicros });
 }
 
-/** The payment as it was told first. */
+/** Records the payment, or reads it as first reported. */
 async function claimed({ payments }: BillingDatabase, payment: Payment): Promise<Omit<PaymentDocument, 'receivedAt'>> {
   const { paymentId: _id, ...fields } = payment;
   try {

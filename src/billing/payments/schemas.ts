@@ -4,7 +4,7 @@ const reference = z
   .string('client_reference_id and metadata.account_id must be strings.')
   .regex(/^[A-Za-z0-9_-]{1,128}$/, 'client_reference_id and metadata.account_id must be an account id.');
 
-/** Any event of the payment provider, as far as all of them are alike. */
+/** Fields common to all events of the payment provider. */
 export const PaymentEvent = z
   .looseObject({
     type: z.string('type must be a string.').meta({
@@ -29,7 +29,7 @@ export const PaymentEvent = z
   })
   .meta({ id: 'PaymentEvent', description: 'Of other types than checkout.session.completed, nothing else is read.' });
 
-/** What of a completed checkout session decides a top-up. */
+/** The fields of a completed checkout session that determine a top-up. */
 export const CheckoutSession = z.looseObject({
   id: z
     .string('id must be a string.')

@@ -1,24 +1,27 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How far the time of a signature may be from ours: long enough for clocks, too short to keep a recorded request for. */
+/**
+ * Allowed difference between a signature's time and ours: enough for clock skew, too short to replay a recorded
+ * request.
+ */
 const TOLERANCE_SECONDS = 300;
 const HEX = /^[0-9a-f]{64}$/i;
 
 /**
- * Whether a payment event was signed with the secret, in the scheme of `Stripe-Signature: t=<unix s>,v1=<hex>,…`: HMAC-SHA256
- * over `<t>.<raw body>`. While a secret is being replaced a request carries several v1, and one that fits is enough.
+ * Verifies a header `Stripe-Signature: t=<unix s>,v1=<hex>,…`: HMAC-SHA256 over `<t>.<raw body>`. During a secret
+ * rotation a request has several `v1`; one match is enough.
  * @param p.now ms since the epoch
  */
 export function isPaymentSignature(p: { secret: string; header: string; body: Buffer; now: number }): boolean {
   const parts = partsOf(p.header);
   if (parts === undefined || !isInTime(parts.time, p.now)) return false;
   const expected = createHmac('sha256', p.secret).update(`${parts.time}.`).update(p.body).digest();
-  // Every one is compared, so that the time it takes does not tell which fitted.
+  // Compare all of them, so that the duration does not reveal which one matched.
   return parts.signatures.map((signature) => isEqual(signature, expected)).includes(true);
 }
 
 /**
- * Whether a header could be the signature of any event, which is told before the event is there.
+ * Whether a header is well-formed and in time; checked before the body is read.
  * @param now ms since the epoch
  */
 export function mayBePaymentSignature(header: string, now: number): boolean {

@@ -18,14 +18,14 @@ import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requ
 import { validated } from '../../platform/http/validation.js';
 import { isPaymentSignature, mayBePaymentSignature } from './signature.js';
 
-/** Events of checkout sessions have a few KiB; 50 fields of metadata at their longest make 30. */
+/** Checkout session events have a few KiB; 50 metadata fields of maximum length add about 30. */
 const MAX_EVENT_BYTES = 64 * 1_024;
 const MICROS_PER_CENT = MICROS_PER_USD / 100;
 
-/** The provider waits longer for us than clients do, and sends an event again for days when it got no 2xx. */
+/** The provider waits longer than API clients, and resends an event for days until it receives a 2xx response. */
 const ANSWER_WITHIN_MS = 8_000;
 
-/** How an account is looked up; the identity domain provides it. */
+/** Looks up accounts; implemented by the identity domain. */
 export interface AccountLookup {
   find(accountId: string): Promise<object | null>;
 }
@@ -40,8 +40,8 @@ export interface PaymentWebhookDeps {
 }
 
 /**
- * POST /webhooks/payments: credits an account for a checkout session that was paid, once, however often and by however many
- * at once it is told. What is refused moves nothing.
+ * Handles POST /webhooks/payments: credits an account once for each paid checkout session, even if the event arrives
+ * repeatedly or concurrently. Rejected events change nothing.
  */
 export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof paymentRoutes> {
   const { config, accounts, logger } = deps;
@@ -78,11 +78,14 @@ export function createPaymentHandlers(deps: PaymentWebhookDeps): Handlers<typeof
   };
 }
 
-/** @throws ServiceError FORBIDDEN, SERVICE_UNAVAILABLE, or what reading the body throws */
+/**
+ * Reads the body and verifies its signature.
+ * @throws ServiceError FORBIDDEN, SERVICE_UNAVAILABLE, or an error of reading the body
+ */
 async function readSigned(ctx: ApiContext, secret: string, read: ReadSigned): Promise<Buffer> {
   const header = ctx.get('Stripe-Signature');
   const forged = new ServiceError('FORBIDDEN', 'The payment provider’s signature is missing, wrong or too old.');
-  // With a signature that fits nothing the body is not worth reading.
+  // Do not read the body if the header cannot be valid.
   if (!mayBePaymentSignature(header, Date.now())) throw forged;
   const body = await read((signal) => readBody(ctx.req, { limit: MAX_EVENT_BYTES, decompress: false, signal }));
   if (!isPaymentSignature({ secret, header, body, now: Date.now() })) throw forged;
@@ -90,8 +93,9 @@ async function readSigned(ctx: ApiContext, secret: string, read: ReadSigned): Pr
 }
 
 /**
- * Which balance is paid into. Real money never becomes play money, nor the reverse: where the event and its metadata both
- * say, they must say the same.
+ * Determines the balance to credit. Real money must not become test money or the reverse: if the event and its metadata
+ * both name a mode, they must agree.
+ * @throws ServiceError MISSING_PARAMS
  */
 function modeOf(session: CheckoutSession, livemode: boolean | undefined): Mode {
   const paid = livemode === undefined ? undefined : livemode ? 'live' : 'test';

@@ -1,19 +1,19 @@
 import { stringify } from 'csv-stringify/sync';
 
 /**
- * A cell that a spreadsheet takes for a formula. Some drop blanks, control characters and characters without a width
- * (joiners, marks of direction, byte order marks) before they look, and some take full-width and small forms.
+ * Matches a cell that a spreadsheet may interpret as a formula. Some ignore leading spaces, control characters and
+ * zero-width characters (joiners, direction marks, byte order marks), and some accept full-width and small forms.
  */
 const FORMULA =
   /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]*[=+\-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}\u{fe66}\u{fe62}\u{fe63}\u{fe6b}]|^[\t\r\n]/u;
-/** Quotes also where a reader could take a line end or a blank for its own. */
+/** Also quotes line breaks and leading or trailing spaces, which some readers would misread or trim. */
 const FORM = { record_delimiter: 'windows', quoted_match: /[\r\n]|^\s|\s$/ } as const;
 
 export type CsvCell = string | number | undefined;
 
 /**
- * One record of a CSV (RFC 4180), with its line end. Text that a spreadsheet would take for a formula gets an apostrophe
- * in front; numbers are ours and stay numbers.
+ * Formats one CSV record (RFC 4180) with its line end. Text that looks like a formula is prefixed with an apostrophe;
+ * numbers are ours and stay numbers.
  */
 export function csvRecord(cells: readonly CsvCell[]): string {
   return stringify([cells.map(safeCell)], FORM);
@@ -23,15 +23,15 @@ function safeCell(cell: CsvCell): CsvCell {
   return typeof cell === 'string' && FORMULA.test(cell) ? `'${cell}` : cell;
 }
 
-/** Characters of a piece, about: large enough to be worth sending, small enough to be held for each reader. */
+/** Approximate chunk size in characters: large enough to send efficiently, small enough to buffer for each reader. */
 const PIECE = 16_384;
 
-/** A whole CSV in pieces: the header line, then a record of each row. Columns are taken from the rows by name. */
+/** Yields a CSV in chunks: the header line, then one record per row. Cells are taken from the rows by column name. */
 export async function* csvOf<Row extends object>(
   columns: readonly (keyof Row & string)[],
   rows: AsyncIterable<Row> | Iterable<Row>,
 ): AsyncGenerator<string> {
-  // Many records at once cost a fraction of what each by itself does.
+  // Formatting many records at once is much cheaper than one at a time.
   let records: CsvCell[][] = [columns.map(safeCell)];
   let characters = 0;
   for await (const row of rows) {

@@ -2,7 +2,7 @@ import type { Amounts, StatementEntry } from './statement.js';
 import { billedSecondsOf } from '../ledger/rates.js';
 import type { LedgerEntryDocument, LedgerMarker } from '../ledger/model.js';
 
-/** An operation of the ledger as the account's owner reads it. */
+/** Converts a ledger entry to the statement entry that the account's owner sees. */
 export function statementEntryOf(entry: LedgerEntryDocument): StatementEntry {
   const { _id: id, type, callId, at } = entry;
   const shared = { id, at, ...(callId === undefined ? {} : { callId }), ...changesOf(entry) };
@@ -24,10 +24,10 @@ export function statementEntryOf(entry: LedgerEntryDocument): StatementEntry {
   }
 }
 
-/** What an operation changed, signed; of the same meaning as the sums of `auditAccount`. */
+/** Returns the signed changes of an operation; consistent with the sums of `auditAccount`. */
 export function changesOf(marker: LedgerMarker): Amounts {
   const { amountMicros: amount = 0, heldMicros: held = 0, billedMicros: billed = 0 } = marker;
-  // 0 - x: a negative zero would be written as one.
+  // `0 - x` avoids -0, which would be printed as such.
   switch (marker.type) {
     case 'topUp':
       return { availableMicros: amount, heldMicros: 0, creditedMicros: amount, billedMicros: 0 };
@@ -40,7 +40,7 @@ export function changesOf(marker: LedgerMarker): Amounts {
   }
 }
 
-/** Operation keys end with what they are about: the payment id, the window. */
+/** Returns the last part of an operation key: the payment id or the window. */
 function lastPart(key: string): string {
   return key.slice(key.lastIndexOf('~') + 1);
 }

@@ -24,17 +24,17 @@ import { content, type Content } from '../../platform/http/routing/answer.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { Cursors } from '../../platform/http/lists.js';
 
-/** A year of a busy account takes longer to add up than a request may usually take. */
+/** Summing up a year of a busy account may take longer than the usual request timeout. */
 const USAGE_WITHIN_MS = 15_000;
 
-/** However slowly it is read: nobody holds a cursor of the database for longer. */
+/** Maximum duration of an export, so that a slow reader does not keep a database cursor open for longer. */
 const CSV_WITHIN_MS = 120_000;
 
 const CURRENCY = 'USD';
 const CSV_TYPE = 'text/csv; charset=utf-8; header=present';
 type CsvAnswer = Content<typeof CSV_TYPE, Readable>;
 
-/** Whose statement is asked for. */
+/** The account and mode of a statement. */
 export interface StatementOwner {
   account: { _id: string };
   mode: Mode;
@@ -46,7 +46,9 @@ export interface StatementDeps {
   statements: Statements;
 }
 
-/** GET /balance, /ledger and /usage: the account that asks, in the mode of its key. */
+/**
+ * Creates the handlers of GET /balance, /ledger and /usage. They cover the requesting account in the mode of its key.
+ */
 export function createStatementHandlers(
   deps: StatementDeps,
 ): Handlers<typeof statementRoutes, { keyOrSession: StatementOwner }> {
@@ -111,8 +113,8 @@ function badPeriod(fault: string): ServiceError {
 }
 
 /**
- * A CSV that is sent as it is read, a piece in memory at a time. What fails before the first piece is there is answered with an
- * error; what fails later cuts the connection, so that a part is never taken for the whole.
+ * Streams a CSV, one chunk in memory at a time. A failure before the first chunk becomes an error response; a later one
+ * cuts the connection, so that a partial file is never mistaken for a complete one.
  */
 async function csvAnswer(ctx: ApiContext, name: string, csv: AsyncIterable<string>): Promise<CsvAnswer> {
   const stream = Readable.from(csv, { objectMode: false, signal: endOf(ctx, deadlineOf(ctx, CSV_WITHIN_MS)) });

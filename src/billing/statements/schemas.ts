@@ -18,7 +18,7 @@ export const momentParameter = (name: string, description: string) =>
     .optional()
     .meta({ ...MOMENT, description, examples: ['2026-11-01T00:00:00Z'] });
 
-/** How the interface document tells a moment. */
+/** JSON schema of a point in time, for the OpenAPI document. */
 const MOMENT = {
   type: 'string',
   anyOf: [{ format: 'date' }, { format: 'date-time', pattern: 'Z$' }],
@@ -150,7 +150,7 @@ export const UsageAnswer = z
   .meta({ id: 'Usage' });
 export type UsageAnswer = z.infer<typeof UsageAnswer>;
 
-/** Each amount in USD, for people, and in micro-USD, for sums. */
+/** Returns each amount in USD, for people, and in micro-USD, for exact sums. */
 export function amountsView(amounts: Amounts) {
   return {
     available: usdFromMicros(amounts.availableMicros),
@@ -204,7 +204,7 @@ export function usageTotal(rows: readonly UsageRow[]): UsageAnswer['total'] {
   };
 }
 
-/** Columns of the CSV forms, in order. */
+/** Columns of the CSV exports, in order. */
 export const LEDGER_COLUMNS = Object.keys(LedgerEntry.shape) as (keyof LedgerEntry)[];
 export const USAGE_COLUMNS = {
   day: ['day', 'calls', 'seconds', 'cost', 'cost_micros'],

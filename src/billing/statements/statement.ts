@@ -1,6 +1,6 @@
 import type { Micros } from '../../kernel/money.js';
 
-/** What moved an account's money, as its owner is told. A refusal moves nothing; it explains a 402 or an early end. */
+/** Type of a statement entry. A refusal changes no amount; it explains a 402 response or an early end of a call. */
 export type StatementEntryType = 'top_up' | 'hold' | 'refusal' | 'settlement' | 'correction';
 
 /** The four amounts of a balance: credited - billed = available + held. */
@@ -11,53 +11,54 @@ export interface Amounts {
   billedMicros: Micros;
 }
 
-/** One entry of a statement. The amounts are what it changed, signed: over all entries each adds up to the balance. */
+/** One entry of a statement. Its amounts are signed changes; their sums over all entries equal the balance. */
 export interface StatementEntry extends Amounts {
   id: string;
   type: StatementEntryType;
   at: Date;
   callId?: string;
   paymentId?: string;
-  /** Which window a hold is, from 0. */
+  /** Index of a hold's window, from 0. */
   window?: number;
-  /** Whole seconds that a settlement bills. */
+  /** Whole seconds billed by a settlement. */
   billedSeconds?: number;
-  /** Why a hold was refused or cut short (an error code), or what a correction puts right (a sentence). */
+  /** An error code when a hold was refused or only partly granted; a sentence for a correction. */
   reason?: string;
 }
 
 export type UsageGrouping = 'day' | 'agent';
 
-/** Billed calls, their seconds and their price, of one UTC day (`2026-11-21`) or one agent. */
+/** Billed calls, seconds and cost of one UTC day (`2026-11-21`) or one agent. */
 export interface UsageRow {
   key: string;
-  /** The name the agent has now. */
+  /** The agent's current name. */
   agentName?: string;
   calls: number;
   seconds: number;
   costMicros: Micros;
 }
 
-/** Stands for all temporary agents together: each lives for one call. */
+/** Group key for all temporary agents; each exists for one call only. */
 export const TEMPORARY_AGENTS = 'temporary';
-/** Stands for calls whose record is gone. */
+/** Group key for calls without a record. */
 export const UNKNOWN_AGENT = 'unknown';
 
 const DAY_MS = 86_400_000;
 
-/** The longest period that usage is added up for, and the one taken when none is given. */
+/** Maximum length of a usage period. */
 export const MAX_USAGE_DAYS = 366;
 const DEFAULT_USAGE_DAYS = 30;
 
-/** A half-open period: `from` is in it, `to` is not. */
+/** A half-open period: includes `from`, excludes `to`. */
 export interface Period {
   from: Date;
   to: Date;
 }
 
 /**
- * The period that usage is told for: ends now and holds today with the 29 UTC days before it, unless given otherwise.
- * @returns a sentence when the period cannot be told
+ * Returns the usage period. By default it ends now and covers today and the 29 UTC days before.
+ * @param now ms since the epoch
+ * @returns an error message when the period is invalid
  */
 export function usagePeriod(given: Partial<Period>, now: number): Period | string {
   const to = given.to ?? new Date(now);
@@ -70,16 +71,18 @@ export function usagePeriod(given: Partial<Period>, now: number): Period | strin
   return { from, to };
 }
 
-/** The UTC day of a moment, such as `2026-11-21`. */
+/** Returns the UTC day of a time, such as `2026-11-21`. */
 export function utcDay(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
-/** A moment as statements take it: `2026-11-21` (its first instant) or `2026-11-21T10:00:00Z`, in UTC; else undefined. */
+/**
+ * Parses a UTC time: `2026-11-21` (its first instant) or `2026-11-21T10:00:00Z`; returns undefined for anything else.
+ */
 export function utcMoment(text: string): Date | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z)?$/.exec(text);
   if (!match) return undefined;
   const at = new Date(text);
-  // A day that no month has is moved to the next month by Date; nobody means that.
+  // `Date` moves a nonexistent day such as February 30 to the next month; reject it instead.
   return Number.isNaN(at.getTime()) || utcDay(at) !== match[1] ? undefined : at;
 }

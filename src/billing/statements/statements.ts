@@ -10,7 +10,7 @@ import { unavailable } from '../../platform/http/deadline.js';
 import { statementEntryOf } from './entries.js';
 import { createUsageSums, type UsageAgents } from './usage-sums.js';
 
-/** Where a page ended; the next one begins behind it. */
+/** The last entry of a page; the next page starts after it. */
 export interface StatementPosition {
   at: Date;
   id: string;
@@ -23,19 +23,19 @@ export interface StatementQuery extends Partial<Period> {
 export type Statements = ReturnType<typeof createStatements>;
 
 const BATCH = 500;
-/** The server gives up by itself what it has read for so long: by then nobody waits for an export any more. */
+/** The database aborts an export's reads after this time; by then the client's request has timed out, too. */
 const EXPORT_READ_WITHIN_MS = 120_000;
 
 /**
- * What the owner of an account reads of its ledger. Reads only, and misses nothing: the account's markers are read first
- * and the entries afterwards. Whatever was decided before the first read is among the markers or has its entry by then
- * (see `auditAccount`), and both carry the same key and time, so the two merge into one order without doubles.
+ * Creates the reader for an account's statements. It misses no operation: it reads the account's markers first and the
+ * entries afterwards. An operation decided before the first read is among the markers or has its entry by then (see
+ * `auditAccount`). Markers and entries share key and time, so they merge into one sequence without duplicates.
  */
 export function createStatements(database: BillingDatabase, agents: UsageAgents) {
   return {
     /**
-     * One page, newest first.
-     * @param p.limit entries of the page at most
+     * Reads one page, newest first.
+     * @param p.limit maximum entries per page
      * @returns `next` when older entries follow
      */
     async page(
@@ -50,16 +50,16 @@ export function createStatements(database: BillingDatabase, agents: UsageAgents)
       return { entries };
     },
 
-    /** All entries of a period, newest first, a batch in memory at a time. */
+    /** Reads all entries of a period, newest first, with one batch in memory at a time. */
     async *entries(p: StatementQuery): AsyncGenerator<StatementEntry> {
       for await (const entry of newestFirst(database, { ...p, show: SHOWN })) yield statementEntryOf(entry);
     },
 
     /**
-     * Billed calls of a period, added up. Equal to what the ledger billed in it, to the micro-dollar.
+     * Sums up the billed calls of a period. Equals the amount the ledger billed, to the micro-USD.
      * @param p.deadline ms since the epoch
-     * @param p.signal ends the reading
-     * @throws ServiceError SERVICE_UNAVAILABLE when it holds more than can be added up by the deadline
+     * @param p.signal aborts the reading
+     * @throws ServiceError SERVICE_UNAVAILABLE when the period has too many calls to sum up before the deadline
      */
     async usage(
       p: StatementQuery & Period & { groupBy: UsageGrouping; deadline: number; signal?: AbortSignal },
@@ -88,7 +88,7 @@ interface Selection {
   filter: Filter;
 }
 
-/** Tombstones of holds that never were are bookkeeping of ours. */
+/** Leaves out tombstones of holds, which are internal. */
 const SHOWN: Selection = { matches: (entry) => entry.void !== true, filter: { void: { $ne: true } } };
 
 const BILLING: Selection = {
@@ -126,7 +126,7 @@ async function* newestFirst(database: BillingDatabase, query: Query): AsyncGener
   });
 }
 
-/** Two sequences, each newest first, as one; an entry of both comes once. */
+/** Merges two sequences, each newest first; an entry in both appears once. */
 async function* merged(
   latest: readonly LedgerEntryDocument[],
   rows: AsyncIterable<LedgerEntryDocument>,

@@ -5,15 +5,15 @@ import { changesOf } from './entries.js';
 
 const BATCH = 500;
 
-/** Who conducted calls; the calls domain provides it. */
+/** Looks up the agents of calls; implemented by the calls domain. */
 export interface UsageAgents {
-  /** The agent of each of these calls that is known. */
+  /** Returns the agent id by call id; unknown calls are missing. */
   agentsOf(callIds: readonly string[]): Promise<Map<string, string | undefined>>;
-  /** The name of each of these agents that is known. */
+  /** Returns the name by agent id; unknown agents are missing. */
   namesOf(agentIds: readonly string[]): Promise<Map<string, string>>;
 }
 
-/** Adds up settlements and corrections by UTC day or by agent, holding no more than a batch of them. */
+/** Sums up settlements and corrections by UTC day or by agent, with at most one batch of entries in memory. */
 export function createUsageSums(agents: UsageAgents, groupBy: UsageGrouping) {
   const sums = new Map<string, UsageRow>();
   let batch: LedgerEntryDocument[] = [];
@@ -42,7 +42,7 @@ export function createUsageSums(agents: UsageAgents, groupBy: UsageGrouping) {
       if (batch.length >= BATCH) await addBatch();
     },
 
-    /** Days in order; agents by cost, highest first. */
+    /** Returns days in chronological order, or agents by cost, highest first. */
     async rows(): Promise<UsageRow[]> {
       if (batch.length > 0) await addBatch();
       const rows = [...sums.values()];

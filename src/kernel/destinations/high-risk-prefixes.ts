@@ -1,14 +1,17 @@
 /**
  * Number ranges used for toll fraud, as `country code, ranges`. There are three kinds:
- * | - the called party earns part of the price (premium rate, personal and mass-calling numbers);
+ *
+ * - the called party earns part of the price (premium rate, personal and mass-calling numbers);
  * - no national regulator is responsible (satellite and international networks);
  * - islands whose area codes look like those of the United States, which an account allowed to call +1 reaches by
- * accident.
- * | All were checked in November 2026. Shared codes: the ITU's list of assigned E.164 codes. National ranges: the
+ *   accident.
+ *
+ * All were checked in November 2026. Shared codes: the ITU's list of assigned E.164 codes. National ranges: the
  * regulators' plans as collected by Google's libphonenumber (as of libphonenumber-js 1.13.16), in which every valid
  * number under one of these prefixes is of such a kind and none is an ordinary line. Spain's 905 is missing there and
  * comes from the regulator CNMC. Islands: warnings of FTC, FCC and FBI against returning calls to them.
- * | Left out although expensive: ranges that no prefix separates from ordinary ones (Ireland's 15xx from Dublin's
+ *
+ * Left out although expensive: ranges that no prefix separates from ordinary ones (Ireland's 15xx from Dublin's
  * lines, British pagers from Manx mobiles); surcharges that regulators cap at cents (084 and 087 in Britain, 081 and
  * 082 in France); and whole countries with expensive mobile networks, which the list of allowed countries covers.
  */
