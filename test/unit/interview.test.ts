@@ -47,7 +47,7 @@ describe('questions', () => {
 describe('an interview', () => {
   it('fills the template by voice, reads digits back, and is over after the last answer', () => {
     const script = interview();
-    expect(script.opening()).toEqual(['Is confirmed?', 'Please say yes or no.']);
+    expect(script.opening().parts).toEqual(['Is confirmed?', 'Please say yes or no.']);
     expect(hear(script, yes)).toBe('Thank you. What is your order number? Please say or key in the digits.');
     expect(hear(script, digits('0415'))).toBe('I heard 0, 4, 1, 5. Is that right?');
     expect(script.values()).toEqual({ is_confirmed: true });
@@ -122,16 +122,35 @@ describe('an interview', () => {
   });
 
   it('goes on with the first question that is not answered', () => {
-    const script = interview(TEMPLATE, { is_confirmed: true, orderNumber: '7', size: null });
-    expect(script.bridge()).toEqual(['Sorry, the line broke for a moment.', 'Which size: small, medium or large?']);
+    const script = interview(TEMPLATE, { is_confirmed: true, orderNumber: '7' });
+    expect(script.bridge().parts).toEqual([
+      'Sorry, the line broke for a moment.',
+      'Which size: small, medium or large?',
+    ]);
     expect(script.values()).toEqual({ is_confirmed: true, orderNumber: '7' });
+  });
+
+  it('leaves a question open that was given up before the line broke', () => {
+    const before = interview({ code: null, agreed: false });
+    hear(before, unclear, unclear, unclear);
+    const script = interview({ code: null, agreed: false }, before.values());
+    expect(script.bridge().parts.join(' ')).toBe('Sorry, the line broke for a moment. Agreed? Please say yes or no.');
+    expect(script.values()).toEqual({ code: null });
+  });
+
+  it('says goodbye when the line broke after the last answer', () => {
+    const script = interview({ code: null, agreed: false }, { code: null, agreed: true });
+    expect(script.bridge()).toEqual({
+      parts: ['Sorry, the line broke for a moment.', 'Thank you. That is all I need to know. Goodbye.'],
+      over: 'agent',
+    });
   });
 
   it('asks for keys that every object has by birth, like any other', () => {
     const script = interview({ constructor: null, valueOf: true }, { constructor: '7' });
-    expect(script.bridge()).toContain('Value of?');
+    expect(script.bridge().parts).toContain('Value of?');
     expect(script.values()).toEqual({ constructor: '7' });
-    expect(interview({ constructor: null }).opening()[0]).toBe('What is your constructor?');
+    expect(interview({ constructor: null }).opening().parts[0]).toBe('What is your constructor?');
   });
 
   it('refuses keys that are no answer and numbers that are not exact', () => {
@@ -152,7 +171,7 @@ describe('an interview', () => {
 
   it('asks for keys of the template that every object has', () => {
     const script = interview({ constructor: null });
-    expect(script.opening()[0]).toBe('What is your constructor?');
+    expect(script.opening().parts[0]).toBe('What is your constructor?');
     expect(script.values()).toEqual({});
   });
 });

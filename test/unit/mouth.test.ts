@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createMouth, type Mouth } from '../../src/voice/engines/offline/mouth.js';
+import { createMouth, type LineOver, type Mouth } from '../../src/voice/engines/offline/mouth.js';
 import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
 import { runSession } from '../../src/voice/session/run-session.js';
 import { silence } from '../support/spoken';
@@ -44,6 +44,35 @@ function openMouth() {
 }
 
 describe('a line of the agent', () => {
+  it.each([
+    ['cut off before its question was made', 1_000, 900, 0],
+    ['cut off in its question', Infinity, 2_600, 600],
+    ['that asks nothing', Infinity, 2_600, undefined],
+  ])('tells how much of its question was heard: one %s', async (_, givesUpAfterMs, playedMs, questionMs) => {
+    const lines: LineOver[] = [];
+    let spokenMs = 0;
+    let give: () => void = () => undefined;
+    const never = new Promise<void>((resolve) => (give = resolve));
+    const mouth = createMouth({
+      async speak() {
+        if (spokenMs >= givesUpAfterMs) await never;
+        spokenMs += 1_000;
+        return silence(1_000);
+      },
+      sink: { audio: () => undefined, endOfItem: () => undefined },
+      now: () => 0,
+      happened: () => undefined,
+      onOver: (line) => lines.push(line),
+    });
+    const asks = questionMs === undefined ? {} : { questionAt: 2 };
+    const said = mouth.say({ itemId: 'item-1', parts: ['one', 'two', 'Agreed?', 'Yes or no?'], ...asks });
+    if (givesUpAfterMs === Infinity) await said;
+    mouth.close({ type: 'close_item', itemId: 'item-1', kind: 'reply', playedMs, complete: false, startMs: 0 });
+    give();
+    await said;
+    expect(lines).toEqual([{ playedMs, complete: false, ...(questionMs === undefined ? {} : { questionMs }) }]);
+  });
+
   it('is not taken for cut off while the voice is late with its second part, but is when no mark ever comes', async () => {
     const { session, transcript, made, isSaying } = openMouth();
     session.happened({ type: 'line_opened' });

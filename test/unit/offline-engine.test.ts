@@ -74,7 +74,8 @@ describe('the offline engine', () => {
     await until(() => line.heard.length > 150);
     line.say(await speak('Hold on a moment, let me get my husband.'));
     await until(() => line.clearedAt.length === 1);
-    expect(await line.agentTurn(2)).toMatch(/^Sorry, I did not understand/);
+    // The question comes last in the introduction, so it was not heard.
+    expect(await line.agentTurn(2)).toBe('Agreed? Please say yes or no.');
     expect(line.transcript.map(({ text }) => text).slice(0, 2)).toEqual([
       expect.stringMatching(/\(interrupted\)$/),
       '(speech)',

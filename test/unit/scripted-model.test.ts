@@ -27,7 +27,7 @@ function openModel(template = { agreed: false, smoker: false }, resumed = false)
 function greetedModel(...template: Parameters<typeof openModel>) {
   const opened = openModel(...template);
   opened.says('introduce');
-  opened.model.lineOver({ task: 'introduce', playedMs: 3_000, complete: true });
+  opened.model.lineOver({ task: 'introduce', playedMs: 3_000, questionMs: 1_500, complete: true });
   return opened;
 }
 
@@ -36,19 +36,47 @@ describe('a script in the place of a model', () => {
     const { model, says } = openModel();
     expect(says('introduce')).toBe(`${INTRODUCTION.join(' ')} ${QUESTION}`);
     expect(model.grammar()).toEqual({ kind: 'commands' });
-    model.lineOver({ task: 'introduce', playedMs: 400, complete: false });
+    model.lineOver({ task: 'introduce', playedMs: 400, questionMs: 0, complete: false });
     model.hears(yes);
     expect(says('answer')).toBe(QUESTION);
     expect(model.values()).toEqual({});
   });
 
-  it('takes an answer over two seconds of the introduction for one', () => {
+  it('asks its question of a caller who interrupts the introduction before it', () => {
     const { model, says } = openModel();
     says('introduce');
-    model.lineOver({ task: 'introduce', playedMs: 2_000, complete: false });
+    model.lineOver({ task: 'introduce', playedMs: 4_000, questionMs: 900, complete: false });
+    model.hears(yes);
+    expect(says('answer')).toBe(QUESTION);
+    expect(model.values()).toEqual({});
+  });
+
+  it('takes an answer over one second of the question in the introduction', () => {
+    const { model, says } = openModel();
+    says('introduce');
+    model.lineOver({ task: 'introduce', playedMs: 4_000, questionMs: 1_000, complete: false });
     expect(model.grammar()).toEqual({ kind: 'yes-no' });
     model.hears(yes);
     expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
+  });
+
+  it('keeps a question heard that is asked again of a silent caller and interrupted', () => {
+    const { model, says } = greetedModel();
+    model.lineOver({ playedMs: 500, questionMs: 0, complete: false });
+    model.hears(yes);
+    expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
+  });
+
+  it('knows where its question begins, behind what is said before it', () => {
+    const { model } = openModel();
+    model.endingSoon(20);
+    const { parts, questionAt } = model.reply('introduce');
+    expect(parts.slice(questionAt).join(' ')).toBe(QUESTION);
+    model.lineOver({ task: 'introduce', playedMs: 9_000, questionMs: 2_000, complete: true });
+    model.endingSoon(20);
+    model.hears(yes);
+    const answer = model.reply('answer');
+    expect(answer.parts.slice(answer.questionAt).join(' ')).toBe('Smoker? Please say yes or no.');
   });
 
   it.each(['answer', 'go_on'] as const)(
@@ -57,25 +85,25 @@ describe('a script in the place of a model', () => {
       const { model, says } = openModel(undefined, true);
       model.hears(yes);
       expect(says(task)).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
-      model.lineOver({ task, playedMs: 900, complete: false });
+      model.lineOver({ task, playedMs: 900, questionMs: 0, complete: false });
       model.hears(understood({ kind: 'command', command: 'hello' }));
       expect(says('answer')).toBe(`Sorry, the line broke for a moment. ${QUESTION}`);
       expect(model.values()).toEqual({});
-      model.lineOver({ task: 'answer', playedMs: 3_000, complete: true });
+      model.lineOver({ task: 'answer', playedMs: 3_000, questionMs: 1_000, complete: true });
       model.hears(yes);
       expect(says('answer')).toBe('Thank you. Smoker? Please say yes or no.');
     },
   );
 
-  it('asks again what was cut off in its first second, and takes nothing said to it for an answer', () => {
+  it('asks a question again that was cut off in its first second, and takes nothing said to it for an answer', () => {
     const { model, says } = greetedModel();
     model.hears(yes);
     says('answer');
-    model.lineOver({ task: 'answer', playedMs: 900, complete: false });
+    model.lineOver({ task: 'answer', playedMs: 1_500, questionMs: 900, complete: false });
     model.hears(yes);
     expect(says('answer')).toBe('Smoker? Please say yes or no.');
     expect(model.values()).toEqual({ agreed: true });
-    model.lineOver({ task: 'answer', playedMs: 1_000, complete: false });
+    model.lineOver({ task: 'answer', playedMs: 1_600, questionMs: 1_000, complete: false });
     model.hears(yes);
     expect(says('answer')).toMatch(/Goodbye/);
   });
@@ -87,6 +115,14 @@ describe('a script in the place of a model', () => {
     expect(model.values()).toEqual({ agreed: true });
     expect(says('digits')).toBe('Thank you. Smoker? Please say yes or no.');
     expect(model.grammar()).toEqual({ kind: 'yes-no' });
+  });
+
+  it('takes no words for the answer to a question that a key has led on to', () => {
+    const { model, says } = greetedModel();
+    model.key('1');
+    model.hears(yes);
+    expect(says('answer')).toBe('Smoker? Please say yes or no.');
+    expect(model.values()).toEqual({ agreed: true });
   });
 
   it('waits for the rest of a number, and takes it as it is when no more comes', () => {

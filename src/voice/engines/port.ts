@@ -127,7 +127,10 @@ export interface EngineSink {
   /** Barge-in: drops everything not yet played. */
   clear(): void;
   transcript(turn: TranscriptTurn): void;
-  /** What is known so far of the values to extract; kept, so that another media process can go on with it. */
+  /**
+   * What is known so far of the values to extract, null for what nobody could be got to say; kept, so that another media
+   * process can go on with it.
+   */
   values(values: ParameterValues): void;
   latency(latency: TurnLatency): void;
   /**

@@ -14,7 +14,7 @@ import {
   YES_OR_NO_BY_KEY,
 } from './lines.js';
 import type { Question } from './questions.js';
-import type { ScriptedReply } from './script.js';
+import { asking, type ScriptedReply } from './script.js';
 
 type Value = ParameterValues[string];
 
@@ -29,13 +29,13 @@ export type Answering = ReturnType<typeof createAnswering>;
 /**
  * What is made of answers, one question after the other: spoken digits are read back before they count, and what was not
  * understood three times stays null.
- * @param known values from before the line broke; their questions are not asked again
+ * @param known values from before the line broke, null where the question was given up; these are not asked again
  */
 export function createAnswering(questions: readonly Question[], known: ParameterValues) {
   const settled = new Map<string, Value>();
   for (const { key } of questions) {
     const value = valueIn(known, key);
-    if (value !== undefined && value !== null) settled.set(key, value);
+    if (value !== undefined) settled.set(key, value);
   }
   let retries = 0;
   let repeats = 0;
@@ -51,7 +51,7 @@ export function createAnswering(questions: readonly Question[], known: Parameter
     repeats = 0;
     unconfirmed = undefined;
     const [next] = open();
-    if (next !== undefined) return { parts: [...acknowledgement, ...next.ask] };
+    if (next !== undefined) return asking(next.ask, ...acknowledgement);
     return { parts: value === null ? [...acknowledgement, ALL_ANSWERED] : [ALL_ANSWERED], over: 'agent' };
   }
 
@@ -59,14 +59,14 @@ export function createAnswering(questions: readonly Question[], known: Parameter
   function retry(question: Question, excuse: string, hint: readonly string[]): ScriptedReply {
     retries += 1;
     if (retries > MAX_RETRIES) return settle(question, null, [LEFT_OPEN]);
-    return { parts: [excuse, ...hint] };
+    return asking([excuse, ...hint]);
   }
 
   function obey(question: Question, command: Extract<Meaning, { kind: 'command' }>['command']): ScriptedReply {
     if (command === 'goodbye') return { parts: [GOODBYE], over: 'caller' };
     repeats += 1;
     if (repeats > MAX_REPEATS) return retry(question, NOT_UNDERSTOOD, wordsOf(question));
-    return { parts: command === 'operator' ? [NO_OPERATOR, ...wordsOf(question)] : wordsOf(question) };
+    return command === 'operator' ? asking(wordsOf(question), NO_OPERATOR) : asking(wordsOf(question));
   }
 
   /** A yes or no to digits that were read back. */
@@ -97,7 +97,7 @@ export function createAnswering(questions: readonly Question[], known: Parameter
       if (value === undefined) return retry(question, NOT_UNDERSTOOD, [question.hint]);
       if (question.kind !== 'digits') return settle(question, value, acknowledged(question, value));
       unconfirmed = value;
-      return { parts: readBack(value) };
+      return asking(readBack(value));
     },
 
     /** An answer by keys, which counts at once. */

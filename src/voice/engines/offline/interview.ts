@@ -3,14 +3,14 @@ import { createAnswering } from './answering.js';
 import { ALL_ANSWERED, CANNOT_LISTEN, LINE_BROKE, NOT_UNDERSTOOD, YES_OR_NO_BY_KEY } from './lines.js';
 import { yesNoOfKey } from './questions.js';
 import type { Question } from './questions.js';
-import type { ScriptedReply, Script } from './script.js';
+import { asking, type Script, type ScriptedReply } from './script.js';
 
 const NOTHING_LEFT: ScriptedReply = { parts: [ALL_ANSWERED], over: 'agent' };
 
 /**
  * One question after the other. Spoken digits are read back before they count; keys count at once; what was not
  * understood three times stays null. Nothing is ever guessed.
- * @param known values from before the line broke; their questions are not asked again
+ * @param known values from before the line broke, null where the question was given up; these are not asked again
  */
 export function createInterview(questions: readonly Question[], known: ParameterValues = {}): Script {
   const answering = createAnswering(questions, known);
@@ -19,9 +19,11 @@ export function createInterview(questions: readonly Question[], known: Parameter
 
   const current = () => answering.open()[0];
 
-  function again(): readonly string[] {
+  /** Asks the present question, or says goodbye when there is none. */
+  function ask(...before: readonly string[]): ScriptedReply {
     const question = current();
-    return question === undefined ? [] : answering.wordsOf(question);
+    if (question === undefined) return { ...NOTHING_LEFT, parts: [...before, ...NOTHING_LEFT.parts] };
+    return asking(answering.wordsOf(question), ...before);
   }
 
   function endOfKeys(question: Question): ScriptedReply {
@@ -32,9 +34,12 @@ export function createInterview(questions: readonly Question[], known: Parameter
 
   return {
     grammar: answering.grammar,
-    opening: () => current()?.ask ?? [],
-    again,
-    bridge: () => [LINE_BROKE, ...again()],
+    opening: () => ask(),
+    bridge: () => ask(LINE_BROKE),
+    again() {
+      const question = current();
+      return question === undefined ? [] : answering.wordsOf(question);
+    },
 
     onHeard(heard) {
       const question = current();
@@ -54,7 +59,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
       // A pound key alone ends an answer that was taken already: with its first key, or after a pause.
       if (key === '*' || (key === '#' && keys === '')) {
         keys = '';
-        return { parts: answering.wordsOf(question) };
+        return asking(answering.wordsOf(question));
       }
       if (answering.isConfirming()) return answering.confirm(question, yesNoOfKey(key));
       if (question.kind === 'digits' && key !== '#') {

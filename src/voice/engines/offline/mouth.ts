@@ -10,6 +10,8 @@ const BYTES_PER_MS = 8;
 export interface LineToSay {
   itemId: string;
   parts: readonly string[];
+  /** The part that the question begins with; absent: nothing is asked. */
+  questionAt?: number;
   /** Absent for lines that the session asks for by their name. */
   reply?: { id: string; task: ReplyTask };
 }
@@ -18,6 +20,8 @@ export interface LineToSay {
 export interface LineOver {
   task?: ReplyTask;
   playedMs: number;
+  /** How much of its question; absent: it asked nothing. */
+  questionMs?: number;
   complete: boolean;
 }
 
@@ -29,6 +33,8 @@ interface Line {
   waiting: Uint8Array[];
   lengthMs: number;
   playedMs: number;
+  /** Where its question begins; `Infinity` while that is not known yet, absent where it asks nothing. */
+  questionFromMs?: number;
 }
 
 export type Mouth = ReturnType<typeof createMouth>;
@@ -55,11 +61,12 @@ export function createMouth(p: {
     return line;
   }
 
-  async function make(line: Line, { itemId, parts, reply }: LineToSay): Promise<void> {
+  async function make(line: Line, { itemId, parts, questionAt, reply }: LineToSay): Promise<void> {
     const startedMs = now();
-    for (const text of parts) {
+    for (const [index, text] of parts.entries()) {
       const mulaw = await p.speak(text);
       if (over.has(itemId)) return;
+      if (index === questionAt) line.questionFromMs = line.lengthMs;
       const isFirst = line.lengthMs === 0;
       line.text = isFirst ? text : `${line.text} ${text}`;
       line.lengthMs += mulaw.length / BYTES_PER_MS;
@@ -84,9 +91,16 @@ export function createMouth(p: {
   return {
     /** Resolves when all of it was made, or none of it will be any more. */
     async say(toSay: LineToSay): Promise<void> {
-      const { itemId, reply } = toSay;
+      const { itemId, questionAt, reply } = toSay;
       if (over.has(itemId)) return;
-      const line: Line = { text: '', waiting: [], lengthMs: 0, playedMs: 0, ...(reply === undefined ? {} : { reply }) };
+      const line: Line = {
+        text: '',
+        waiting: [],
+        lengthMs: 0,
+        playedMs: 0,
+        ...(questionAt === undefined ? {} : { questionFromMs: Infinity }),
+        ...(reply === undefined ? {} : { reply }),
+      };
       lines.set(itemId, line);
       try {
         await make(line, toSay);
@@ -115,7 +129,7 @@ export function createMouth(p: {
       const text = complete ? line.text : wordsOf(line, playedMs);
       const endMs = startMs + Math.max(1, Math.round(playedMs));
       happened({ type: 'item_words', itemId, text, complete, startMs, endMs });
-      p.onOver({ playedMs, complete, ...taskOf(line) });
+      p.onOver(overAt(line, playedMs, complete));
     },
 
     /** A reply is taken back; its audio need not have come. */
@@ -123,13 +137,20 @@ export function createMouth(p: {
       for (const [itemId, line] of lines) {
         if (line.reply?.id !== replyId) continue;
         forget(itemId);
-        p.onOver({ playedMs: 0, complete: false, ...taskOf(line) });
+        p.onOver(overAt(line, 0, false));
       }
     },
   };
 }
 
-const taskOf = ({ reply }: Line) => (reply === undefined ? {} : { task: reply.task });
+function overAt({ reply, questionFromMs }: Line, playedMs: number, complete: boolean): LineOver {
+  return {
+    playedMs,
+    complete,
+    ...(reply === undefined ? {} : { task: reply.task }),
+    ...(questionFromMs === undefined ? {} : { questionMs: Math.max(0, playedMs - questionFromMs) }),
+  };
+}
 
 function wordsOf({ text, lengthMs }: Line, playedMs: number): string {
   return playedMs === 0 || lengthMs === 0 ? '' : wordsUpTo(text, Math.min(0.999, playedMs / lengthMs));

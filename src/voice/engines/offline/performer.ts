@@ -6,7 +6,8 @@ import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
 import type { EngineCall, EngineSink, TranscriptTurn } from '../port.js';
 import type { CallerEar, HeardTurn } from './caller-ear.js';
 import { ARE_YOU_THERE } from './lines.js';
-import type { Mouth } from './mouth.js';
+import type { LineToSay, Mouth } from './mouth.js';
+import { asking } from './script.js';
 import type { ScriptedModel } from './scripted-model.js';
 
 type Performed = Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>;
@@ -66,30 +67,33 @@ function reply(
 ) {
   const { replyId, task } = command;
   const itemId = `${replyId}.line`;
-  const { parts, over } = model.reply(task);
+  const { over, ...words } = model.reply(task);
   sink.values(model.values());
   if (over !== undefined) happened({ type: 'reply_is_last', replyId, itemId, goodbyeBy: over });
-  void mouth.say({ itemId, parts, reply: { id: replyId, task } });
+  void mouth.say({ itemId, ...words, reply: { id: replyId, task } });
   caller.expectDigits(model.asksForDigits());
   model.upcoming().forEach(makeReady);
 }
 
 function sayLine(p: PerformerDeps, { itemId, line }: CommandOf<'say'>): void {
-  const parts = partsOf(line, p);
-  if (parts !== undefined) return void p.mouth.say({ itemId, parts });
+  const words = wordsOf(line, p);
+  if (words !== undefined) return void p.mouth.say({ itemId, ...words });
   return p.happened({ type: 'item_failed', itemId, part: 'voice', message: 'the voice itself is what is waited for' });
 }
 
-function partsOf(line: FixedLine, { call, introduction, model }: PerformerDeps): readonly string[] | undefined {
+type Words = Pick<LineToSay, 'parts' | 'questionAt'>;
+
+function wordsOf(line: FixedLine, { call, introduction, model }: PerformerDeps): Words | undefined {
   const { message } = call.voicemail;
-  const lines: Record<FixedLine, () => readonly string[] | undefined> = {
+  const lines: Record<FixedLine, () => Words | undefined> = {
     // An answer waits for nothing but the voice, which would have to say this, too.
     one_moment: () => undefined,
-    are_you_there: () => [ARE_YOU_THERE, ...model.again()],
-    silent_goodbye: () => [SILENT_GOODBYE],
-    sorry: () => [SORRY],
-    voicemail_message: () =>
-      message === undefined ? introduction : speechPieces(filled(message, call.inputParameters)),
+    are_you_there: () => asking(model.again(), ARE_YOU_THERE),
+    silent_goodbye: () => ({ parts: [SILENT_GOODBYE] }),
+    sorry: () => ({ parts: [SORRY] }),
+    voicemail_message: () => ({
+      parts: message === undefined ? introduction : speechPieces(filled(message, call.inputParameters)),
+    }),
   };
   return lines[line]();
 }

@@ -6,6 +6,8 @@ import type { ParameterValues } from '../port.js';
 export interface ScriptedReply {
   /** Spoken as one item, the first part while the next is made. */
   parts: readonly string[];
+  /** The part that the question begins with; absent: nothing is asked. */
+  questionAt?: number;
   /** The talk is over with it, and whose goodbye it was: a far end that said it hangs up itself. */
   over?: 'agent' | 'caller';
 }
@@ -17,12 +19,12 @@ export type Heard = Recognition | { outcome: 'not listened' };
 export interface Script {
   /** What is understood at this point; undefined: no words at all. */
   grammar(): Grammar | undefined;
-  /** What is said at the beginning, after the greeting. */
-  opening(): readonly string[];
+  /** What is said at the beginning, after the introduction. */
+  opening(): ScriptedReply;
   /** What is said again to someone who is silent. */
   again(): readonly string[];
   /** What is said when the line broke and is back. */
-  bridge(): readonly string[];
+  bridge(): ScriptedReply;
   onHeard(heard: Heard): ScriptedReply;
   /** @returns undefined when more keys are to come */
   onKey(key: string): ScriptedReply | undefined;
@@ -32,4 +34,9 @@ export interface Script {
   values(): ParameterValues;
   /** What will probably be said next, to be made ready. */
   upcoming(): readonly string[];
+}
+
+/** A reply that asks something. @param before what is said before the question */
+export function asking(question: readonly string[], ...before: readonly string[]): ScriptedReply {
+  return { parts: [...before, ...question], questionAt: before.length };
 }

@@ -3,13 +3,13 @@ import { SESSION_POLICY } from '../../session/reducer/policy.js';
 import type { ReplyTask } from '../../session/reducer/kinds.js';
 import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './lines.js';
 import type { LineOver } from './mouth.js';
-import type { Heard, Script, ScriptedReply } from './script.js';
+import { asking, type Heard, type Script, type ScriptedReply } from './script.js';
 
-/** Of a line that is cut off before this nobody knows what it asks. */
+/** Nobody knows what a question asks that is cut off before this. */
 const QUESTION_HEARD_MS = 1_000;
 /** With less than this left, nobody says twenty. */
 const ABOUT_TWENTY_SECONDS = 14;
-const BEFORE_GREETING: Grammar = { kind: 'commands' };
+const BEFORE_INTRODUCTION: Grammar = { kind: 'commands' };
 /** What is said to a question that was not heard is no answer to it. */
 const REPEAT: Heard = { outcome: 'understood', text: '', meaning: { kind: 'command', command: 'repeat' } };
 
@@ -29,35 +29,26 @@ export function createScriptedModel(p: {
   let heard: Heard | undefined;
   /** What the script says to the keys pressed last. */
   let keyed: ScriptedReply | undefined;
-  /** The greeting was heard, or is not said any more. */
-  let greeted = false;
-  /** The last line was cut off before its question could be heard. */
-  let unheard = false;
+  /** The introduction was heard, or is not said any more. */
+  let introduced = false;
+  /** The caller knows what is asked now; nothing said before is an answer. */
+  let questionHeard = false;
   /** The caller was not told yet that the line broke. */
   let bridgeIsDue = p.resumed ?? false;
   let isBridging = false;
-  /** The end that the caller was not told of yet. */
-  let endsAtMs: number | undefined;
+  const notice = createNotice(now);
 
   function answer(): ScriptedReply {
-    const given = (greeted && !unheard) || (heard !== undefined && isCommand(heard)) ? heard : REPEAT;
-    greeted = true;
+    const given = questionHeard || (heard !== undefined && isCommand(heard)) ? heard : REPEAT;
+    introduced = true;
     keyed = undefined;
-    return given === undefined ? { parts: script.again() } : script.onHeard(given);
+    return given === undefined ? asking(script.again()) : script.onHeard(given);
   }
 
   function answerToKeys(): ScriptedReply {
-    const reply = keyed ?? script.onKeysPaused() ?? { parts: script.again() };
+    const reply = keyed ?? script.onKeysPaused() ?? asking(script.again());
     keyed = undefined;
     return reply;
-  }
-
-  /** What is left of the call, if it is to be told. */
-  function notice(): readonly string[] {
-    if (endsAtMs === undefined) return [];
-    const secondsLeft = (endsAtMs - now()) / 1_000;
-    endsAtMs = undefined;
-    return [secondsLeft >= ABOUT_TWENTY_SECONDS ? TWENTY_SECONDS_LEFT : FEW_SECONDS_LEFT];
   }
 
   /** Whoever makes a sound before the first line on a new stream does so to a question that was lost, or half of one. */
@@ -71,19 +62,25 @@ export function createScriptedModel(p: {
     // Whoever is answered otherwise goes on with the talk.
     bridgeIsDue &&= isBridging;
     if (isBridging) {
-      greeted ||= task !== 'resume';
-      return { parts: script.bridge() };
+      introduced ||= task !== 'resume';
+      return script.bridge();
     }
     if (task === 'answer') return answer();
     if (task === 'digits') return answerToKeys();
-    return { parts: task === 'wrap_up' ? [] : script.again() };
+    return task === 'wrap_up' ? { parts: [] } : asking(script.again());
+  }
+
+  function introduce(): ScriptedReply {
+    const opening = script.opening();
+    const before = opening.over === undefined ? [...introduction, ...notice.take()] : introduction;
+    return after(before, opening);
   }
 
   return {
-    /** What is understood now; undefined: no words. Before the greeting was heard, no answer can be one. */
+    /** What is understood now; undefined: no words. Before the introduction was heard, no answer can be one. */
     grammar(): Grammar | undefined {
       const asked = script.grammar();
-      return asked === undefined || greeted ? asked : BEFORE_GREETING;
+      return asked === undefined || introduced ? asked : BEFORE_INTRODUCTION;
     },
     /** Whether digits are asked for, which are said in groups. */
     asksForDigits: () => script.grammar()?.kind === 'digits',
@@ -93,7 +90,7 @@ export function createScriptedModel(p: {
     },
     /** The last words before the far end hung up still count. */
     hearsLast(turn: Heard): void {
-      if (turn.outcome === 'understood' && greeted && !unheard) script.onHeard(turn);
+      if (turn.outcome === 'understood' && questionHeard) script.onHeard(turn);
     },
     /**
      * Keys count at once, whatever was heard until then.
@@ -101,31 +98,58 @@ export function createScriptedModel(p: {
      */
     key(key: string): boolean {
       keyed = script.onKey(key);
-      greeted = true;
-      unheard = false;
+      introduced = true;
+      // A whole answer leads on to a question that was not heard yet.
+      questionHeard = keyed === undefined;
       return keyed !== undefined;
     },
-    endingSoon(secondsLeft: number): void {
-      endsAtMs = now() + secondsLeft * 1_000;
-    },
+    endingSoon: (secondsLeft: number) => notice.endingSoon(secondsLeft),
     reply(task: ReplyTask): ScriptedReply {
       if (task === 'introduce') {
         heard = undefined;
-        return { parts: [...introduction, ...notice(), ...script.opening()] };
+        return introduce();
       }
       const reply = plainReply(task);
       heard = undefined;
-      return reply.over === undefined ? { parts: [...notice(), ...reply.parts] } : reply;
+      return reply.over === undefined ? after(notice.take(), reply) : reply;
     },
-    lineOver({ task, playedMs, complete }: LineOver): void {
-      if (isBridging && (complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs)) bridgeIsDue = false;
-      if (task === 'introduce' || task === 'resume') {
-        greeted ||= complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs;
-      } else if (task === 'answer' || task === 'digits') unheard = !complete && playedMs < QUESTION_HEARD_MS;
+    lineOver({ task, playedMs, questionMs, complete }: LineOver): void {
+      const isHeard = complete || playedMs >= SESSION_POLICY.introduction.heardAfterMs;
+      if (isBridging && isHeard) bridgeIsDue = false;
+      if (task === 'introduce' || task === 'resume') introduced ||= isHeard;
+      if (questionMs === undefined) return;
+      // What is only asked again, to someone who is silent, may have been heard before.
+      const isNew = task === 'answer' || task === 'digits';
+      questionHeard = (!isNew && questionHeard) || complete || questionMs >= QUESTION_HEARD_MS;
     },
     again: () => script.again(),
     values: () => script.values(),
     upcoming: () => script.upcoming(),
+  };
+}
+
+/** Tells a caller once what is left of the call. */
+function createNotice(now: () => number) {
+  let endsAtMs: number | undefined;
+  return {
+    endingSoon(secondsLeft: number): void {
+      endsAtMs = now() + secondsLeft * 1_000;
+    },
+    /** @returns what is to be said, unless that was done */
+    take(): readonly string[] {
+      if (endsAtMs === undefined) return [];
+      const secondsLeft = (endsAtMs - now()) / 1_000;
+      endsAtMs = undefined;
+      return [secondsLeft >= ABOUT_TWENTY_SECONDS ? TWENTY_SECONDS_LEFT : FEW_SECONDS_LEFT];
+    },
+  };
+}
+
+function after(before: readonly string[], { questionAt, ...reply }: ScriptedReply): ScriptedReply {
+  return {
+    ...reply,
+    parts: [...before, ...reply.parts],
+    ...(questionAt === undefined ? {} : { questionAt: before.length + questionAt }),
   };
 }
 

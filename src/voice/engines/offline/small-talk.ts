@@ -17,9 +17,9 @@ export function createSmallTalk(earlier: readonly TranscriptTurn[] = []): Script
 
   return {
     grammar: () => undefined,
-    opening: () => [],
+    opening: () => ({ parts: [] }),
     again: () => [],
-    bridge: () => [BRIDGE],
+    bridge: () => ({ parts: [BRIDGE] }),
     onHeard: next,
     // Keys are a turn, too.
     onKey: () => undefined,
