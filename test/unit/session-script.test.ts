@@ -229,6 +229,36 @@ describe('a machine that the engine hears by ear', () => {
 });
 
 describe('turns whose voice the engine knows', () => {
+describe('a turn that ends while the agent answers the one before', () => {
+  it.each([
+    ['interrupts that answer', (world: World) => says(world, 'no')],
+    [
+      'was said before it',
+      (world: World) =>
+        world.happens({ type: 'turn_ended', text: 'no', streamMs: world.now(), voice: { startMs: 10, endMs: 900 } }),
+    ],
+  ])('is answered in its place: it %s', (_, saysMore) => {
+    const world = introducedWorld(SCRIPTED);
+    says(world, 'yes');
+    world.pass(1_000);
+    expect(world.isPlaying()).toBe(true);
+    saysMore(world);
+    expect(world.of('clear')).toHaveLength(1);
+    expect(world.stored().filter((turn) => turn.startsWith('caller: '))).toEqual(['caller: yes', 'caller: no']);
+    expect(tasks(world)).toEqual(['introduce', 'answer', 'answer']);
+  });
+});
+
+describe('the carrier’s word that a mailbox has answered', () => {
+  it('counts after an answer, too', () => {
+    const world = introducedWorld(SCRIPTED);
+    says(world, 'yes');
+    world.happens({ type: 'answered_by', who: 'voicemail' });
+    expect(ends(world)).toEqual(['voicemail']);
+    expect(whoAnswered(world.state())).toBe('voicemail');
+  });
+});
+
   it('have its times, though the next one has begun', () => {
     const world = introducedWorld(SCRIPTED);
     const startMs = world.now();
