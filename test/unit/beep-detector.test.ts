@@ -2,7 +2,21 @@ import { createSynthesizer, FLITE_VOICES } from '../../src/voice/audio/flite.js'
 import { decodeMulaw } from '../../src/voice/audio/mulaw.js';
 import { createBeepDetector } from '../../src/voice/audio/beep-detector.js';
 import { dtmfTones } from '../../src/voice/audio/dtmf.js';
+import { listenForTone } from '../../src/voice/session/mailbox-tone.js';
 import { silence, tone } from '../support/spoken';
+
+describe('an ear for the tones of answering machines', () => {
+  it('hears each of them, where a message is to be left', () => {
+    const audio = Buffer.concat([silence(200), tone(1_000, 500), silence(400), tone(1_000, 500), silence(200)]);
+    const heardBy = (action: 'leave_message' | 'hang_up') => {
+      const ear = listenForTone(action);
+      const starts = Array.from({ length: Math.floor(audio.length / 160) }, (_, index) => index * 160);
+      return starts.filter((at) => ear.hear(audio.subarray(at, at + 160), at / 8)).length;
+    };
+    expect(heardBy('leave_message')).toBe(2);
+    expect(heardBy('hang_up')).toBe(0);
+  });
+});
 
 describe('the beep detector', () => {
   function beepsIn(...parts: readonly Uint8Array[]): number {

@@ -48,7 +48,7 @@ const wild: fc.Arbitrary<Act> = fc.oneof(
       { type: 'recogniser_alive' },
       { type: 'recogniser_lost' },
       { type: 'recogniser_reopened' },
-      { type: 'tone_heard' },
+      { type: 'tone_heard', streamMs: 3_000 },
       { type: 'dtmf_entered' },
       { type: 'ending_soon', secondsLeft: 20 },
       { type: 'line_opened' },

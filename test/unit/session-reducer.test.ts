@@ -1,7 +1,6 @@
 import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
 import { reduceSession } from '../../src/voice/session/reducer/reduce.js';
 import { wasIntroduced } from '../../src/voice/session/reducer/resume.js';
-import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
 import { introducedWorld, openWorld, type World } from '../support/session-world';
 
 const INTRODUCE_AGAIN =
@@ -164,53 +163,6 @@ describe('DTMF of a session', () => {
     world.presses('19');
     world.happens({ type: 'stopped' });
     expect(world.stored()).toContain('caller: (keys: 1 9)');
-  });
-});
-
-describe('voicemail of a session', () => {
-  const leaves = { voicemail: { action: 'leave_message' as const, hasMessage: true } };
-
-  /** A machine that never stops talking. */
-  function endless(world: World, ms: number): void {
-    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
-    world.pass(ms);
-  }
-
-  it('a greeting that does not end is talked over after 40 s', () => {
-    const world = introducedWorld(leaves);
-    world.happens({ type: 'answered_by', who: 'voicemail' });
-    endless(world, 39_900);
-    expect(lines(world)).toEqual([]);
-    world.pass(200);
-    expect(lines(world)).toEqual(['voicemail_message']);
-  });
-
-  it.each([
-    ['the carrier detected it', 1_000, 'carrier'],
-    ['its tone was heard', 1_000, 'tone'],
-    ['only the model has heard it', 4_000, 'model'],
-  ])('the message is left after quiet: %s', (_, quietMs, by) => {
-    const world = introducedWorld(leaves);
-    if (by === 'carrier') world.happens({ type: 'answered_by', who: 'voicemail' });
-    else {
-      const call = { replyId: 'reply-1', toolCallId: 'tool-1', name: 'answering_machine', arguments: {} };
-      world.happens({ type: 'tool_called', ...call });
-    }
-    if (by === 'tone') world.happens({ type: 'tone_heard' });
-    world.pass(quietMs - 60);
-    expect(lines(world)).toEqual([]);
-    world.pass(200);
-    expect(lines(world)).toEqual(['voicemail_message']);
-    world.pass(5_000);
-    expect(ends(world)).toEqual(['voicemail']);
-  });
-
-  it('the carrier’s word counts as the answer even when the call was ending', () => {
-    const world = introducedWorld();
-    world.happens({ type: 'tool_finished', endsCall: true, ok: true });
-    world.happens({ type: 'answered_by', who: 'voicemail' });
-    expect(whoAnswered(world.state())).toBe('voicemail');
-    expect(ends(world)).toEqual([]);
   });
 });
 

@@ -193,7 +193,8 @@ describe('a machine that the engine hears by ear', () => {
 
   it('gets its message 1 s after the tone', () => {
     const world = introducedWorld(leaves);
-    for (const type of ['tone_heard', 'machine_heard'] as const) world.happens({ type });
+    world.happens({ type: 'tone_heard', streamMs: world.now() });
+    world.happens({ type: 'machine_heard' });
     world.pass(900);
     expect(world.of('say')).toEqual([]);
     world.pass(200);
@@ -228,7 +229,6 @@ describe('a machine that the engine hears by ear', () => {
   });
 });
 
-describe('turns whose voice the engine knows', () => {
 describe('a turn that ends while the agent answers the one before', () => {
   it.each([
     ['interrupts that answer', (world: World) => says(world, 'no')],
@@ -259,6 +259,7 @@ describe('the carrier’s word that a mailbox has answered', () => {
   });
 });
 
+describe('turns whose voice the engine knows', () => {
   it('have its times, though the next one has begun', () => {
     const world = introducedWorld(SCRIPTED);
     const startMs = world.now();

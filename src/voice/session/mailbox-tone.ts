@@ -6,18 +6,16 @@ import type { VoicemailAction } from '../../kernel/voicemail.js';
 const LISTEN_MS = 45_000;
 
 /**
- * Listens for the tone of a mailbox, also before anybody knows that there is one.
+ * Listens for the tones of an answering machine, also before anybody knows that there is one.
  * @param action only who leaves a message waits for the tone; for others each frame would be listened to in vain
  */
 export function listenForTone(action: VoicemailAction) {
   const beeps = createBeepDetector();
-  let heard = false;
   return {
-    /** @returns whether this frame ended the tone */
+    /** @returns whether this frame ended a tone */
     hear(frame: Uint8Array, timestampMs: number): boolean {
-      if (action !== 'leave_message' || heard || timestampMs > LISTEN_MS) return false;
-      heard = beeps.push(decodeMulaw(frame));
-      return heard;
+      if (action !== 'leave_message' || timestampMs > LISTEN_MS) return false;
+      return beeps.push(decodeMulaw(frame));
     },
   };
 }

@@ -71,7 +71,7 @@ export function createCallerEar(p: {
 
   function listenForMachine(frame: Uint8Array, timestampMs: number, ended: EndedTurn | undefined): void {
     const sign = machineEar?.push(frame, timestampMs, ended);
-    if (sign === 'beep') happened({ type: 'tone_heard' });
+    if (sign === 'beep') happened({ type: 'tone_heard', streamMs });
     if (sign !== undefined) happened({ type: 'machine_heard' });
   }
 

@@ -1,3 +1,4 @@
+import { FRAME_MS } from '../../audio/frame.js';
 import { wasIntroduced } from '../../session/reducer/resume.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
@@ -19,8 +20,6 @@ import type { PreparedLines } from './prepared-lines.js';
 import { createReplies } from './replies.js';
 import { createSpeech, meteredVoice } from './speech.js';
 import { createTalk } from './talk.js';
-
-const FRAME_SECONDS = 0.02;
 
 export interface DialogueDeps {
   recogniser: SpeechToText;
@@ -119,7 +118,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
     hear(frame: Uint8Array, timestampMs: number): void {
       if (stopped) return;
       frames += 1;
-      if (tone.hear(frame, timestampMs)) happened({ type: 'tone_heard' });
+      if (tone.hear(frame, timestampMs)) happened({ type: 'tone_heard', streamMs: timestampMs + FRAME_MS });
       caller.push(frame, timestampMs);
     },
     key: (digit: string) => happened({ type: 'dtmf_digit', digit }),
@@ -133,7 +132,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       stopped = true;
       happened({ type: 'stopped' });
       caller.close();
-      usage.add('recogniser_seconds', Math.round(frames * FRAME_SECONDS));
+      usage.add('recogniser_seconds', Math.round((frames * FRAME_MS) / 1_000));
       const all = [...(call.resume?.turns ?? []), ...turns];
       const conclusion = await deps.conclude(call, all, usage);
       return {

@@ -28,7 +28,7 @@ export function createCallerSide(p: {
 
   return {
     hear(frame: Uint8Array, timestampMs: number): void {
-      if (tone.hear(frame, timestampMs)) p.happened({ type: 'tone_heard' });
+      if (tone.hear(frame, timestampMs)) p.happened({ type: 'tone_heard', streamMs: timestampMs + FRAME_MS });
       if (link.isReady()) return give(frame, timestampMs);
       kept.push({ frame, timestampMs });
       if (kept.length > KEPT_FRAMES) kept.shift();

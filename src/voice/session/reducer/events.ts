@@ -65,7 +65,7 @@ export type SessionHappening =
   | { type: 'item_failed'; itemId: string; part: FaultyPart; message: string }
   | { type: 'item_played'; itemId: string; playedMs: number; complete: boolean }
   | { type: 'item_words'; itemId: string; text: string; complete: boolean; startMs: number; endMs: number }
-  | { type: 'tone_heard' }
+  | { type: 'tone_heard'; streamMs: number }
   /** The engine's own ear takes what answered for a machine. */
   | { type: 'machine_heard' }
   | { type: 'answered_by'; who: 'human' | 'voicemail' | 'unknown' }

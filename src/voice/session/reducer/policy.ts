@@ -56,6 +56,8 @@ export interface SessionPolicy {
   voicemail: {
     /** A greeting that goes on longer is talked over. */
     greetingWithinMs: number;
+    /** Voice that ends so soon after a tone is the tone's own. */
+    toneTailMs: number;
     /** Quiet before the message, behind the tone or when the carrier detected the machine. */
     quietAfterToneMs: number;
     /** Quiet before the message when no tone was heard: machines pause before their tone. */
@@ -95,7 +97,13 @@ export const SESSION_POLICY: SessionPolicy = {
   dtmf: { pauseMs: 3_000, endDigit: '#', maxDigits: 64, minGapMs: 1_500 },
   replies: { atOnce: 30, oneMoreAfterMs: 2_500, reserve: 10 },
   filler: { afterMs: 1_500 },
-  voicemail: { greetingWithinMs: 40_000, quietAfterToneMs: 1_000, quietWithoutToneMs: 4_000, messageWithinMs: 60_000 },
+  voicemail: {
+    greetingWithinMs: 40_000,
+    toneTailMs: 300,
+    quietAfterToneMs: 1_000,
+    quietWithoutToneMs: 4_000,
+    messageWithinMs: 60_000,
+  },
   closing: { lastLineWithinMs: 20_000, lingerMs: 1_500, hangUpWithinMs: 4_000, lastSentenceMs: 4_000 },
   playback: { markGraceMs: 3_000 },
 };

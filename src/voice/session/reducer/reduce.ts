@@ -62,7 +62,7 @@ import {
   turnDueMs,
   waitAnew,
 } from './turns.js';
-import { onAnsweredBy, onMachineHeard, onVoicemailTimer, voicemailDueMs } from './voicemail.js';
+import { onAnsweredBy, onMachineHeard, onToneHeard, onVoicemailTimer, voicemailDueMs } from './voicemail.js';
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 type Handlers = { [T in SessionEvent['type']]: (state: SessionState, event: EventOf<T>) => SessionState | SessionStep };
@@ -127,7 +127,7 @@ const ON_EVENT: Handlers = {
   item_failed: onItemFailed,
   item_played: onItemPlayed,
   item_words: onItemWords,
-  tone_heard: (state) => ({ ...state, voicemail: { ...state.voicemail, toneHeard: true } }),
+  tone_heard: onToneHeard,
   machine_heard: (state, { atMs }) => onMachineHeard(state, atMs),
   answered_by: onAnsweredBy,
   ending_soon: (state, { secondsLeft }) => onEndingSoon(state, secondsLeft),

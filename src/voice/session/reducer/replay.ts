@@ -26,11 +26,12 @@ export function replaySession({ setup, events }: SessionLog): { state: SessionSt
 
 /** A session that was recorded before a rule was made is replayed with the rule's present values. */
 function completed(policy: SessionPolicy): SessionPolicy {
-  const { dtmf, closing } = SESSION_POLICY;
+  const { dtmf, voicemail, closing } = SESSION_POLICY;
   return {
     ...SESSION_POLICY,
     ...policy,
     dtmf: { ...dtmf, ...policy.dtmf },
+    voicemail: { ...voicemail, ...policy.voicemail },
     closing: { ...closing, ...policy.closing },
   };
 }

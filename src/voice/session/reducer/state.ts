@@ -1,3 +1,4 @@
+import type { AnsweredBy } from '../../../kernel/call-state.js';
 import type { SessionCommand } from './commands.js';
 import type { ItemKind, ReplyTask, SessionTimer } from './kinds.js';
 import type { SessionPolicy } from './policy.js';
@@ -147,8 +148,9 @@ export interface SessionState {
   voicemail: {
     met: boolean;
     waitingSinceMs?: number;
-    toneHeard: boolean;
-    carrierSays?: 'human' | 'voicemail' | 'unknown';
+    /** The last tone, by its end in stream time; absent: none was heard, or somebody spoke after it. */
+    tone?: { endMs: number; heardAtMs: number };
+    carrierSays?: AnsweredBy;
   };
   closing?: ClosingState;
   /** Timers that run, and when they are due. */
@@ -182,7 +184,7 @@ export function newSession(setup: SessionSetup): SessionState {
     task: 'go_on',
     provider: { answers: true, isScarce: false, toolsAtWork: 0 },
     filler: { isSaid: false },
-    voicemail: { met: false, toneHeard: false },
+    voicemail: { met: false },
     timers: {},
   };
 }

@@ -4,6 +4,7 @@ import { dropDigits, isKeyingIn } from './dtmf.js';
 import { callerWaits, fillNow, yieldFiller } from './filler.js';
 import { answerNote, answerTurn, beginEarlyReply, dropEarlyReply } from './replies.js';
 import { callerHeard } from './silence.js';
+import { withoutEarlierTone } from './voicemail.js';
 import {
   inOrder,
   isAgentSpeaking,
@@ -28,7 +29,7 @@ export function onVoiceStarted(
   const { turns } = state;
   const ownStartMs = Math.max(startMs, turns.overUntilMs);
   const voice = turns.voice ?? newVoice(ownStartMs, streamMs, atMs - Math.max(0, streamMs - ownStartMs));
-  const heard = withTurns(state, {
+  const heard = withTurns(withoutEarlierTone(state, startMs), {
     isOpen: true,
     isVoiced: true,
     lastVoiceAtMs: atMs,
@@ -39,10 +40,8 @@ export function onVoiceStarted(
 
 export function onVoicePaused(state: SessionState, { endMs, lastVoiceAtMs }: EventOf<'voice_paused'>): SessionStep {
   const { voice } = state.turns;
-  const paused = withTurns(callerHeard(state, Math.max(lastVoiceAtMs, state.silence.quietSinceMs)), {
-    isVoiced: false,
-    lastVoiceAtMs,
-  });
+  const heard = callerHeard(withoutEarlierTone(state, endMs), Math.max(lastVoiceAtMs, state.silence.quietSinceMs));
+  const paused = withTurns(heard, { isVoiced: false, lastVoiceAtMs });
   if (voice === undefined) return [paused, []];
   // A turn ended in the midst of this voice, and nothing came after it.
   if (endMs <= voice.startMs) return [withoutVoice(paused), []];

@@ -5,9 +5,11 @@ import { answerNote, stopReply } from './replies.js';
 import { inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
 
 /** The carrier's own detection says who answered. */
-export function onAnsweredBy(state: SessionState, event: Extract<SessionEvent, { type: 'answered_by' }>): SessionStep {
-  const told: SessionState = { ...state, voicemail: { ...state.voicemail, carrierSays: event.who } };
-  return event.who === 'voicemail' && !isClosing(told) ? meetMachine(told, event.atMs) : [told, []];
+type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
+
+export function onAnsweredBy(state: SessionState, event: EventOf<'answered_by'>): SessionStep {
+  const next: SessionState = { ...state, voicemail: { ...state.voicemail, carrierSays: event.who } };
+  return event.who === 'voicemail' && !isClosing(next) ? meetMachine(next, event.atMs) : [next, []];
 }
 
 /** The engine's ear is less certain than what the far end has said or pressed. */
@@ -17,6 +19,18 @@ export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
 }
 
 /** An answering machine has answered, which is met once in a call: hang up, or wait to leave a message. */
+/** A tone was heard: an answering machine records from here on, unless its greeting goes on. */
+export function onToneHeard(state: SessionState, { streamMs, atMs }: EventOf<'tone_heard'>): SessionState {
+  return { ...state, voicemail: { ...state.voicemail, tone: { endMs: streamMs, heardAtMs: atMs } } };
+}
+
+/** Voice was heard at this time of the stream: a tone before it was not the one that ends a greeting. */
+export function withoutEarlierTone(state: SessionState, voiceMs: number): SessionState {
+  const { tone, ...voicemail } = state.voicemail;
+  if (tone === undefined || voiceMs <= tone.endMs + state.setup.policy.voicemail.toneTailMs) return state;
+  return { ...state, voicemail };
+}
+
 export function meetMachine(state: SessionState, atMs: number): SessionStep {
   const { voicemail, setup } = state;
   if (voicemail.met || isClosing(state)) return [state, []];
@@ -33,13 +47,14 @@ export function meetMachine(state: SessionState, atMs: number): SessionStep {
 
 /** The message is left when it has been quiet, or the greeting does not end. */
 export function voicemailDueMs({ voicemail, turns, setup }: SessionState): number | undefined {
-  const { waitingSinceMs, toneHeard, carrierSays } = voicemail;
+  const { waitingSinceMs, tone, carrierSays } = voicemail;
   if (waitingSinceMs === undefined) return undefined;
   const { greetingWithinMs, quietAfterToneMs, quietWithoutToneMs } = setup.policy.voicemail;
   const latestMs = waitingSinceMs + greetingWithinMs;
   if (turns.isOpen) return latestMs;
-  const quietMs = toneHeard || carrierSays === 'voicemail' ? quietAfterToneMs : quietWithoutToneMs;
-  return Math.min(latestMs, Math.max(turns.lastVoiceAtMs, waitingSinceMs) + quietMs);
+  const quietMs = tone !== undefined || carrierSays === 'voicemail' ? quietAfterToneMs : quietWithoutToneMs;
+  const quietSinceMs = Math.max(turns.lastVoiceAtMs, waitingSinceMs, tone?.heardAtMs ?? 0);
+  return Math.min(latestMs, quietSinceMs + quietMs);
 }
 
 export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep {
