@@ -78,6 +78,16 @@ describe('voicemail of a session', () => {
     }
   });
 
+  it('nobody answers an inbound call, and no machine does', () => {
+    const world = introducedWorld({ isInbound: true });
+    world.says('Yes.');
+    world.happens({ type: 'machine_heard' });
+    const call = { replyId: 'reply-1', toolCallId: 'tool-1', name: 'answering_machine', arguments: {} };
+    world.happens({ type: 'tool_called', ...call });
+    expect(whoAnswered(world.state())).toBeUndefined();
+    expect(ends(world)).toEqual([]);
+  });
+
   it('the carrier’s word counts as the answer even when the call was ending', () => {
     const world = introducedWorld();
     world.happens({ type: 'tool_finished', endsCall: true, ok: true });

@@ -42,7 +42,7 @@ const summary = {
   answered_by: z
     .enum(['human', 'voicemail', 'unknown'])
     .optional()
-    .describe('Who answered the call. Absent while nothing has been detected.'),
+    .describe('Who answered the call. Absent while nothing has been detected, and for inbound calls.'),
   mode: z.enum(['live', 'test']).describe('A test call reaches no phone and costs no real money.'),
   call_direction: z
     .enum(['outbound', 'inbound'])

@@ -85,6 +85,7 @@ export type EngineEnd = 'agent_hangup' | 'silence' | 'voicemail';
 export interface EngineResult {
   summary: string;
   outputParameters: ParameterValues;
+  /** Absent in an inbound call. */
   answeredBy?: AnsweredBy;
   usage?: EngineUsage;
   /** The session's events where they are recorded, as JSON; personal data, stored with the call and nowhere else. */

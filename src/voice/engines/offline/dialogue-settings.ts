@@ -34,6 +34,7 @@ export function scriptedSetup({ promptAfterMs, endAfterMs }: DialogueTiming, cal
     capabilities: { endsTurns: 'provider', completesDigits: 'engine' },
     // Without a message the introduction is left.
     voicemail: { action: call.voicemail.action, hasMessage: true },
+    isInbound: call.direction === 'inbound',
     resumed: goesOn(call),
     introduced: wasIntroduced(call),
   };

@@ -4,7 +4,7 @@ import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn }
 import { valueIn } from '../../session/parameter-values.js';
 import { isWorthAnAnswer } from '../../session/reducer/dtmf.js';
 import { isClosing } from '../../session/reducer/state.js';
-import { whoAnswered } from '../../session/reducer/voicemail.js';
+import { answeredByInResult, whoAnswered } from '../../session/reducer/voicemail.js';
 import { runSession } from '../../session/run-session.js';
 import { createSessionRecorder } from '../../session/session-recorder.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
@@ -127,12 +127,16 @@ export function startScriptedDialogue(deps: ScriptedCallDeps, call: EngineCall, 
       happened({ type: 'stopped' });
       await caller.finish();
       const values = model.values();
-      const answeredBy = whoAnswered(state());
       const heard = earlier.filter(({ speaker }) => speaker === 'caller').length + caller.turns();
       return {
-        summary: summaryOf(questions, values, { spoken, heard, seconds: Math.round(now() / 1_000) }, answeredBy),
+        summary: summaryOf(
+          questions,
+          values,
+          { spoken, heard, seconds: Math.round(now() / 1_000) },
+          whoAnswered(state()),
+        ),
         outputParameters: Object.fromEntries(questions.map(({ key }) => [key, valueIn(values, key) ?? null])),
-        answeredBy,
+        ...answeredByInResult(state()),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
       };
     },

@@ -16,7 +16,7 @@ export function summaryOf(
   questions: readonly Question[],
   values: ParameterValues,
   { spoken, heard, seconds }: Counts,
-  answeredBy: string,
+  answeredBy: string | undefined,
 ): string {
   if (answeredBy === 'voicemail') return `${LABEL} an answering machine took the call after ${seconds} s.`;
   if (questions.length === 0) {

@@ -2,7 +2,7 @@ import { FRAME_MS } from '../../audio/frame.js';
 import { wasIntroduced } from '../../session/reducer/resume.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
-import { whoAnswered } from '../../session/reducer/voicemail.js';
+import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { listenForTone } from '../../session/mailbox-tone.js';
 import { createSessionRecorder } from '../../session/session-recorder.js';
 import { runSession } from '../../session/run-session.js';
@@ -138,7 +138,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
       return {
         ...conclusion,
         usage: usage.total(),
-        answeredBy: whoAnswered(session.state()),
+        ...answeredByInResult(session.state()),
         ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
       };
     },
@@ -159,6 +159,7 @@ function setupOf({ patience, recogniserSilentMs, recogniser }: DialogueDeps, cal
     policy,
     capabilities: { endsTurns: recogniser.decidesTurns ? 'provider' : 'session' },
     voicemail: { action: call.voicemail.action, hasMessage: call.voicemail.message !== undefined },
+    isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: wasIntroduced(call.resume?.turns ?? [], introduction.heardAfterMs),
   };

@@ -9,7 +9,6 @@ import { goesOn } from '../../session/prompt.js';
 import type { EngineCall } from '../port.js';
 import { CONNECTION_TIMINGS } from './connection.js';
 import type { LinkTimings } from './provider-link.js';
-import { watchesForMachines } from './session-settings.js';
 
 export interface TalkTimings extends LinkTimings {
   /** An introduction of which less than this was heard is made again, ms. */
@@ -64,7 +63,8 @@ export function setupOf({ timings, patience }: TalkDeps, call: EngineCall): Sess
   return {
     policy,
     capabilities: { endsTurns: 'provider', startsReplies: 'provider' },
-    voicemail: { action: watchesForMachines(call) ? action : 'continue', hasMessage: message !== undefined },
+    voicemail: { action, hasMessage: message !== undefined },
+    isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
     introduced: goesOn(call),
   };

@@ -2,7 +2,7 @@ import { concludeCall } from '../../models/conclusion.js';
 import { runSession } from '../../session/run-session.js';
 import { createSessionRecorder } from '../../session/session-recorder.js';
 import { isBusy, isClosing } from '../../session/reducer/state.js';
-import { whoAnswered } from '../../session/reducer/voicemail.js';
+import { answeredByInResult } from '../../session/reducer/voicemail.js';
 import { createUsageMeter } from '../engine-usage.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
 import { openProviderSide } from './provider-side.js';
@@ -56,7 +56,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     usage.add('call_seconds', Math.round(now() / 1_000));
     return {
       ...conclusion,
-      ...(call.direction === 'outbound' ? { answeredBy: whoAnswered(state()) } : {}),
+      ...answeredByInResult(state()),
       usage: usage.total(),
       ...(recorder === undefined ? {} : { sessionLog: JSON.stringify(recorder.log()) }),
     };

@@ -19,6 +19,8 @@ export interface SessionSetup {
     completesDigits?: 'session' | 'engine';
   };
   voicemail: { action: 'hang_up' | 'leave_message' | 'continue'; hasMessage: boolean };
+  /** Somebody calls us: the agent answers, so no answering machine can have. */
+  isInbound?: boolean;
   /** The call goes on after its stream was lost. */
   resumed: boolean;
   /** The caller has heard the introduction on an earlier stream. */

@@ -1,12 +1,13 @@
+import type { AnsweredBy } from '../../../kernel/call-state.js';
 import type { SessionEvent } from './events.js';
 import { closeWith } from './closing.js';
 import { expectItem } from './playback.js';
 import { answerNote, stopReply } from './replies.js';
 import { inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
 
-/** The carrier's own detection says who answered. */
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
+/** The carrier's own detection says who answered. */
 export function onAnsweredBy(state: SessionState, event: EventOf<'answered_by'>): SessionStep {
   const next: SessionState = { ...state, voicemail: { ...state.voicemail, carrierSays: event.who } };
   return event.who === 'voicemail' && !isClosing(next) ? meetMachine(next, event.atMs) : [next, []];
@@ -18,7 +19,6 @@ export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
   return isPerson ? [state, []] : meetMachine(state, atMs);
 }
 
-/** An answering machine has answered, which is met once in a call: hang up, or wait to leave a message. */
 /** A tone was heard: an answering machine records from here on, unless its greeting goes on. */
 export function onToneHeard(state: SessionState, { streamMs, atMs }: EventOf<'tone_heard'>): SessionState {
   return { ...state, voicemail: { ...state.voicemail, tone: { endMs: streamMs, heardAtMs: atMs } } };
@@ -31,9 +31,10 @@ export function withoutEarlierTone(state: SessionState, voiceMs: number): Sessio
   return { ...state, voicemail };
 }
 
+/** An answering machine has answered, which is met once in a call: hang up, or wait to leave a message. */
 export function meetMachine(state: SessionState, atMs: number): SessionStep {
   const { voicemail, setup } = state;
-  if (voicemail.met || isClosing(state)) return [state, []];
+  if (voicemail.met || setup.isInbound === true || isClosing(state)) return [state, []];
   const met: SessionState = { ...state, voicemail: { ...voicemail, met: true } };
   if (setup.voicemail.action === 'continue') return [met, []];
   const end = { type: 'end', reason: 'voicemail' } as const;
@@ -78,8 +79,15 @@ export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep
   ];
 }
 
-/** Who answered, as far as the session knows. */
-export function whoAnswered({ voicemail, turns }: SessionState): 'human' | 'voicemail' | 'unknown' {
+/** Who answered, as far as the session knows; undefined in an inbound call, which the agent answers. */
+export function whoAnswered({ setup, voicemail, turns }: SessionState): AnsweredBy | undefined {
+  if (setup.isInbound === true) return undefined;
   if (voicemail.met || voicemail.carrierSays === 'voicemail') return 'voicemail';
   return voicemail.carrierSays === 'human' || turns.told > 0 ? 'human' : 'unknown';
+}
+
+/** Who answered, as an engine's result has it. */
+export function answeredByInResult(state: SessionState): { answeredBy?: AnsweredBy } {
+  const answeredBy = whoAnswered(state);
+  return answeredBy === undefined ? {} : { answeredBy };
 }
