@@ -1,5 +1,6 @@
 import { MULAW_SILENCE } from '../../src/voice/audio/mulaw.js';
 import type {
+  AnsweredBy,
   Engine,
   EngineCall,
   EngineEnd,
@@ -46,6 +47,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
     transcript: [] as TranscriptTurn[],
     values: {} as ParameterValues,
     latencies: [] as TurnLatency[],
+    answeredBy: undefined as AnsweredBy | undefined,
     /** When each item's first audio was played, and when each clear came. */
     itemsAt: [] as number[],
     clearedAt: [] as number[],
@@ -132,6 +134,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
       transcript: (turn) => line.transcript.push(turn),
       values: (values) => (line.values = values),
       latency: (latency) => line.latencies.push(latency),
+      answeredBy: (who) => (line.answeredBy = who),
       tool: ({ name }) => Promise.resolve({ ok: false, error: `there is no tool ${name}` }),
       end(reason) {
         void until(() => !line.isPlaying()).then(() => end(reason));

@@ -240,6 +240,7 @@ export async function openStage(
       transcript: (turn) => void stage.turns.push(turn),
       values: () => undefined,
       latency: (latency) => void stage.latencies.push(latency),
+      answeredBy: () => undefined,
       tool: (call) => new Promise((finish) => void stage.tools.push({ call, finish })),
       end: (reason) => void (stage.ended = reason),
       fail: (error) => void (stage.failed = error),

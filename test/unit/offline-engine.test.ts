@@ -255,6 +255,7 @@ describe('the offline engine', () => {
       line.say(Buffer.concat([await speak('Hello?'), silence(200), BEEP]));
       await line.agentTurn();
       expect((await line.stop()).answeredBy).toBeUndefined();
+      expect(line.answeredBy).toBeUndefined();
     });
   });
 });

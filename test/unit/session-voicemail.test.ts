@@ -78,12 +78,27 @@ describe('voicemail of a session', () => {
     }
   });
 
+  it('who answered is stored when it is known, and again when that changes', () => {
+    const world = introducedWorld(leaves);
+    const known = () => world.of('store_answered_by').map(({ who }) => who);
+    expect(known()).toEqual([]);
+    world.says('Yes.');
+    world.says('Yes.');
+    expect(known()).toEqual(['human']);
+    world.happens({ type: 'answered_by', who: 'voicemail' });
+    expect(known()).toEqual(['human', 'voicemail']);
+    const byEar = introducedWorld();
+    byEar.happens({ type: 'machine_heard' });
+    expect(byEar.of('store_answered_by')).toMatchObject([{ who: 'voicemail' }]);
+  });
+
   it('nobody answers an inbound call, and no machine does', () => {
     const world = introducedWorld({ isInbound: true });
     world.says('Yes.');
     world.happens({ type: 'machine_heard' });
     const call = { replyId: 'reply-1', toolCallId: 'tool-1', name: 'answering_machine', arguments: {} };
     world.happens({ type: 'tool_called', ...call });
+    expect(world.of('store_answered_by')).toEqual([]);
     expect(whoAnswered(world.state())).toBeUndefined();
     expect(ends(world)).toEqual([]);
   });

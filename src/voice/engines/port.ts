@@ -134,6 +134,8 @@ export interface EngineSink {
    */
   values(values: ParameterValues): void;
   latency(latency: TurnLatency): void;
+  /** Who answered, as far as the engine knows now; kept, so that another media process can go on with it. */
+  answeredBy(who: AnsweredBy): void;
   /**
    * Does what one of the call's tools stands for. Never rejects; takes at most 15 s.
    * `end_call` lets what is queued be heard first, like `end`.

@@ -37,6 +37,7 @@ export function createConversationRecord(p: {
   let result: EngineResult | undefined;
   let agentAudioPlayed = false;
   let detected: AnsweredBy | undefined;
+  let heard: AnsweredBy | undefined;
   let transferTo: string | undefined;
 
   const knownValues = () => ({ ...valuesIn(earlier?.values), ...values });
@@ -83,6 +84,11 @@ export function createConversationRecord(p: {
       return true;
     },
 
+    /** Who answered, by what the engine hears, as long as it has not made its result. */
+    setHeard(who: AnsweredBy): void {
+      heard = who;
+    },
+
     setTransfer(to: string): void {
       transferTo = to;
     },
@@ -107,7 +113,7 @@ export function createConversationRecord(p: {
       const known = knownValues();
       const usage = usageOfBoth(earlier?.usage, result?.usage);
       const all = [...(earlier?.latencies ?? []), ...latencies].slice(0, MAX_LATENCIES);
-      const answeredBy = surest([result?.answeredBy, detected, earlier?.answeredBy]);
+      const answeredBy = surest([result?.answeredBy, heard, detected, earlier?.answeredBy]);
       return {
         agentAudioPlayed: this.agentAudioPlayed,
         turns: turns.all(),

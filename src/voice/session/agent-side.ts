@@ -80,7 +80,7 @@ function sinkOf(
     playback: Playback;
     keyTones: KeyTones;
     leaving: Leaving;
-    checkpoint: () => void;
+    checkpoint: (when?: 'at once') => void;
     tool: EngineSink['tool'];
   },
 ): EngineSink {
@@ -109,6 +109,11 @@ function sinkOf(
     latency(latency) {
       record.addLatency(latency);
       logger.debug({ callId, totalMs: latency.totalMs, parts: latency.parts }, 'reply');
+    },
+    answeredBy(who) {
+      record.setHeard(who);
+      // A process that goes on with an answering machine must not begin to talk to it.
+      checkpoint('at once');
     },
     tool: p.tool,
     end: (reason) => leaving.afterLastWord(reason),

@@ -123,8 +123,8 @@ export function startConversation(deps: ConversationDeps): Conversation {
   guard(() => {
     engine.start(call, sink).catch((error: unknown) => sink.fail(asError(error)));
   });
-  // A mailbox stays one when the line breaks; that nobody could tell may still be found out.
-  if (earlier?.answeredBy !== undefined && earlier.answeredBy !== 'unknown') learnWhoAnswered(earlier.answeredBy);
+  // An answering machine stays one when the line breaks; what was taken for a person may still turn out to be one.
+  if (earlier?.answeredBy === 'voicemail') learnWhoAnswered('voicemail');
 
   return {
     hear(mulaw, timestampMs) {

@@ -83,6 +83,36 @@ describe('the carrier’s word on who answered', () => {
     },
   );
 
+  it('is kept as soon as the engine hears it, and told to the process that goes on after a killed one', async () => {
+    const another = await media.startAnother();
+    const call = await talk({ voicemailAction: 'leave_message' });
+    call.scripted.sink.answeredBy('voicemail');
+    await eventually(async () => (await media.results.find(call.callId))?.answeredBy === 'voicemail', 5_000);
+    const line = await media.resumeLine(call, 1, { port: another.port });
+    await eventually(() => engine.calls.get(call.callId) !== call.scripted);
+    const resumed = engine.calls.get(call.callId) as ScriptedCall;
+    await eventually(() => resumed.answeredBy.length > 0, 5_000);
+    expect(resumed.answeredBy).toEqual(['voicemail']);
+    line.hangUp();
+    await line.closed;
+    call.line.break();
+  });
+
+  it('may still be that a machine has, when a person was heard before the line broke', async () => {
+    const call = await talk({ voicemailAction: 'leave_message' });
+    call.scripted.sink.answeredBy('human');
+    await eventually(async () => (await media.results.find(call.callId))?.answeredBy === 'human', 5_000);
+    call.line.break();
+    const line = await media.resumeLine(call, 1);
+    await eventually(() => engine.calls.get(call.callId) !== call.scripted);
+    const resumed = engine.calls.get(call.callId) as ScriptedCall;
+    await bindings.noteAnsweredBy(call.callId, call.carrierSid, 'voicemail');
+    await eventually(() => resumed.answeredBy.length > 0, 5_000);
+    expect(resumed.answeredBy).toEqual(['voicemail']);
+    line.hangUp();
+    await line.closed;
+  });
+
   it('leaves it to the engine where the agent leaves a message', async () => {
     const call = await talk({ voicemailAction: 'leave_message', voicemailMessage: 'Please call us back.' });
     expect(call.scripted.call.voicemail).toEqual({ action: 'leave_message', message: 'Please call us back.' });

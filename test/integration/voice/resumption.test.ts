@@ -118,6 +118,21 @@ describe('a call that lost its stream', () => {
     expect(await media.signals(call.callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended' }]);
   }, 60_000);
 
+  it('is introduced to from the beginning when the process died in the introduction: nothing of it was kept', async () => {
+    const another = await media.startAnother();
+    const call = await media.placeCall();
+    const first = await media.openLine(call);
+    await eventually(async () => (await resultOf(call))?.agentAudioPlayed === true, 30_000);
+    expect(await textsOf(call)).toEqual([]);
+    const second = await media.resumeLine(call, 1, { port: another.port });
+    first.stopFrames();
+    await greeted(second, call);
+    expect((await textsOf(call)).filter((text) => text.startsWith(INTRODUCTION))).toHaveLength(1);
+    second.hangUp();
+    first.break();
+    await eventually(async () => (await resultOf(call))?.endedAt !== undefined);
+  }, 60_000);
+
   it('lets go of a line that has fallen silent, and goes on with another', async () => {
     const call = await media.placeCall();
     const first = await media.openLine(call);

@@ -44,6 +44,7 @@ export function createScriptPerformer(p: PerformerDeps): (command: Performed) =>
     request_reply: (command) => reply(p, command),
     cancel_reply: ({ replyId }) => mouth.cancel(replyId),
     store_turn: ({ speaker, text, startMs, endMs }) => p.note({ speaker, text, startMs, endMs }),
+    store_answered_by: ({ who }) => sink.answeredBy(who),
     store_latency: (command) => sink.latency(latencyOf(command, p.lastTurn())),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),

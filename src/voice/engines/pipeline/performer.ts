@@ -40,10 +40,7 @@ export function createPerformer(p: {
   const { call, sink, talk, speech, caller, replies } = p;
   const phrases = phrasesOf(call.language);
 
-  function textOf(line: FixedLine): string {
-    if (line !== 'voicemail_message') return phrases[PHRASES[line]];
-    return filled(call.voicemail.message ?? '', call.inputParameters);
-  }
+  const textOf = (line: FixedLine) => (line === 'voicemail_message' ? voicemailMessage(call) : phrases[PHRASES[line]]);
 
   async function sayPrepared(itemId: string, line: FixedLine): Promise<void> {
     const prepared = PREPARED[line];
@@ -79,12 +76,17 @@ export function createPerformer(p: {
     forget_turn: () => caller.forget(),
     reopen_recogniser: () => caller.reopen(),
     store_turn: ({ speaker, text, startMs, endMs }) => p.note({ speaker, text, startMs, endMs }),
+    store_answered_by: ({ who }) => sink.answeredBy(who),
     store_latency: ({ sinceMs, knownMs, times, atMs }) => sink.latency(latencyOf({ sinceMs, knownMs }, times, atMs)),
     end: ({ reason }) => sink.end(reason),
     fail: ({ part, message }) => sink.fail(errorOf(part, message)),
   };
 
   return (command) => (performers[command.type] as (command: Performed) => void)(command);
+}
+
+function voicemailMessage({ voicemail, inputParameters }: EngineCall): string {
+  return filled(voicemail.message ?? '', inputParameters);
 }
 
 /** The message of a fault names its part already. */

@@ -72,6 +72,7 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
     run_tool: (command) => void tools.run(command),
     answer_tool: ({ toolCallId, answer }) => tools.answer(toolCallId, answer),
     store_turn: ({ speaker, text, startMs, endMs }) => p.note({ speaker, text, startMs, endMs }),
+    store_answered_by: ({ who }) => sink.answeredBy(who),
     store_latency: (command) => sink.latency(latencyOf(command)),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),

@@ -1,3 +1,4 @@
+import type { AnsweredBy } from '../../../kernel/call-state.js';
 import type { FaultyPart, ReplyMoments } from './events.js';
 import type { ItemKind, ReplyTask, SessionTimer } from './kinds.js';
 
@@ -34,6 +35,7 @@ export type SessionCommand =
   | { type: 'forget_turn' }
   | { type: 'reopen_recogniser' }
   | { type: 'store_turn'; speaker: 'agent' | 'caller'; text: string; startMs: number; endMs: number }
+  | { type: 'store_answered_by'; who: AnsweredBy }
   | { type: 'store_latency'; sinceMs: number; knownMs: number; times: ReplyMoments; atMs: number }
   | { type: 'start_timer'; timer: SessionTimer; dueMs: number }
   | { type: 'stop_timer'; timer: SessionTimer }

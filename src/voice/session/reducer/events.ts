@@ -1,3 +1,4 @@
+import type { AnsweredBy } from '../../../kernel/call-state.js';
 import type { SessionTimer } from './kinds.js';
 
 /** Which provider behind the engine an event is about. */
@@ -68,7 +69,7 @@ export type SessionHappening =
   | { type: 'tone_heard'; streamMs: number }
   /** The engine's own ear takes what answered for a machine. */
   | { type: 'machine_heard' }
-  | { type: 'answered_by'; who: 'human' | 'voicemail' | 'unknown' }
+  | { type: 'answered_by'; who: AnsweredBy }
   | { type: 'ending_soon'; secondsLeft: number }
   /** A provider that starts replies went away and is dialed again; there again, and told of what was said. */
   | { type: 'provider_lost' }

@@ -62,7 +62,14 @@ import {
   turnDueMs,
   waitAnew,
 } from './turns.js';
-import { onAnsweredBy, onMachineHeard, onToneHeard, onVoicemailTimer, voicemailDueMs } from './voicemail.js';
+import {
+  onAnsweredBy,
+  onMachineHeard,
+  onToneHeard,
+  onVoicemailTimer,
+  storeAnsweredBy,
+  voicemailDueMs,
+} from './voicemail.js';
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 type Handlers = { [T in SessionEvent['type']]: (state: SessionState, event: EventOf<T>) => SessionState | SessionStep };
@@ -148,6 +155,7 @@ export function reduceSession(state: SessionState, event: SessionEvent): Session
     (next) => ((bargeInDueMs(next) ?? Infinity) <= atMs ? bargeIn(next, atMs) : next),
     (next) => wrapUpIfQuiet(next, atMs),
     (next) => tellWhetherToAnswer(next, atMs),
+    (next) => storeAnsweredBy(state, next),
   );
   return withTimers(afterClosedItems(step, atMs));
 }

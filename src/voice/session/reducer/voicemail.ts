@@ -91,3 +91,9 @@ export function answeredByInResult(state: SessionState): { answeredBy?: Answered
   const answeredBy = whoAnswered(state);
   return answeredBy === undefined ? {} : { answeredBy };
 }
+
+/** Who answered is stored as soon as it is known: the call may go on in another media process. */
+export function storeAnsweredBy(before: SessionState, state: SessionState): SessionStep {
+  const who = whoAnswered(state);
+  return [state, who === undefined || who === whoAnswered(before) ? [] : [{ type: 'store_answered_by', who }]];
+}

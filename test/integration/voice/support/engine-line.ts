@@ -1,6 +1,7 @@
 import { MULAW_SILENCE } from '../../../../src/voice/audio/mulaw.js';
 import { createPlayback } from '../../../../src/voice/session/playback.js';
 import type {
+  AnsweredBy,
   Engine,
   EngineCall,
   EngineEnd,
@@ -53,6 +54,7 @@ export function openEngineLine(
     turns: [] as TranscriptTurn[],
     tools: [] as ToolCall[],
     latencies: [] as TurnLatency[],
+    answeredBy: undefined as AnsweredBy | undefined,
     values: undefined as ParameterValues | undefined,
     /** Every frame that reached the far end's ear. */
     heard: [] as Uint8Array[],
@@ -127,6 +129,7 @@ export function openEngineLine(
     transcript: (turn) => void line.turns.push(turn),
     values: (values) => (line.values = values),
     latency: (latency) => void line.latencies.push(latency),
+    answeredBy: (who) => void (line.answeredBy = who),
     async tool(tool) {
       line.tools.push(tool);
       if (tool.name === 'end_call') sink.end('agent_hangup');
