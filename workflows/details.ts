@@ -31,6 +31,7 @@ export function describeCall(call: DescribedCall): string {
     `- audio: ${state.mediaStartedAt === undefined ? 'not started' : `since ${time(state.mediaStartedAt)}`}` +
       (state.mediaEnd ? `, ended ${time(state.mediaEnd.at)} (${state.mediaEnd.reason})` : ''),
     ...(state.resumptions === undefined ? [] : [`- new streams after a lost one: ${state.resumptions}`]),
+    ...(state.refusedStreams === undefined ? [] : [`- streams of these that never started: ${state.refusedStreams}`]),
     `- paid for: ${call.heldSeconds} s of at most ${input.maxDurationSeconds} s`,
   ];
   if (call.shortOf) lines.push(`- no more could be held: ${SHORT_OF[call.shortOf]}`);

@@ -61,7 +61,7 @@ export function receiveEvents(call: CallRun): void {
     call.apply({ type: 'media_ended', end: { reason, at, agentAudioPlayed }, now });
   });
 
-  setHandler(reconnectUpdate, ({ carrierSid, at, startedAt, agentAudioPlayed }): ReconnectAnswer => {
+  setHandler(reconnectUpdate, ({ carrierSid, at, startedAt, agentAudioPlayed, neverStarted }): ReconnectAnswer => {
     const now = Date.now();
     if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) {
       return { decision: 'hang_up', why: 'over' };
@@ -69,8 +69,8 @@ export function receiveEvents(call: CallRun): void {
     call.apply({ type: 'dial_accepted', carrierSid, now });
     // The signal of a process that died young may never have been sent.
     if (startedAt !== undefined) call.apply({ type: 'media_started', at: startedAt, now });
-    const answer = answerReconnect(call.state);
-    call.apply({ type: 'stream_lost', at, agentAudioPlayed, now });
+    const answer = answerReconnect(call.state, neverStarted);
+    call.apply({ type: 'stream_lost', at, agentAudioPlayed, ...(neverStarted ? { neverStarted } : {}), now });
     return answer;
   });
 

@@ -11,8 +11,11 @@ export type CallEvent =
   | { type: 'carrier_ended'; carrierSid: string; end: CarrierEnd; now: number; answeredBy?: AnsweredBy }
   | { type: 'media_started'; at: number; now: number }
   | { type: 'media_ended'; end: MediaEnd; now: number }
-  /** The carrier has the call but its stream no more, and nobody said why; `agentAudioPlayed` as far as was checkpointed. */
-  | { type: 'stream_lost'; at: number; agentAudioPlayed: boolean; now: number }
+  /**
+   * The carrier has the call but its stream no more, and nobody said why; `agentAudioPlayed` as far as was checkpointed.
+   * `neverStarted`: the stream was refused.
+   */
+  | { type: 'stream_lost'; at: number; agentAudioPlayed: boolean; neverStarted?: true; now: number }
   /** We want the call to end: a cancel request, a timer, or money that ran out. */
   | { type: 'hang_up_requested'; cause: EndReason; now: number }
   /** The carrier says it is over and the media server had its time to say what it saw. */

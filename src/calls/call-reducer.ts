@@ -68,10 +68,13 @@ function withAnswer(state: CallState, at: number, now: number, source: 'carrier'
 
 /** One more stream, or, when there were enough of them, the end of the audio by our own fault. */
 function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stream_lost' }>): CallState {
-  const answer = answerReconnect(state);
-  if (answer.decision === 'stream') return { ...state, resumptions: answer.resumption };
+  const { at, agentAudioPlayed, neverStarted = false } = lost;
+  const answer = answerReconnect(state, neverStarted);
+  if (answer.decision === 'stream') {
+    const granted = { ...state, resumptions: answer.resumption };
+    return neverStarted ? { ...granted, refusedStreams: (state.refusedStreams ?? 0) + 1 } : granted;
+  }
   if (answer.why === 'over') return state;
-  const { at, agentAudioPlayed } = lost;
   return { ...state, mediaEnd: { reason: 'media_failed', at, agentAudioPlayed } };
 }
 

@@ -48,6 +48,8 @@ export interface ReconnectRequest {
   at: number;
   /** Start of the call's first media stream, if a media server recorded it. */
   startedAt?: number;
+  /** The stream was refused: no media server has noted its start. */
+  neverStarted?: true;
   agentAudioPlayed: boolean;
 }
 

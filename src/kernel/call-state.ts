@@ -86,8 +86,10 @@ export interface CallState {
   readonly answeredBy?: AnsweredBy;
   readonly mediaStartedAt?: number;
   readonly mediaEnd?: MediaEnd;
-  /** Number of new media streams granted after a lost one. */
+  /** Number of new media streams granted, which is the number of the last one. */
   readonly resumptions?: number;
+  /** Of these, the streams granted because the one before never started. */
+  readonly refusedStreams?: number;
   readonly carrierEnd?: CarrierEnd;
   /** Why we asked the carrier to end the call. The first cause wins. */
   readonly hangUpCause?: EndReason;

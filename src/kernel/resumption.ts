@@ -2,6 +2,10 @@ import type { CallState } from './call-state.js';
 
 /** Maximum new media streams for a call after its stream was lost. */
 export const MAX_RESUMPTIONS = 3;
+/** Maximum new media streams after one that never started: a media server that is full or stopping refuses the upgrade. */
+export const MAX_REFUSED_STREAMS = 5;
+/** The highest number of a stream; the first is 0. */
+export const MAX_STREAM_NUMBER = MAX_RESUMPTIONS + MAX_REFUSED_STREAMS;
 
 /**
  * Whether a call that lost its media stream continues. `resumption` is the number of the new stream; a media server
@@ -14,11 +18,15 @@ export type ReconnectAnswer =
 
 /**
  * Decides whether a call that lost its media stream reconnects: only if it has not ended and no hang-up was requested.
+ * @param neverStarted true if the stream was refused rather than lost
  */
-export function answerReconnect(state: CallState): ReconnectAnswer {
-  const { outcome, carrierEnd, mediaEnd, hangUpCause, resumptions = 0 } = state;
+export function answerReconnect(state: CallState, neverStarted = false): ReconnectAnswer {
+  const { outcome, carrierEnd, mediaEnd, hangUpCause, resumptions = 0, refusedStreams = 0 } = state;
   const isOver = [outcome, carrierEnd, mediaEnd, hangUpCause].some((end) => end !== undefined);
   if (isOver) return { decision: 'hang_up', why: 'over' };
-  if (resumptions >= MAX_RESUMPTIONS) return { decision: 'hang_up', why: 'limit' };
+  const isLimit = neverStarted
+    ? refusedStreams >= MAX_REFUSED_STREAMS
+    : resumptions - refusedStreams >= MAX_RESUMPTIONS;
+  if (isLimit) return { decision: 'hang_up', why: 'limit' };
   return { decision: 'stream', resumption: resumptions + 1 };
 }

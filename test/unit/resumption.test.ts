@@ -1,7 +1,7 @@
 import { newCall, type CallState } from '../../src/kernel/call-state';
 import { reduceCall } from '../../src/calls/call-reducer';
 import type { CallEvent } from '../../src/calls/call-events';
-import { answerReconnect, MAX_RESUMPTIONS } from '../../src/kernel/resumption';
+import { answerReconnect, MAX_REFUSED_STREAMS, MAX_RESUMPTIONS, MAX_STREAM_NUMBER } from '../../src/kernel/resumption';
 import { sidOf } from '../support/sids.js';
 
 const T = 1_700_000_000_000;
@@ -18,6 +18,7 @@ const lost = (agentAudioPlayed = true): CallEvent => ({
   agentAudioPlayed,
   now: T + 9_100,
 });
+const refused = (): CallEvent => ({ ...lost(false), neverStarted: true }) as CallEvent;
 const completed: CallEvent = {
   type: 'carrier_ended',
   carrierSid: SID,
@@ -48,6 +49,28 @@ describe('a call that lost its stream', () => {
       billableSeconds: 10,
     });
     expect(play([...often, lost(false), completed]).outcome).toMatchObject({
+      status: 'FAILED',
+      endReason: 'media_failed',
+      billableSeconds: 0,
+    });
+  });
+
+  it('spends none of the three on streams that never started, of which it gets five', () => {
+    const state = play([...answered, refused(), lost(), ...times(MAX_REFUSED_STREAMS - 1, refused())]);
+    expect(answerReconnect(state, true)).toEqual({ decision: 'hang_up', why: 'limit' });
+    expect(answerReconnect(state)).toEqual({ decision: 'stream', resumption: 7 });
+    const spent = play([...answered, refused(), ...times(MAX_RESUMPTIONS, lost())]);
+    expect(answerReconnect(spent)).toEqual({ decision: 'hang_up', why: 'limit' });
+    expect(answerReconnect(spent, true)).toEqual({ decision: 'stream', resumption: 5 });
+  });
+
+  it('gets no stream of a number that nobody can read, and ends when it may have no more', () => {
+    const all = [...times(MAX_REFUSED_STREAMS, refused()), ...times(MAX_RESUMPTIONS, lost())];
+    const state = play([...answered, ...all]);
+    // One digit, as the address after the stream has it.
+    expect(state.resumptions).toBe(MAX_STREAM_NUMBER);
+    expect(MAX_STREAM_NUMBER).toBeLessThan(10);
+    expect(play([...answered, ...all, refused(), completed]).outcome).toMatchObject({
       status: 'FAILED',
       endReason: 'media_failed',
       billableSeconds: 0,

@@ -1,7 +1,7 @@
 import type { Mode } from '../../kernel/ids.js';
 import type { Config } from '../../platform/config/config.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
-import { MAX_RESUMPTIONS } from '../../kernel/resumption.js';
+import { MAX_STREAM_NUMBER } from '../../kernel/resumption.js';
 import { within } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallInstruction, CallInstructions, CarrierCallRef, EndedStream } from '../../telephony/callbacks.js';
@@ -53,7 +53,9 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
       await noteTransferAnswer(deps, callId, result.transferTo, ended);
       return transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
     }
-    const after = ended.after <= MAX_RESUMPTIONS ? ended.after : 0;
+    const after = ended.after <= MAX_STREAM_NUMBER ? ended.after : 0;
+    // A media server notes each stream that starts; what was refused before that costs the call none of its resumptions.
+    const neverStarted = result === null || (result.resumptions ?? 0) < after;
     const answer = await gateway.reconnect(
       callId,
       {
@@ -61,11 +63,12 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
         at: Date.now(),
         ...(result === null ? {} : { startedAt: result.startedAt.getTime() }),
         agentAudioPlayed: result?.agentAudioPlayed ?? false,
+        ...(neverStarted ? { neverStarted } : {}),
       },
       `${carrierSid}:${after}`,
       deadline,
     );
-    logger.warn({ callId, after, ...answer }, 'a call has lost its stream');
+    logger.warn({ callId, after, neverStarted, ...answer }, 'a call has lost its stream');
     if (answer.decision === 'stream') {
       const { resumption } = answer;
       // Media servers take no number that is not noted.

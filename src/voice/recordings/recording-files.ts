@@ -1,5 +1,5 @@
 import type mongoose from 'mongoose';
-import { MAX_RESUMPTIONS } from '../../kernel/resumption.js';
+import { MAX_STREAM_NUMBER } from '../../kernel/resumption.js';
 import type { VoiceDatabase } from '../database.js';
 import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
 
@@ -61,7 +61,7 @@ function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
 }
 
 function possibleFiles(callId: string): string[] {
-  return Array.from({ length: MAX_RESUMPTIONS + 1 }, (_, stream) => fileId(callId, stream));
+  return Array.from({ length: MAX_STREAM_NUMBER + 1 }, (_, stream) => fileId(callId, stream));
 }
 
 export function fileId(callId: string, stream: number): string {

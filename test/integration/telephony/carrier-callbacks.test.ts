@@ -252,6 +252,10 @@ describe('after the stream', () => {
     });
   }
 
+  /** A media server has noted the start of a later stream. */
+  const started = (callId: string, n: number) =>
+    service.database.conversationResults.updateOne({ _id: callId }, { $set: { resumptions: n } });
+
   const resumed = (callId: string, n: number, pause = '') =>
     `<Response>${pause}<Connect><Stream url="${STREAM_URL}/${callId}"><Parameter name="resumption" value="${n}"/>` +
     `</Stream></Connect><Redirect method="POST">${PUBLIC_BASE_URL}/carrier/calls/${callId}/after-stream?after=${n}` +
@@ -264,19 +268,38 @@ describe('after the stream', () => {
     expect((await afterStream(callId, sid)).text).toContain(resumed(callId, 1));
     // The carrier's repeat of a request changes nothing.
     expect((await afterStream(callId, sid)).text).toContain(resumed(callId, 1));
-    expect((await afterStream(callId, sid, '?after=1')).text).toContain(resumed(callId, 2, pause));
-    expect((await afterStream(callId, sid, '?after=2')).text).toContain(resumed(callId, 3, pause));
+    for (const n of [1, 2]) {
+      await started(callId, n);
+      expect((await afterStream(callId, sid, `?after=${n}`)).text).toContain(resumed(callId, n + 1, pause));
+    }
+    await started(callId, 3);
     expect((await afterStream(callId, sid, '?after=3')).text).toMatch(APOLOGY);
     await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
     expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'media_failed', durationSeconds: 4 });
   });
 
+  it('takes a stream that was refused for none of the three, also when it was asked for after a lost one', async () => {
+    const { callId, sid } = await answered();
+    await stream(callId, sid);
+    for (const n of [0, 1, 2, 3]) {
+      // Media servers that stop refuse the upgrades of the first two.
+      if (n > 2) await started(callId, n);
+      expect((await afterStream(callId, sid, `?after=${n}`)).text).toContain(`value="${n + 1}"`);
+    }
+    await started(callId, 4);
+    expect((await afterStream(callId, sid, '?after=4')).text).toContain('value="5"');
+    await started(callId, 5);
+    expect((await afterStream(callId, sid, '?after=5')).text).toMatch(APOLOGY);
+    await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
+    expect(await ended(callId)).toMatchObject({ status: 'COMPLETED', endReason: 'media_failed' });
+  });
+
   it('of a call on which no stream ever started it is FAILED and costs nothing', async () => {
     const { callId, sid } = await answered();
-    for (const query of ['', '?after=1', '?after=2']) {
-      expect((await afterStream(callId, sid, query)).text).toContain('<Stream');
+    for (const n of [0, 1, 2, 3, 4]) {
+      expect((await afterStream(callId, sid, `?after=${n}`)).text).toContain('<Stream');
     }
-    expect((await afterStream(callId, sid, '?after=3')).text).toMatch(APOLOGY);
+    expect((await afterStream(callId, sid, '?after=5')).text).toMatch(APOLOGY);
     await status(callId, sid, { CallStatus: 'completed', SequenceNumber: '2', CallDuration: '4' });
     expect(await ended(callId)).toMatchObject({ status: 'FAILED', endReason: 'media_failed', costMicros: 0 });
   });
