@@ -13,7 +13,8 @@ import { settledWithin } from '../session/within.js';
 
 /** What an engine may take to tell what it made of the call. */
 const ENGINE_STOP_MS = 4_000;
-const RECORDING_WAIT_MS = 2_000;
+/** How long a far end that is still on the line waits in silence for that, and for the recording. */
+const SILENT_WAIT_MS = 500;
 const RESULT_WAIT_MS = 2_000;
 /** The carrier asks for the number as soon as the line is closed: without it, the far end would be hung up on. */
 const TRANSFER_WAIT_MS = 10_000;
@@ -94,12 +95,19 @@ export function createWrapUp(deps: WrapUpDeps) {
   }
 
   return {
-    /** Result first, then the report, then the line: whoever hears of the end can read what was said. */
+    /**
+     * The end first, then its report, then the line: a carrier that finds neither would be told to stream anew. What is
+     * slow, such as a model's conclusion, follows when the line is closed, and the workflow waits for the word that it is
+     * stored.
+     */
     async end(reason: MediaEndReason, lengthMs: number): Promise<void> {
       const at = Date.now();
-      const recorded = closeRecording(lengthMs);
-      const [recordedInTime] = await Promise.all([settledWithin(RECORDING_WAIT_MS, recorded), stopEngine(reason)]);
-      const ending = (hasRecording: boolean | undefined): ConversationEnding => ({
+      let hasRecording: boolean | undefined;
+      const recorded = closeRecording(lengthMs).then((isReadable) => void (hasRecording = isReadable));
+      const made = Promise.all([recorded, stopEngine(reason)]);
+      const isGone = reason === 'carrier_stop';
+      const isWhole = (await settledWithin(isGone ? ENGINE_STOP_MS : SILENT_WAIT_MS, made)) !== undefined;
+      const ending = (): ConversationEnding => ({
         ...beginning,
         summary: 'The conversation could not be summarised.',
         ...record.progress(),
@@ -108,21 +116,24 @@ export function createWrapUp(deps: WrapUpDeps) {
         ...(hasRecording === undefined ? {} : { hasRecording }),
         ...(reason === 'transferred' && record.transferTo !== undefined ? { transferTo: record.transferTo } : {}),
       });
-      const stored = keeper.finish(() => ending(recordedInTime));
+      const stored = keeper.finish(ending);
       const waitMs = reason === 'transferred' ? TRANSFER_WAIT_MS : RESULT_WAIT_MS;
       const storedInTime = (await settledWithin(waitMs, stored)) === 'stored';
       // The call is another stream's by now, and that one will tell its end.
-      if (keeper.isTaken()) return stream.close(NORMAL, 'another stream has it');
+      if (keeper.isTaken()) {
+        stream.close(NORMAL, 'another stream has it');
+        await made;
+        return;
+      }
       const { agentAudioPlayed } = record;
-      const resultStored = storedInTime && recordedInTime !== undefined;
+      const resultStored = storedInTime && isWhole;
       const reported = reports.ended({ reason, at, agentAudioPlayed, resultStored });
       await settledWithin(REPORT_WAIT_MS, reported);
       stream.close(reason === 'media_failed' ? OUR_FAULT : NORMAL, reason);
       logger.info({ callId, streamId, reason, seconds: Math.round(lengthMs / 1_000) }, 'conversation over');
-      const [hasRecording] = await Promise.all([recorded, stored, reported]);
-      const late = recordedInTime === undefined ? await keeper.finish(() => ending(hasRecording)) : await stored;
+      await Promise.all([made, stored, reported]);
+      const late = isWhole ? await stored : await keeper.finish(ending);
       if (!resultStored && late === 'stored') await reports.stored(Date.now());
-      return undefined;
     },
 
     /** The call may go on elsewhere: its row stays open, and nobody is told of an end. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   AnsweredBy,
   Engine,
@@ -14,6 +15,8 @@ export interface ScriptedCall {
   answeredBy: AnsweredBy[];
   played: { itemId: string; playedMs: number; complete: boolean }[];
   stopped?: string;
+  /** How long it takes to make anything of the call, ms. */
+  stopsAfterMs?: number;
   /** What it makes of the call, beside the rest. */
   result?: Partial<EngineResult>;
 }
@@ -37,6 +40,7 @@ export function createScriptedEngine() {
       onAnsweredBy: (who) => void own?.answeredBy.push(who),
       async stop(reason) {
         if (own !== undefined) own.stopped = reason;
+        if (own?.stopsAfterMs !== undefined) await sleep(own.stopsAfterMs);
         return { summary: 'Scripted.', outputParameters: own?.call.outputTemplate ?? {}, ...own?.result };
       },
     };

@@ -1,0 +1,65 @@
+import type { AgentSnapshot } from '../../../src/agents/agent-snapshot.js';
+import { createAccounts } from '../../../src/identity/accounts/accounts.js';
+import { eventually, openMediaFixture, type MediaFixture } from './support/media-fixture';
+import { createScriptedEngine, type ScriptedCall } from './support/scripted-engine';
+
+const CONCLUDES_AFTER_MS = 3_000;
+
+const engine = createScriptedEngine();
+let media: MediaFixture;
+let accountId: string;
+
+beforeAll(async () => {
+  media = await openMediaFixture({ engine: engine.factory });
+  accountId = (await createAccounts(media.database).create({ name: 'Acme' }))._id;
+});
+afterAll(() => media.close());
+
+async function talk(agent: Partial<AgentSnapshot> = {}) {
+  const placed = await media.placeCall({ accountId, agent });
+  const line = await media.openLine(placed);
+  await eventually(() => engine.calls.has(placed.callId));
+  const scripted = engine.calls.get(placed.callId) as ScriptedCall;
+  scripted.stopsAfterMs = CONCLUDES_AFTER_MS;
+  return { ...placed, line, scripted };
+}
+
+describe('the end of a talk whose engine takes long to conclude it', () => {
+  it('closes the line first; the conclusion follows, and the call is told when it is stored', async () => {
+    const { line, scripted, callId } = await talk();
+    await eventually(async () => (await media.results.find(callId)) !== null);
+    scripted.sink.end('agent_hangup');
+    const decidedAt = performance.now();
+    expect(await line.closed).toBe(1000);
+    // Half a second on an idle machine.
+    expect(performance.now() - decidedAt).toBeLessThan(CONCLUDES_AFTER_MS - 500);
+    // The carrier that asks now is told to hang up.
+    expect(await media.results.find(callId)).toMatchObject({ endReason: 'agent_hangup' });
+    expect(await media.signals(callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended', resultStored: false }]);
+    await eventually(async () => (await media.signals(callId)).length === 3, 10_000);
+    expect((await media.signals(callId)).at(-1)).toMatchObject({ kind: 'stored' });
+    expect(await media.results.find(callId)).toMatchObject({ endReason: 'agent_hangup', summary: 'Scripted.' });
+  }, 60_000);
+
+  it('has stored the number of a transfer when it closes the line', async () => {
+    const { line, scripted, callId } = await talk({ transferNumbers: ['+12025550143'] });
+    await eventually(async () => (await media.results.find(callId)) !== null);
+    const asked = performance.now();
+    expect(await scripted.sink.tool({ name: 'transfer_call', arguments: { number: '+12025550143' } })).toMatchObject({
+      ok: true,
+    });
+    await line.closed;
+    expect(performance.now() - asked).toBeLessThan(CONCLUDES_AFTER_MS - 500);
+    expect(await media.results.find(callId)).toMatchObject({ endReason: 'transferred', transferTo: '+12025550143' });
+    await eventually(async () => (await media.results.find(callId))?.summary === 'Scripted.', 10_000);
+  }, 60_000);
+
+  it('waits for it when the far end has hung up: nobody hears the silence', async () => {
+    const { line, callId } = await talk();
+    await eventually(async () => (await media.results.find(callId)) !== null);
+    line.hangUp();
+    await eventually(async () => (await media.signals(callId)).length === 2, 10_000);
+    expect((await media.signals(callId)).at(-1)).not.toHaveProperty('resultStored');
+    expect(await media.results.find(callId)).toMatchObject({ endReason: 'carrier_stop', summary: 'Scripted.' });
+  }, 60_000);
+});
