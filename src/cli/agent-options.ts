@@ -4,16 +4,16 @@ import { AGENT_FIELD_LIST, type AgentFieldName, type OptionalField, type ValueOf
 import { wholeNumber } from './arguments.js';
 import { CliError, EXIT_USAGE } from './run.js';
 
-/** Options of `agents create` and `agents update`, as commander names them. */
+/** Options of `agents create` and `agents update`, with commander's attribute names. */
 export type AgentOptions = Readonly<Record<string, unknown>>;
 
-/** Fields of an agent by their public names; null removes an optional one. */
+/** Agent fields by their public names; null removes an optional one. */
 type AgentValues = { [F in AgentFieldName]?: ValueOf<F> };
 type AgentValueChanges = AgentValues & { [F in OptionalField]?: ValueOf<F> | null };
 
 type Field = (typeof AGENT_FIELD_LIST)[number];
 
-/** All options but the name, which only a new agent must have. */
+/** Adds an option for every agent field except the name, which is required only for a new agent. */
 export function withAgentFields(command: Command): Command {
   for (const option of AGENT_FIELD_LIST.filter(({ name }) => name !== 'name').flatMap(optionsOf)) {
     command.addOption(option);
@@ -26,14 +26,14 @@ export function clearOption(): Option {
   return new Option('--clear <field...>', 'remove an optional field').choices(names);
 }
 
-/** What a person types for a field of an agent, without the dashes. */
+/** The option name of each agent field, without the dashes. */
 export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
   AGENT_FIELD_LIST.map(({ name, option }) => [name, option.name]),
 );
 
 /**
- * The fields that options give, with the contents of the files that they name.
- * @throws CliError for a file that cannot be read
+ * Reads the agent fields from the options, and from files where an option names one.
+ * @throws CliError when a file cannot be read
  */
 export async function agentValues(options: AgentOptions): Promise<AgentValues> {
   const values: Record<string, unknown> = {};
@@ -44,7 +44,10 @@ export async function agentValues(options: AgentOptions): Promise<AgentValues> {
   return values;
 }
 
-/** The same for a change, where `--clear` takes fields away. */
+/**
+ * Like `agentValues`, for an update: fields listed in `--clear` become null.
+ * @throws CliError when nothing changes
+ */
 export async function agentChanges({ clear = [], ...options }: AgentOptions): Promise<AgentValueChanges> {
   const cleared = AGENT_FIELD_LIST.filter(({ option }) => option.clear && (clear as string[]).includes(option.clear));
   const changes = { ...(await agentValues(options)), ...Object.fromEntries(cleared.map(({ name }) => [name, null])) };
@@ -76,7 +79,7 @@ function attributeOf(name: string): string {
   return new Option(`--${name}`).attributeName();
 }
 
-/** Tools as a person writes them: `parameters` may be the JSON Schema itself. What else is wrong the service tells. */
+/** Reads tools from a JSON file in which `parameters` may be a JSON Schema object. The service validates the rest. */
 async function toolsIn(file: string): Promise<unknown[]> {
   const text = await textIn(file, 'tools');
   let tools: unknown;

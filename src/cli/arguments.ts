@@ -5,23 +5,26 @@ import { utcMoment } from '../billing/statements/statement.js';
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A whole number of an option. */
+/** Parses a whole number. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }
 
-/** A whole number, or `default` for what the plan says. Options cannot be null: commander takes it for a missing value. */
+/**
+ * A whole number, or `default` for the plan's value. It cannot be null because commander treats null as a missing
+ * value.
+ */
 export function wholeNumberOrDefault(text: string): number | 'default' {
   return text === 'default' ? text : wholeNumber(text);
 }
 
-/** An id, or `none` (null). */
+/** An id, or null for `none`. */
 export function idOrNone(text: string): string | null {
   return text === 'none' ? null : text;
 }
 
-/** USD as written, exactly: at most six decimals, no rounding anywhere. */
+/** An amount in USD, converted exactly to micro-USD: at most six decimals, no rounding. */
 export function usd(text: string): Micros {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
   if (!match) throw new InvalidArgumentError('It must be an amount of USD like 25 or 0.15, with at most six decimals.');
@@ -30,17 +33,17 @@ export function usd(text: string): Micros {
   return micros;
 }
 
-/** USD, `none` for no limit, or `default` for what the service says. */
+/** An amount in USD, `none` for no limit, or `default` for the service's default. */
 export function usdOrNone(text: string): Micros | 'none' | 'default' {
   return text === 'none' || text === 'default' ? text : usd(text);
 }
 
-/** A whole number, `none` for no limit, or `default` for what the service says. */
+/** A whole number, `none` for no limit, or `default` for the service's default. */
 export function wholeNumberOrNone(text: string): number | 'none' | 'default' {
   return text === 'none' ? text : wholeNumberOrDefault(text);
 }
 
-/** A moment (`2027-01-31`, `2027-01-31T12:00:00Z`) or a time from now (`30d`, `12h`, `90m`). */
+/** A point in time (`2027-01-31`, `2027-01-31T12:00:00Z`) or a duration from now (`30d`, `12h`, `90m`). */
 export function expiry(text: string): Date {
   const span = /^(\d{1,6})([mhd])$/.exec(text);
   if (span) return new Date(Date.now() + Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0));
@@ -51,19 +54,22 @@ export function expiry(text: string): Date {
   return date;
 }
 
-/** A moment in UTC, as statements take it. */
+/** A point in time in UTC, in the format of the statement endpoints. */
 export function moment(text: string): Date {
   const at = utcMoment(text);
   if (at === undefined) throw new InvalidArgumentError('It must be like 2026-11-01 or 2026-11-01T12:00:00Z, in UTC.');
   return at;
 }
 
-/** Country prefixes in a list (`+1,+44`), or `all`. */
+/** A comma-separated list of country prefixes (`+1,+44`), or `all`. */
 export function prefixes(text: string): string[] | 'all' {
   return text === 'all' ? text : text.split(',').map((prefix) => prefix.trim());
 }
 
-/** Rules for destinations in a list, each a prefix with what applies: `+1900:5/hour:20/day`, `+44:block`; or `none`. */
+/**
+ * A comma-separated list of destination rules, each a prefix with its limits (`+1900:5/hour:20/day`, `+44:block`), or
+ * `none`.
+ */
 export function destinationCaps(text: string): DestinationCap[] | 'none' {
   if (text === 'none') return text;
   return text.split(',').map((rule) => {

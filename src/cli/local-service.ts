@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { dataFolder, type Runtime } from '../dev/runtime-file.js';
 import { CliError, EXIT_USAGE } from './run.js';
 
-/** Bits of a file's mode by which others than its owner may write it. */
+/** File mode bits that let other users write a file. */
 const WRITABLE_BY_OTHERS = 0o022;
 const HOST = String.raw`(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?`;
-/** Options of a connection string that neither name another host nor a file. */
+/** MongoDB connection options that refer to no other host and to no file. */
 const MONGODB_OPTION = '(?:journal|w|replicaSet|directConnection|retryWrites|authSource)=[A-Za-z0-9_-]{1,64}';
-/** What each address in the file must be like to stay on this machine. */
+/** Patterns of addresses on this machine. */
 const LOCAL = {
   base_url: new RegExp(`^https?://${HOST}/?$`),
   temporal_address: new RegExp(`^${HOST}$`),
@@ -18,24 +18,27 @@ const LOCAL = {
   ),
 } as const;
 
-/** An address that a command may take from the file. */
+/** An address that commands may read from the runtime file. */
 export type LocalAddress = keyof typeof LOCAL;
 
-/** What the service that runs from this folder tells of itself; empty when none does. */
+/** The service running from this folder; `runtime` is empty when there is none. */
 export interface LocalService {
-  /** The file that would tell. */
+  /** Path of the runtime file, whether or not it exists. */
   file: string;
   runtime: Partial<Runtime>;
   /**
-   * One of its addresses. A file in a folder comes with whatever is cloned or unpacked there, so it may only send a
-   * command, with its keys, to this machine.
-   * @param variable what the person sets to use another address
-   * @throws CliError when it leads to another machine
+   * Returns one of its addresses. The file may come with a cloned or unpacked folder, so only addresses on this machine
+   * are accepted; otherwise commands could send their keys elsewhere.
+   * @param variable what the user can set to use another address
+   * @throws CliError when the address is not on this machine
    */
   address: (name: LocalAddress, variable: string) => string | undefined;
 }
 
-/** @throws CliError when the file is there and cannot be used, or others could have written it */
+/**
+ * Reads the runtime file of the data folder.
+ * @throws CliError when the file exists but is unusable, or other users could have written it
+ */
 export async function readLocalService(env: NodeJS.ProcessEnv): Promise<LocalService> {
   const file = join(dataFolder(env, process.cwd()), 'runtime.json');
   const runtime = await readOwn(file);
@@ -74,7 +77,7 @@ async function readOwn(file: string): Promise<Partial<Runtime>> {
   }
 }
 
-/** Of the opened file, so that no other can take its place between the check and the reading. */
+/** Checks the opened file, so that it cannot be replaced between the check and the read. */
 async function refuseForeign(file: string, handle: FileHandle): Promise<void> {
   const stats = await handle.stat();
   const uid = process.getuid?.();

@@ -2,13 +2,13 @@
 import { createProgram } from './program.js';
 import { runProgram } from './run.js';
 
-// Whoever reads our output may have read enough, like `head`.
+// The reader of our output, such as `head`, may close the pipe early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit();
 });
 
 void runProgram(createProgram(process), process).then((code) => {
-  // A command that stays up may have set a code of its own.
+  // A long-running command may have set its own exit code.
   if (code !== 0) process.exitCode = code;
 });

@@ -5,22 +5,25 @@ import { jsonText, printable } from './terminal.js';
 
 type Cell = string | number | boolean | null | undefined;
 
-/** How results are shown: JSON for scripts, a table or a line for people. */
+/** Prints results: JSON for scripts, tables and text for people. */
 export interface Output {
   readonly json: boolean;
-  /** `rows` is the JSON answer; people see the columns named, each with its heading, of `shown`. */
+  /** `rows` is the JSON output. People see `shown`, with the given columns and their headings. */
   table(rows: readonly object[], columns: Record<string, string>, shown?: readonly object[]): Promise<void>;
-  /** Text as it comes, at the pace at which it is read: to the byte in files and pipes, fit for a terminal in one. */
+  /**
+   * Writes text as it arrives, with backpressure: unchanged to files and pipes, without control characters to a
+   * terminal.
+   */
   pieces(text: AsyncIterable<string>): Promise<void>;
-  /** One object: its fields for people, under a sentence. `shown` has fewer or friendlier ones. */
+  /** One object: its fields for people, below a sentence. `shown` replaces the fields for people. */
   record(sentence: string, value: object, shown?: object): Promise<void>;
-  /** A page of a list: the page itself is the JSON answer, its entries are a table for people. */
+  /** One page of a list: the page itself as JSON, its entries as a table for people. */
   page(
     page: { data: readonly object[]; has_more: boolean },
     columns: Record<string, string>,
     shown?: readonly object[],
   ): Promise<void>;
-  /** One thing of many as it comes: an object on one line, or the text for people. */
+  /** One item of a stream: an object on one line, or `text` for people. */
   line(value: object, text: string): void;
 }
 
@@ -58,7 +61,7 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
         ([name, field]) => [printable(name).replace(/\s/gu, ' '), cell(field)] as const,
       );
       const width = Math.max(0, ...fields.map(([name]) => name.length)) + 3;
-      // Whole, however long: the terminal wraps it.
+      // Do not truncate; the terminal wraps long lines.
       for (const [name, text] of fields) {
         write(` ${name.padEnd(width - 1)}${text.replaceAll('\n', `\n${' '.repeat(width)}`)}`.trimEnd());
       }
@@ -66,7 +69,7 @@ export function createOutput(process: Pick<CliProcess, 'stdout'>, json: boolean)
   };
 }
 
-/** USD to the last micro, with no more zeros than cents need: `12.50`, `0.0025`. */
+/** Formats micro-USD exactly, with at least two decimals: `12.50`, `0.0025`. */
 export function formatUsd(micros: Micros): string {
   const sign = micros < 0 ? '-' : '';
   const digits = String(Math.abs(micros)).padStart(7, '0');

@@ -5,7 +5,7 @@ import { addCustomerCommands } from './customer/commands.js';
 import { wantsJson, type CliProcess } from './run.js';
 import { printable } from './terminal.js';
 
-/** The `callwright` command line. What each exit code means stands in `run.ts`. */
+/** The `callwright` command line. Exit codes are documented in `run.ts`. */
 export function createProgram(process: CliProcess): Command {
   const json = wantsJson(process);
   const program = new Command('callwright')
@@ -14,7 +14,7 @@ export function createProgram(process: CliProcess): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void process.stdout.write(text),
-      // With --json, stderr holds error objects and nothing else.
+      // With --json, stderr contains only error objects.
       writeErr: (text) => void (json || process.stderr.write(printable(text))),
     })
     .showHelpAfterError('(--help shows how it is used)')

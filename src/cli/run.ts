@@ -4,41 +4,44 @@ import { ServiceError } from '../kernel/errors.js';
 import { jsonText, printable } from './terminal.js';
 
 export const EXIT_OK = 0;
-/** Refused, failed, or not as it should be. */
+/** The command was rejected or failed, or a check found a problem. */
 export const EXIT_FAILURE = 1;
-/** The command line, or what was given with it, is wrong. */
+/** Invalid command line or input. */
 export const EXIT_USAGE = 2;
-/** The service does not answer, or not now: asking again later may help. */
+/** The service does not respond or is temporarily unavailable; retrying later may help. */
 export const EXIT_UNAVAILABLE = 3;
-/** The API key is not accepted. */
+/** The API key was rejected. */
 export const EXIT_UNAUTHORIZED = 4;
 
-/** What the command line touches of its process. */
+/** The parts of the process that the command line uses. */
 export interface CliProcess extends Pick<NodeJS.Process, 'argv' | 'env'> {
   stdout: Writable & { isTTY?: boolean };
   stderr: Writable;
 }
 
-/** A failure that a person can act on, in one sentence; shown without a stack. */
+/** A failure that the user can act on, in one sentence; shown without a stack trace. */
 export class CliError extends Error {
   override readonly name = 'CliError';
 
   constructor(
     message: string,
     readonly exitCode: number = EXIT_FAILURE,
-    /** The error object that is shown with --json, where there is more to tell than the message. */
+    /** The error object shown with --json, if it contains more than the message. */
     readonly answer?: object,
   ) {
     super(message);
   }
 }
 
-/** Whether JSON is wanted, also where the command line is too wrong to be parsed. */
+/** Whether JSON output is requested, even if the command line cannot be parsed. */
 export function wantsJson(process: Pick<CliProcess, 'argv'>): boolean {
   return process.argv.includes('--json');
 }
 
-/** Runs one command line. Every failure becomes one line on stderr (an error object with `--json`) and an exit code. */
+/**
+ * Runs one command line and returns its exit code. Every failure becomes one line on stderr (an error object with
+ * `--json`).
+ */
 export async function runProgram(program: Command, process: CliProcess): Promise<number> {
   try {
     await program.parseAsync(process.argv);
@@ -59,7 +62,7 @@ interface Failure {
 }
 
 function failureOf(error: unknown): Failure {
-  // Commander has written its message, or its help, already.
+  // Commander has already printed its message or help.
   if (error instanceof CommanderError) {
     const exitCode = error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
     const isHelp = error.message === '(outputHelp)';

@@ -1,7 +1,7 @@
 import type { Output } from './output.js';
 import { CliError, EXIT_USAGE } from './run.js';
 
-/** What customers and operators see of the same lists: fields and their headings. */
+/** Fields and headings of tables that the customer and admin commands share. */
 export const AGENT_TABLE = {
   agent_id: 'Agent',
   name: 'Name',
@@ -33,7 +33,7 @@ export const LEDGER_TABLE = {
   billed: 'Billed USD',
 };
 
-/** @throws CliError when a statement is asked for in two forms at once */
+/** @throws CliError when both JSON and CSV are requested */
 export function refuseTwoForms(out: Output, csv: boolean | undefined): void {
   if (csv && out.json) throw new CliError('Either --json or --csv can be given.', EXIT_USAGE);
 }

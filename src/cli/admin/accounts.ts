@@ -43,7 +43,10 @@ export async function showAccount({ database }: AdminConnection, out: Output, ac
   });
 }
 
-/** Options of `accounts limits`, as commander names them; `default`, `all` and `none` lift what was set for this account. */
+/**
+ * Options of `accounts limits`, with commander's attribute names. `default` and `all` remove the account's own setting;
+ * `none` sets no limit.
+ */
 export interface LimitOptions {
   plan?: Plan;
   requestsPerMinute?: number | 'default';

@@ -36,7 +36,7 @@ export async function updateAgentById(on: AdminConnection, out: Output, agentId:
   await out.record('Agent changed.', agentRow(await createAgents(on.database, on.config).update(agentId, changes)));
 }
 
-/** Fields as they are stored. */
+/** Validates the webhook URL and converts the fields to their stored form. @throws ServiceError MISSING_PARAMS */
 function storedFields(on: AdminConnection, values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const url = values['webhook_url'];
   const fault = typeof url === 'string' ? checkWebhookUrl(url, on.config) : undefined;

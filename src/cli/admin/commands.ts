@@ -18,7 +18,7 @@ import { addMoneyCommands, addReconciliationCommands } from './money-commands.js
 const PLANS = ['trial', 'standard', 'growth', 'scale'] as const satisfies readonly Plan[];
 const MODES = ['live', 'test'];
 
-/** `callwright admin …`: what operators do, directly on the database. */
+/** Adds `callwright admin …`: operator commands that work directly on the database. */
 export function addAdminCommands(program: Command, process: CliProcess): void {
   const admin = program
     .command('admin')

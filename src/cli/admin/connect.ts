@@ -11,15 +11,16 @@ export interface AdminConnection {
   database: Database;
 }
 
-/** Runs a command on the database; what it needs is loaded only now, so that help is there at once. */
+/** Runs a command with a database connection. Modules are loaded on demand, so that help is shown at once. */
 export type RunOnDatabase = <A extends unknown[]>(
   load: () => Promise<(on: AdminConnection, out: Output, ...args: A) => Promise<void>>,
   ...args: A
 ) => Promise<void>;
 
 /**
- * Runs work on the database that the environment names, else on the one of the service that runs from this folder.
- * @throws CliError when there is none, or it does not answer
+ * Connects to the database given in the environment, or to that of the service running from this folder, and runs
+ * `work`.
+ * @throws CliError when no database is configured or it does not respond
  */
 export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: AdminConnection) => Promise<T>): Promise<T> {
   const local = env.MONGODB_URI ? undefined : await readLocalService(env);
@@ -32,7 +33,7 @@ export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (on: AdminCo
   const temporal = env.TEMPORAL_ADDRESS || local?.address('temporal_address', 'TEMPORAL_ADDRESS');
   const baseUrl = env.PUBLIC_BASE_URL || local?.address('base_url', 'PUBLIC_BASE_URL');
   const addresses = { MONGODB_URI: uri, TEMPORAL_ADDRESS: temporal, PUBLIC_BASE_URL: baseUrl };
-  // A command serves nobody: what development leaves open is not open here.
+  // Commands open no ports, so the checks that protect a server from insecure development settings do not apply.
   const config = parseConfig({ ...env, ...addresses, ALLOW_INSECURE_DEVELOPMENT: 'true' });
   const database = await open(uri);
   try {

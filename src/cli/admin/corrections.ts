@@ -7,7 +7,7 @@ import { createLedger } from '../../billing/ledger/ledger.js';
 import type { AdminConnection } from './connect.js';
 import { formatUsd, type Output } from '../output.js';
 
-/** Gives back a part of a call's bill, as an entry of its own; the reference makes a repeat harmless. */
+/** Refunds part of a call's bill as a separate ledger entry. A repeated reference refunds nothing more. */
 export async function correctCall(
   { database }: AdminConnection,
   out: Output,

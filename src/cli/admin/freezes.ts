@@ -16,14 +16,17 @@ interface FreezeOptions {
   mode?: Mode;
 }
 
-/** Stops new calls of an account, of one mode or both. Calls that run go on and are billed. */
+/** Blocks new calls of an account in one or both modes. Calls in progress continue and are billed. */
 export async function freezeAccount(on: AdminConnection, out: Output, accountId: string, options: FreezeOptions) {
   const { freezes, ids } = await open(on, accountId, options.mode);
   for (const id of ids) await freezes.freeze({ ledgerAccountId: id, reason: options.reason, by: userInfo().username });
   await show(on, out, 'New calls are refused now; calls that run go on.', accountId);
 }
 
-/** Ends an operator's freeze; an open finding keeps the account frozen. */
+/**
+ * Ends an operator's freeze. Open findings keep the account frozen.
+ * @throws CliError when the account stays frozen
+ */
 export async function unfreezeAccount(on: AdminConnection, out: Output, accountId: string, options: FreezeOptions) {
   const { freezes, ids } = await open(on, accountId, options.mode);
   const by = userInfo().username;
@@ -35,7 +38,7 @@ export async function unfreezeAccount(on: AdminConnection, out: Output, accountI
   if (!free) throw new CliError('The account stays frozen: resolve its findings (`callwright admin findings list`).');
 }
 
-/** Which modes of an account take no new calls, why, and since when. */
+/** The frozen modes of an account, with the reason, the time and who froze it. */
 export async function freezeView({ database }: Pick<AdminConnection, 'database'>, accountId: string) {
   const ledger = createLedger(database);
   const freezes = createAccountFreezes({ database, findings: createFindings(database), ledger });
@@ -44,7 +47,7 @@ export async function freezeView({ database }: Pick<AdminConnection, 'database'>
     const id = ledgerAccountId(accountId, mode);
     const freeze = await ledger.frozen(id);
     if (!freeze) continue;
-    // The ledger keeps the first reason; an operator's that came second counts as well.
+    // The ledger only keeps the first reason; prefer the operator's reason, even if it came second.
     const operator = await freezes.standing(id);
     const { reason, at, by } = operator ?? { ...freeze, by: 'reconciler' };
     frozen.push({ mode, reason, at: at.toISOString(), by });

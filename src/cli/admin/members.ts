@@ -14,7 +14,7 @@ import type { Output } from '../output.js';
 const COLUMNS = { email: 'E-mail', name: 'Name', role: 'Role', email_verified: 'Verified', user_id: 'Member' };
 const SHOWN_ONCE = 'This link is shown this once only, and is valid once for 30 minutes.';
 
-/** A member whose password only they will know: they choose it by the link. */
+/** Creates a member with a random password and prints a link with which they choose their own. */
 export async function createMember(
   on: AdminConnection,
   out: Output,
@@ -47,7 +47,7 @@ export async function inviteMember(
   const { token, invitation } = await createMembers(on.database).invite({
     accountId: account._id,
     ...checked(given, options.role),
-    // Whoever hands the link over vouches for the address.
+    // The operator who passes on the link vouches for the address.
     provesAddress: true,
   });
   await out.record('Invitation created. This link is shown this once only, and is valid once for 7 days.', {
@@ -66,12 +66,15 @@ export async function resetLink(on: AdminConnection, out: Output, email: string)
   if ((await members.countUnverified(address)) === 0) {
     throw new ServiceError('NOT_FOUND', `There is no member with the e-mail address ${email}.`);
   }
-  // Whoever signed up never showed that the address is theirs: its owner must not take over what they made.
+  // The person who signed up never proved that the address is theirs, so its owner must not take over their account.
   const remedy = 'They sign up again, or are removed and invited again; members verify-link then verifies the address';
   throw new ServiceError('CONFLICT', `${address} is not verified, so its password cannot be reset. ${remedy}.`);
 }
 
-/** Vouches for the address: with this link somebody who signed up with it verifies it by their password. */
+/**
+ * Prints a link that verifies the address; the person must also enter the password they signed up with. The operator
+ * who passes on the link vouches for the address.
+ */
 export async function verifyLink(on: AdminConnection, out: Output, email: string) {
   const members = createMembers(on.database);
   const address = addressOf(email);
@@ -94,7 +97,7 @@ async function linkFor({ config, database }: AdminConnection, subject: string, p
   return linkTo(config.publicBaseUrl, PAGES[purpose], await createEmailLinks(database).issue(subject, purpose));
 }
 
-/** @throws ServiceError MISSING_PARAMS */
+/** @throws ServiceError MISSING_PARAMS when the address or role is invalid */
 function checked(email: string, role: Role): { email: string; role: Role } {
   const parsed = InvitationBody.safeParse({ email, role });
   if (parsed.success) return parsed.data;

@@ -38,7 +38,7 @@ export async function topUpAccount(
   });
 }
 
-/** Play money again, for test mode. */
+/** Restores the play money of the test balance. */
 export async function refill({ database }: AdminConnection, out: Output, accountId: string) {
   const account = await findAccount({ database }, accountId);
   const ledger = createLedger(database);
@@ -77,8 +77,9 @@ export async function showBalanceOf(on: AdminConnection, out: Output, accountId:
 }
 
 /**
- * Checks every ledger account, or those of one customer, against the sum of its operations, and the count of its places
- * for concurrent calls against the places.
+ * Checks every ledger account, or those of one customer, against the sum of its operations, and its counter of
+ * concurrency slots against the slots in use.
+ * @throws CliError when they differ
  */
 export async function auditLedger(on: AdminConnection, out: Output, accountId: string | undefined) {
   const owner = accountId === undefined ? undefined : (await findAccount(on, accountId))._id;
@@ -121,7 +122,7 @@ function equationOf(a: { creditedMicros: Micros; billedMicros: Micros; available
   return `${credited} - ${billed} = ${formatUsd(a.availableMicros)} + ${formatUsd(a.heldMicros)}`;
 }
 
-/** @throws ServiceError NOT_FOUND */
+/** @throws ServiceError NOT_FOUND when the account does not exist */
 export async function findAccount(
   { database }: Pick<AdminConnection, 'database'>,
   accountId: string,

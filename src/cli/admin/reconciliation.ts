@@ -17,7 +17,10 @@ import { findingView } from './views.js';
 const ROUND_WITHIN_MS = 120_000;
 const MAX_REASON_LENGTH = 500;
 
-/** Runs one round now and shows what it found. */
+/**
+ * Runs one reconciliation round now and shows its findings.
+ * @throws CliError when the round fails or findings are open
+ */
 export async function reconcile({ config, database }: AdminConnection, out: Output) {
   const round = await reconcileNow(config, ROUND_WITHIN_MS).catch((error: unknown) => {
     const reason = error instanceof Error ? ((error.cause as Error | undefined)?.message ?? error.message) : '';
@@ -45,7 +48,7 @@ export async function listFindings({ database }: AdminConnection, out: Output, o
   await showFindings(out, await createFindings(database).list({ all: options.all === true }));
 }
 
-/** Closes a finding, with a correction where that is asked for; the last one open gives the account free. */
+/** Resolves a finding, optionally with a correction or a recount. Resolving the last open finding lifts the freeze. */
 export async function resolveFinding(
   { database }: AdminConnection,
   out: Output,
@@ -108,7 +111,7 @@ async function showFindings(out: Output, findings: readonly FindingDocument[]): 
   );
 }
 
-/** One fact a line; amounts in USD. */
+/** One fact per line; amounts in USD. */
 function factsOf(facts: FindingFacts): string {
   return Object.entries(facts)
     .map(([name, value]) => {

@@ -9,43 +9,43 @@ import { createSecretBox, keyIdOf } from '../../platform/secrets/secret-box.js';
 import { headerContext } from '../../agents/tool-headers.js';
 import { createWebhookSecretBox, isSealedByPepper } from '../../webhooks/secrets.js';
 
-/** What stood under which key when the last look ended. */
+/** Secrets per key at the end of the last pass. */
 export interface Resealing {
-  /** Secrets that are under the newest key now and were not before. */
+  /** Secrets that were re-encrypted with the newest key. */
   resealed: number;
-  /** Secrets that no configured key opens; they are left as they are. */
+  /** Secrets that no configured key can decrypt; they are left unchanged. */
   unreadable: number;
-  /** Every configured key, newest first, then others that secrets are under. */
+  /** Every configured key, newest first, then other keys that secrets still use. */
   keys: { keyId: string; secrets: number; configured: boolean }[];
 }
 
-/** The driver's collection, as far as it is needed here. */
+/** The part of the driver's collection that is needed here. */
 interface Collection {
   find(filter: object, options: object): { toArray(): Promise<unknown[]> };
   updateOne(filter: object, update: object): Promise<{ matchedCount: number }>;
 }
 
-/** A stored secret: where it stands and how it is sealed again. */
+/** A stored secret: its location and how to re-encrypt it. */
 interface Place {
   collection: Collection;
   _id: string;
-  /** Path of the sealed text in its document. */
+  /** Path of the encrypted text in its document. */
   path: string;
   sealed: string;
-  /** @throws Error when it cannot be opened */
+  /** Re-encrypts the secret with the newest key. @throws Error when it cannot be decrypted */
   again: () => string;
 }
 
 type Deps = { database: Database; config: Pick<Config, 'apiKeyPepper' | 'encryptionKeys'> };
 
 const PAGE = 200;
-/** Each pass finds what the one before met while it was being changed. */
+/** Passes repeat until one changes nothing, to catch secrets that were modified during the previous pass. */
 const MOST_PASSES = 5;
 const PEPPER = 'API_KEY_PEPPER';
 
 /**
- * Seals every stored secret under the newest key. Each is replaced by itself, and only if it is still the one that was
- * read: the command may die anywhere, run again, run twice at once, and run beside the service.
+ * Re-encrypts every stored secret with the newest key. Each secret is replaced separately, and only if it has not
+ * changed since it was read, so the command may be interrupted, repeated, run twice at once, or run beside the service.
  * @throws the database's error
  */
 export async function resealSecrets(deps: Deps): Promise<Resealing> {
@@ -83,7 +83,7 @@ async function reseal(place: Place): Promise<'resealed' | 'changed' | 'unreadabl
   return matchedCount === 1 ? 'resealed' : 'changed';
 }
 
-/** Every sealed secret that is stored; a new kind belongs here. */
+/** Iterates over all encrypted secrets in the database. Add new kinds of secrets here. */
 async function* places({ database, config }: Deps): AsyncGenerator<Place> {
   const accounts = collectionOf(database.accounts);
   const agents = collectionOf(database.agents);
@@ -130,7 +130,7 @@ function collectionOf(model: { collection: unknown }): Collection {
   return model.collection as Collection;
 }
 
-/** Every document, in pages by id, so that no single read is a long one. */
+/** Iterates over all documents in pages by id, so that no single read takes long. */
 async function* documents<T extends { _id: string }>(
   collection: Collection,
   projection: Record<string, 1>,

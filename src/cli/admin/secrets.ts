@@ -3,7 +3,10 @@ import type { AdminConnection } from './connect.js';
 import type { Output } from '../output.js';
 import { CliError } from '../run.js';
 
-/** Seals every stored secret under the newest of ENCRYPTION_KEYS and tells which of the others is not needed any more. */
+/**
+ * Re-encrypts every stored secret with the newest of ENCRYPTION_KEYS and shows which keys are no longer needed.
+ * @throws CliError when a secret cannot be decrypted
+ */
 export async function reseal({ config, database }: AdminConnection, out: Output) {
   const { resealed, unreadable, keys } = await resealSecrets({ database, config });
   const newest = config.encryptionKeys[0]?.id;

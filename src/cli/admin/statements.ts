@@ -17,12 +17,12 @@ import { formatUsd, type Output } from '../output.js';
 import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';
 import { findAccount } from './money.js';
 
-/** Entries that a person looks through. */
+/** Default number of ledger entries shown. */
 const DEFAULT_LIMIT = 50;
-/** A year of a large account, added up at leisure. */
+/** Time limit of a usage report, in ms: enough for a year of a large account. */
 const USAGE_WITHIN_MS = 600_000;
 
-/** Options of `ledger` and `usage`, as commander names them. */
+/** Options of `ledger` and `usage`, with commander's attribute names. */
 export interface StatementOptions {
   mode: Mode;
   from?: Date;

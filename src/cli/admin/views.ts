@@ -11,9 +11,9 @@ import type { ApiKeyDocument } from '../../identity/api-keys/model.js';
 import type { PhoneNumberDocument } from '../../agents/numbers/model.js';
 import type { FindingDocument } from '../../calls/reconciliation/model.js';
 
-/** What commands show of each thing: snake_case names, absent where there is nothing. */
+/** Views of stored documents for command output: snake_case names, without absent fields. */
 export function accountRow(account: AccountDocument) {
-  // The service's own defaults are not known here.
+  // The service's default limits are not available here.
   const limits = limitsOf(account, 'live', undefined);
   const lifted = account.liftedLimits ?? [];
   return present({
@@ -38,12 +38,12 @@ export function accountRow(account: AccountDocument) {
   });
 }
 
-/** A freeze, for people. */
+/** A freeze as one line of text. */
 export function freezeLine(freeze: { mode: string; reason: string; at: string; by: string }): string {
   return `${freeze.mode}: ${freeze.reason} (${freeze.by}, ${freeze.at})`;
 }
 
-/** A destination's rule as it is written on the command line. */
+/** Formats a destination rule as written on the command line. */
 function ruleOf({ prefix, callsPerHour, callsPerDay, blocked }: DestinationCap): string {
   const parts = [
     ...(blocked === true ? ['block'] : []),
@@ -69,7 +69,7 @@ export function apiKeyView(key: ApiKeyDocument, now = Date.now()) {
   });
 }
 
-/** What optional fields mean where an agent has none. */
+/** Default values shown for optional agent fields that are not set. */
 const MEANINGS = Object.fromEntries(
   AGENT_FIELD_LIST.flatMap((field) => ('absentMeans' in field ? [[field.stored, field.absentMeans]] : [])),
 );
@@ -110,7 +110,7 @@ export function findingView(finding: FindingDocument) {
   });
 }
 
-/** Each amount in exact micro-USD and in USD. */
+/** Each amount in USD and in exact micro-USD. */
 export function amounts(balance: Balance) {
   const both = (name: string, micros: Micros) => ({
     [`${name}_usd`]: usdFromMicros(micros),

@@ -9,7 +9,10 @@ Load it at the start of each shell, so that it always fits this version:
   zsh    source <(callwright completion zsh)        in ~/.zshrc, after compinit
   fish   callwright completion fish | source        in ~/.config/fish/config.fish`;
 
-/** `callwright completion <shell>`: a script that knows every command, option and choice of this program. */
+/**
+ * Adds `callwright completion <shell>`: prints a script that completes every command, option and choice of this
+ * program.
+ */
 export function addCompletionCommand(program: Command, process: CliProcess): void {
   program
     .command('completion')

@@ -1,6 +1,9 @@
 import type { CommandNode, OptionNode } from './tree.js';
 
-/** The script for a shell. It holds all words itself: completing starts no process, and runs nothing that was typed. */
+/**
+ * The completion script of a shell. It contains all words, so completion starts no process and never executes the
+ * user's input.
+ */
 export function scriptOf(shell: 'bash' | 'zsh' | 'fish', nodes: readonly CommandNode[]): string {
   return { bash, zsh, fish }[shell](nodes);
 }
@@ -108,7 +111,7 @@ function fishValues({ values: taken }: OptionNode): string {
   return taken.kind === 'file' ? ' -r -F' : ' -x';
 }
 
-/** One line for each step from a command to one below it. */
+/** One line per subcommand. */
 function steps(nodes: readonly CommandNode[], line: (path: string, word: string) => string): string {
   return nodes
     .flatMap(({ path, commands }) =>
@@ -119,7 +122,7 @@ function steps(nodes: readonly CommandNode[], line: (path: string, word: string)
 
 type Line<A extends unknown[]> = (...args: A) => string;
 
-/** One branch for each option that takes a value, by the command before it. */
+/** One branch per option that takes a value, by command. */
 function values(
   nodes: readonly CommandNode[],
   lines: { choices: Line<[readonly string[]]>; file: Line<[]>; free: Line<[]> },
@@ -139,7 +142,7 @@ function wordsOf({ commands, choices }: CommandNode): string {
   return [...commands.map(({ text }) => text), ...choices].join(' ');
 }
 
-/** As the scripts name a command while they walk down: a space before each word. */
+/** The name of a command inside the scripts: its words, each with a leading space. */
 function nameOf(path: readonly string[]): string {
   return path.map((word) => ` ${word}`).join('');
 }
@@ -148,7 +151,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Within single quotes. */
+/** Quotes a name for use within single quotes. */
 function quotedInside(name: string): string {
   return `"callwright${name}"`;
 }

@@ -1,30 +1,30 @@
 import type { Command, Option } from 'commander';
 
-/** Something that may be typed next. */
+/** A word that completion may suggest. */
 export interface Word {
   text: string;
   description: string;
 }
 
-/** What the value of an option, or an argument, may be: a choice, a file, or whatever a person knows. */
+/** The possible values of an option or argument: choices, a file, or free text. */
 export type Values = { kind: 'choices'; choices: readonly string[] } | { kind: 'file' } | { kind: 'free' };
 
 export interface OptionNode extends Word {
-  /** Undefined where none is taken. */
+  /** Absent for an option without a value. */
   values?: Values;
 }
 
-/** One command with what may follow it. */
+/** A command with its subcommands and options. */
 export interface CommandNode {
-  /** Names from the program down, without the program's own: empty for the program itself. */
+  /** The command's words without the program's own name; empty for the program itself. */
   path: readonly string[];
   commands: readonly Word[];
   options: readonly OptionNode[];
-  /** Choices of its first argument. */
+  /** Choices of the first argument. */
   choices: readonly string[];
 }
 
-/** Every command of a program, as the program itself declares it. */
+/** All commands of a program, from its commander declarations. */
 export function commandTree(program: Command): CommandNode[] {
   return nodesOf(program, [], []);
 }

@@ -26,7 +26,7 @@ export async function getAgent({ client }: Service, out: Output, agentId: string
   await out.record('', await client.get('/agents/{agent_id}', { params: { agent_id: agentId } }));
 }
 
-/** Of the demo account's keys, the one that may change the agent: a test key changes no live one. */
+/** With a demo account key, selects the key of the agent's mode, because a test key cannot change a live agent. */
 export async function useModeOf(service: Service, agentId: string): Promise<void> {
   if (!isDemoKey(service.keySource)) return;
   const { mode } = await service.client.get('/agents/{agent_id}', { params: { agent_id: agentId } });

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { CALL_STATUSES } from '../../kernel/call-state.js';
 import { withAccess, withPages, type Run } from './command-parts.js';
 
-/** `callwright calls …` */
+/** Adds `callwright calls …`. */
 export function addCallCommands(program: Command, run: Run): void {
   const load = () => import('./calls.js');
   const calls = withAccess(program.command('calls').description('phone calls: place, list, follow, cancel'));

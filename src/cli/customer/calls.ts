@@ -13,7 +13,7 @@ const COLUMNS = {
   cost: 'Cost USD',
 };
 
-/** Options of `calls list`, as commander names them. */
+/** Options of `calls list`, with commander's attribute names. */
 export interface ListCallsOptions extends PageOptions {
   status?: Call['status'];
   direction?: Call['call_direction'];
@@ -34,14 +34,14 @@ export async function getCall({ client }: Service, out: Output, callId: string):
   await showCall(out, '', await client.get('/calls/{call_id}', { params: { call_id: callId } }));
 }
 
-/** Answers how the call ended: cancelled, or hung up. That it had ended before is a refusal that tells how. */
+/** Cancels or hangs up a call and shows which of the two happened. Fails if the call has already ended. */
 export async function cancelCall({ client }: Service, out: Output, callId: string): Promise<void> {
   const answer = await client.post('/calls/{call_id}/cancel', { params: { call_id: callId } });
   const cancelled = answer.result === 'cancelled';
   await out.record(cancelled ? 'Cancelled before an answer; it costs nothing.' : 'Hung up; it is billed.', answer);
 }
 
-/** Everything of a call: for people its story and its talk after its fields. */
+/** Shows a call in full; for people, the timeline and the transcript follow the fields. */
 export async function showCall(out: Output, sentence: string, call: Call): Promise<void> {
   const { timeline, cost_windows: windows, webhook_attempts: attempts, transcription, cost_micros, ...fields } = call;
   const shown = {
@@ -59,7 +59,7 @@ export async function showCall(out: Output, sentence: string, call: Call): Promi
   if (transcription) out.line({}, `\n${transcription}`);
 }
 
-/** Small facts on one line. */
+/** Formats event details on one line. */
 export function detailsText(details: Readonly<Record<string, string | number | boolean>> = {}): string {
   return Object.entries(details)
     .map(([name, value]) => `${name}=${String(value)}`)
@@ -72,7 +72,7 @@ function rowOf(call: CallSummary) {
     ...call,
     state: call.end_reason === undefined ? call.status : `${call.status} (${call.end_reason})`,
     number: outbound ? `to ${call.to_phone_number}` : `from ${call.from_phone_number}`,
-    // A temporary one has no name, and its id leads nowhere.
+    // A temporary agent has no name, and its id is of no use.
     agent: call.agent_name ?? (call.agent_id.startsWith('agent_tmp_') ? 'temporary' : call.agent_id),
     cost: call.cost_micros === undefined ? '' : formatUsd(call.cost_micros),
   };

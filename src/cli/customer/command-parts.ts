@@ -4,8 +4,8 @@ import type { Output } from '../output.js';
 import type { Service } from './service.js';
 
 /**
- * Runs a command on the service; what it needs is loaded only now, so that help is there at once. Where no key is given it
- * runs with a key of the demo account.
+ * Runs a command on the service. Modules are loaded on demand, so that help is shown at once. Without an API key it
+ * uses a key of the demo account.
  */
 export type Run = <A extends unknown[]>(
   command: Command,
@@ -13,14 +13,17 @@ export type Run = <A extends unknown[]>(
   ...args: A
 ) => Promise<void>;
 
-/** How the service and the key are found: not by an argument, which everybody on the machine could read. */
+/**
+ * Adds the options for the service URL and the API key. The key is never an argument, because every user of the machine
+ * can read arguments.
+ */
 export function withAccess(command: Command): Command {
   return command
     .option('--url <url>', 'address of the service (default: CALLWRIGHT_URL, else the one that runs from this folder)')
     .option('--api-key-file <file>', 'holds the API key (default: CALLWRIGHT_API_KEY holds it; never an argument)');
 }
 
-/** Options of every list in pages. */
+/** Adds the options of paginated lists. */
 export function withPages(command: Command): Command {
   return command
     .option('--limit <n>', 'so many entries (default: 20)', wholeNumber)

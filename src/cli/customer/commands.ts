@@ -8,7 +8,7 @@ import { withAccess, withPages, type Run } from './command-parts.js';
 import type { AccessOptions } from './service.js';
 import { addWebhookCommands } from './webhook-commands.js';
 
-/** Commands of those who use the service: over its HTTP interface, with an API key. */
+/** Adds the customer commands, which use the HTTP API with an API key. */
 export function addCustomerCommands(program: Command, process: CliProcess): void {
   const runWith =
     (mode: Mode): Run =>
@@ -28,7 +28,7 @@ export function addCustomerCommands(program: Command, process: CliProcess): void
       }
     };
   const run = runWith('test');
-  // A test key changes nothing that live calls depend on.
+  // Used by commands that change what live calls depend on, because a test key cannot change that.
   const runLive = runWith('live');
   addCallCommands(program, run);
   addAgentCommands(program, run, runLive);

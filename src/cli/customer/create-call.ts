@@ -10,7 +10,7 @@ import { showCall } from './calls.js';
 import { given } from './lists.js';
 import type { Service } from './service.js';
 
-/** Options of `calls create`, as commander names them. */
+/** Options of `calls create`, with commander's attribute names. */
 export interface NewCallOptions {
   to: string;
   agent?: string;
@@ -47,7 +47,7 @@ export async function createCall(service: Service, out: Output, options: NewCall
       external_call_id: externalCallId,
     }),
   };
-  // One key for each invocation: when the answer is lost and the request is sent again, nobody is called twice.
+  // One key per invocation: if the response is lost and the client retries, no second call is placed.
   const call = await service.client.post('/calls', { body, idempotencyKey: idempotencyKey ?? `cli-${randomUUID()}` });
   if (!wait) return showCreated(out, call);
   if (!out.json) out.line({}, call.call_id);
@@ -62,7 +62,7 @@ async function showCreated(out: Output, call: Call): Promise<void> {
   await out.record(`Placed; follow it by: callwright calls tail ${call_id}`, call, shown);
 }
 
-/** Tells each state to people; gives the call with its results. */
+/** Prints each new status for people; returns the ended call with its results. */
 async function waitForEnd({ client }: Service, out: Output, placed: Call): Promise<Call> {
   let call = placed;
   let told = '';
@@ -70,7 +70,7 @@ async function waitForEnd({ client }: Service, out: Output, placed: Call): Promi
     if (call.status !== told && !out.json) out.line({}, call.status);
     told = call.status;
   }
-  // What was said is summed up after the end.
+  // The summary is written after the end of the call.
   for (let looks = 0; looks < RESULT_LOOKS; looks++) {
     call = await client.get('/calls/{call_id}', { params: { call_id: call.call_id } });
     if (call.status !== 'COMPLETED' || call.summary !== undefined) break;
@@ -86,7 +86,10 @@ function notCompleted({ call_id, status, end_reason }: Call): CliError {
   return new CliError(message, EXIT_FAILURE, { success: false, message, ...facts });
 }
 
-/** `name=value` pairs as an object of strings. */
+/**
+ * Parses `name=value` pairs.
+ * @throws CliError when a pair has no name or no equals sign
+ */
 export function parametersOf(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {

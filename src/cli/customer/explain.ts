@@ -4,7 +4,7 @@ import { AGENT_OPTION_NAMES } from '../agent-options.js';
 import { CliError, EXIT_FAILURE, EXIT_UNAUTHORIZED, EXIT_UNAVAILABLE, EXIT_USAGE } from '../run.js';
 import { DEMO_KEYS, type Service } from './service.js';
 
-/** Options whose name is not that of their field. */
+/** Option names that differ from the field names. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   ...AGENT_OPTION_NAMES,
   to_phone_number: 'to',
@@ -13,7 +13,10 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   expires_at: 'expires',
 };
 
-/** The failure as a person is told of it: with what to do about it, and the option at fault. */
+/**
+ * Converts an API error to a CLI error that names the option at fault and suggests a remedy. Returns other errors
+ * unchanged.
+ */
 export function explained(error: unknown, service: Service, command: Command): unknown {
   if (!(error instanceof ApiError)) return error;
   const { status, code, fields } = error;
@@ -38,7 +41,7 @@ export function explained(error: unknown, service: Service, command: Command): u
   return told(code === 'MISSING_PARAMS' ? EXIT_USAGE : EXIT_FAILURE);
 }
 
-/** What a person typed for a field: an option, an argument, or else the field itself. */
+/** The option or argument that sets a field; the field name if there is none. */
 function nameOf(field: string, command: Command): string {
   const names = [OPTION_NAMES[field], field.replaceAll('_', '-')];
   const option = command.options.find(({ long }) => names.some((name) => long === `--${name}`));

@@ -8,7 +8,7 @@ import { isLoopback, type Service } from './service.js';
 import { startWebhookListener, type Received, type WebhookListener } from './webhook-listener.js';
 import { keyOfSecret } from './webhook-signature.js';
 
-/** Options of `webhooks listen`, as commander names them. */
+/** Options of `webhooks listen`, with commander's attribute names. */
 export interface ListenOptions {
   port: number;
   forwardTo?: string;
@@ -17,9 +17,9 @@ export interface ListenOptions {
 }
 
 /**
- * Receives completion webhooks on this machine, shows and passes them on until it is stopped. They are the service's own
- * deliveries, with their headers, signatures and repeats; reading the list of deliveries instead would show none of that,
- * and nothing at all of calls without a webhook_url.
+ * Receives completion webhooks on this machine, shows them and forwards them, until stopped. These are the service's
+ * real deliveries, with headers, signatures and retries; the list of deliveries would show none of these, and no calls
+ * without a webhook_url.
  */
 export async function listen(service: Service, out: Output, options: ListenOptions): Promise<void> {
   const { port, forwardTo, publicUrl } = options;
@@ -62,7 +62,7 @@ async function start(p: Parameters<typeof startWebhookListener>[0]): Promise<Web
   }
 }
 
-/** Lets an agent send its webhooks here while `work` goes on, and then where it sent them before. */
+/** Points an agent's webhook URL here while `work` runs, and restores it afterwards. */
 async function withAgent(
   service: Service,
   agentId: string,
@@ -85,7 +85,7 @@ async function withAgent(
   async function restore(): Promise<void> {
     try {
       const { webhook_url: now } = await client.get('/agents/{agent_id}', { params });
-      // Somebody who has changed it meanwhile knows better.
+      // Keep the URL if someone else changed it in the meantime.
       if (now !== webhookUrl) return note(`${name} was changed meanwhile and stays as it is.`);
       await client.patch('/agents/{agent_id}', { params, body: { webhook_url: before } });
       note(`${name} sends its webhooks to ${before ?? 'nowhere'} again.`);

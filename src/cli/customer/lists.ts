@@ -1,7 +1,7 @@
 import type { Client, PageOf } from '../../sdk/client.js';
 import type { ListPath, OperationAt, QueryOf } from '../../sdk/operations.js';
 
-/** Options of every list in pages. */
+/** Options of every paginated list. */
 export interface PageOptions {
   limit?: number;
   all?: boolean;
@@ -10,7 +10,7 @@ export interface PageOptions {
 
 const DEFAULT_LIMIT = 20;
 
-/** So many entries, or all, as one page of the interface's own shape. */
+/** Reads up to `limit` entries, or all of them, and returns them as one page in the API's format. */
 export async function readPages<P extends ListPath>(
   client: Client,
   path: P,
@@ -23,14 +23,14 @@ export async function readPages<P extends ListPath>(
   const asked = { ...query, ...(cursor === undefined ? {} : { cursor }) };
   for await (const page of client.pages(path, asked, most)) {
     const { data: entries, ...rest } = page as { data: unknown[] };
-    // Not spread: a page of --all may follow thousands of others.
+    // No spread: with --all, a page may add to thousands of earlier entries.
     for (const entry of entries) data.push(entry);
     last = rest;
   }
   return { data, ...last } as PageOf<P>;
 }
 
-/** The fields that were given. */
+/** Returns only the fields that are defined. */
 export function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -4,7 +4,7 @@ import { LEDGER_TABLE, refuseTwoForms } from '../tables.js';
 import { given, readPages, type PageOptions } from './lists.js';
 import type { Service } from './service.js';
 
-/** Options of `ledger` and `usage`; the service knows which times it takes. */
+/** Options of `ledger` and `usage`; the service validates the times. */
 export interface PeriodOptions {
   from?: string;
   to?: string;

@@ -7,16 +7,16 @@ import { readLocalService } from '../local-service.js';
 import { CliError, EXIT_USAGE, type CliProcess } from '../run.js';
 import { printable } from '../terminal.js';
 
-/** A service that is asked with a key, and where both were found, for messages. */
+/** A client of the service, with the sources of its URL and its key for messages. */
 export interface Service {
   readonly client: Client;
   readonly keySource: string;
-  /** Goes on with the demo account's key of this mode, where no key was given, and says so. */
+  /** Switches to the demo account's key of this mode and says so; does nothing when a key was given. */
   useMode: (mode: Mode) => void;
   baseUrl: string;
   urlSource: string;
   env: NodeJS.ProcessEnv;
-  /** Tells a person something beside the result. */
+  /** Prints a message for people in addition to the result. */
   note: (line: string) => void;
 }
 
@@ -25,22 +25,23 @@ export interface AccessOptions {
   apiKeyFile?: string;
 }
 
-/** A key that was found, and where. */
+/** An API key and its source. */
 interface FoundKey {
   apiKey: string;
   keySource: string;
 }
 
-/** The keys of the demo account, by what they are called in messages. */
+/** How messages refer to the keys of the demo account. */
 export const DEMO_KEYS: Readonly<Record<Mode, string>> = {
   live: 'the live key of the demo account of the service that runs from this folder',
   test: 'the test key of the demo account of the service that runs from this folder',
 };
 
 /**
- * Finds the service and the key: options, then the environment, then the service that runs from this folder.
- * @param mode which key of the demo account to begin with, where no key is given
- * @throws CliError when one of them is not given or not usable
+ * Finds the service URL and the API key in the options, the environment, or the data of the service running from this
+ * folder.
+ * @param mode which demo account key to start with when no key is given
+ * @throws CliError when either is missing or invalid
  */
 export async function openService(
   { env, stderr }: Pick<CliProcess, 'env' | 'stderr'>,
@@ -48,7 +49,7 @@ export async function openService(
   json: boolean,
   mode: Mode = 'test',
 ): Promise<Service> {
-  // With --json, stderr holds error objects and nothing else.
+  // With --json, stderr contains only error objects.
   const note = (line: string) => void (json || stderr.write(`${printable(line)}\n`));
   const { baseUrl, urlSource } = await findUrl(env, options);
   const keys = await findKeys(env, options, baseUrl);
@@ -95,7 +96,7 @@ async function findUrl(env: NodeJS.ProcessEnv, { url }: AccessOptions) {
   );
 }
 
-/** A key that is given serves whatever is asked; the demo account has one for each mode. */
+/** A given key is used for both modes; the demo account has one key per mode. */
 async function findKeys(
   env: NodeJS.ProcessEnv,
   { apiKeyFile }: AccessOptions,
@@ -125,7 +126,7 @@ async function keyIn(file: string): Promise<string> {
   }
 }
 
-/** A header can hold it; whether it is one of the service's, the service tells. */
+/** Checks that the key can be sent in a header; the service validates the rest. */
 function usableKey(text: string, source: string): string {
   const key = text.trim();
   if (!/^[\x21-\x7e]+$/.test(key)) throw new CliError(`${source} does not hold an API key.`, EXIT_USAGE);

@@ -11,7 +11,7 @@ const READ_TURNS_EVERY_MS = 2_000;
 const TIME_WIDTH = 12;
 const WHO_WIDTH = 8;
 
-/** Tells every state, event and turn of a call as they come, from its beginning, until it is final. */
+/** Prints every status, event and turn of a call, from its beginning until it has ended. */
 export async function tailCall({ client }: Service, out: Output, callId: string): Promise<void> {
   const params = { call_id: callId };
   const told = new Set<string>();
@@ -33,7 +33,7 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
     turns = Math.max(turns, transcript.turns.length);
   }
 
-  // Turns make no event of their own.
+  // Turns cause no timeline event, so the transcript is polled.
   let talks = false;
   const ended = new AbortController();
   const listening = (async () => {
@@ -42,12 +42,12 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
       if (talks && !ended.signal.aborted) await tellTurns().catch(unlessPassing);
     }
   })();
-  // Thrown below, where it is waited for.
+  // The error is rethrown by `await listening` below.
   listening.catch(() => ended.abort());
   let call: Call | undefined;
   try {
     for await (call of watchCall(client, callId, ended.signal)) {
-      // What was said last comes before the end.
+      // Print the last turns before the event of the end.
       if (talks && call.status !== 'IN_PROGRESS') await tellTurns();
       tellEvents(call.timeline);
       talks = call.status === 'IN_PROGRESS';
@@ -63,7 +63,7 @@ export async function tailCall({ client }: Service, out: Output, callId: string)
   out.line({ type: 'call', ...last }, endOf(last));
 }
 
-/** What was not told now is told the next time. */
+/** Ignores temporary errors; the next poll prints what is missing. */
 function unlessPassing(error: unknown): void {
   if (!isPassing(error)) throw error;
 }
@@ -72,7 +72,7 @@ function lineOf(time: string, who: string, what: string): string {
   return `${time.padStart(TIME_WIDTH)}  ${who.padEnd(WHO_WIDTH)} ${what}`;
 }
 
-/** By the audio's clock: seconds since it began. */
+/** The time is relative to the start of the audio, in seconds. */
 function turnLine({ start_ms, speaker, text }: Turn): string {
   return lineOf(`+${(start_ms / 1_000).toFixed(1)} s`, speaker, text);
 }

@@ -2,10 +2,10 @@ import { Option, type Command } from 'commander';
 import { wholeNumber } from '../arguments.js';
 import { withAccess, withPages, type Run } from './command-parts.js';
 
-/** Where README's requests send their webhooks. */
+/** The port used in the examples of the README. */
 const PORT = 9_000;
 
-/** `callwright webhooks …` */
+/** Adds `callwright webhooks …`. */
 export function addWebhookCommands(program: Command, run: Run): void {
   const load = () => import('./webhooks.js');
   const webhooks = withAccess(program.command('webhooks').description('deliveries of completion webhooks'));

@@ -4,20 +4,20 @@ import { hostnameOf, isLoopbackHost } from '../../platform/config/addresses.js';
 import { isFromWebPage } from '../../platform/http/web-pages.js';
 import { isSignedBy } from './webhook-signature.js';
 
-/** A delivery and what became of it. */
+/** A received delivery and its result. */
 export interface Received {
   received_at: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** As JSON says it, or its text when it is no JSON. */
+  /** Parsed JSON, or the text if it is not JSON. */
   body: unknown;
-  /** Absent when no secret was given. */
+  /** Absent without a secret. */
   signature?: 'valid' | 'invalid';
-  /** What the service was answered. */
+  /** The status returned to the service. */
   status: number;
-  /** Of the forwarding. */
+  /** Duration of the forwarded request, in ms. */
   duration_ms?: number;
-  /** Why it could not be forwarded. */
+  /** Why forwarding failed. */
   error?: string;
 }
 
@@ -28,11 +28,11 @@ export interface WebhookListener {
 
 const LARGEST_BODY = 1_048_576;
 const LARGEST_ANSWER = 65_536;
-/** The service gives an attempt 5 s. */
+/** Less than the service's timeout of 5 s per attempt. */
 const FORWARD_WITHIN_MS = 4_500;
 const CONNECTIONS = 100;
 
-/** Of one connection, or made anew for the next. */
+/** Headers that belong to one connection or that the forwarded request sets itself. */
 const HOP_HEADERS = new Set([
   'connection',
   'content-length',
@@ -46,15 +46,15 @@ const HOP_HEADERS = new Set([
 ]);
 
 /**
- * A receiver of webhooks on this machine, which passes them on and answers as the one behind it does, so that the service
- * tries again as it would in production.
- * @throws Error with the code of the system when the port cannot be had
+ * Starts a local webhook receiver. It forwards deliveries and returns the target's response, so that the service
+ * retries as it would in production.
+ * @throws Error with the system's error code when the port is not available
  */
 export async function startWebhookListener(p: {
   port: number;
   forwardTo?: string;
   secret?: Buffer;
-  /** A name besides those of loopback that is answered to: that of a tunnel. */
+  /** A host name to accept in addition to loopback names: that of a tunnel. */
   answeredHost?: string;
   onReceived: (received: Received) => void;
 }): Promise<WebhookListener> {
@@ -106,7 +106,7 @@ export async function startWebhookListener(p: {
   };
 }
 
-/** Not by a web page: neither as itself, nor by a name of its own that leads to this machine. */
+/** Rejects requests by web pages, including those that use a DNS name of their own for this machine. */
 function isForUs(headers: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
   const { host = '' } = headers;
   if (isFromWebPage(headers) || !/^[\w.:[\]-]+$/.test(host)) return false;
@@ -145,7 +145,7 @@ function passedOn(headers: IncomingHttpHeaders): Headers {
   return passed;
 }
 
-/** Undefined when it is larger; it is read to its end all the same, so that whoever sends it hears of it. */
+/** Undefined when the body is too large. It is read to the end anyway, so that the sender receives the response. */
 async function readBody(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   most: number,

@@ -6,8 +6,8 @@ import { CliError, EXIT_USAGE } from '../run.js';
 const TOLERANCE_S = 300;
 
 /**
- * The key in a Standard Webhooks secret.
- * @throws CliError when it is none
+ * Decodes the key of a Standard Webhooks secret (`whsec_…`).
+ * @throws CliError when the secret is malformed
  */
 export function keyOfSecret(secret: string): Buffer {
   const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret.trim()) ?? [];
@@ -15,7 +15,10 @@ export function keyOfSecret(secret: string): Buffer {
   return Buffer.from(encoded, 'base64');
 }
 
-/** Whether one of the signatures of a delivery is of this key, and not older than five minutes. */
+/**
+ * Whether a delivery has a signature made with this key and a timestamp within five minutes of `now` (ms since the
+ * epoch).
+ */
 export function isSignedBy(key: Buffer, headers: IncomingHttpHeaders, body: string, now = Date.now()): boolean {
   const id = textOf(headers['webhook-id']);
   const timestamp = textOf(headers['webhook-timestamp']);
