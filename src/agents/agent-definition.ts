@@ -2,7 +2,10 @@ import { ENGINE_NAMES } from '../kernel/engines.js';
 import { VOICEMAIL_ACTIONS } from '../kernel/voicemail.js';
 import type { GivenTool } from './tool-rules.js';
 
-/** What a field holds. `field-rules.ts` has the rule of each kind, `model.ts` how it is stored. */
+/**
+ * The kind of value of a field. `field-rules.ts` validates each kind, `model.ts` stores it. `absentMeans` is the
+ * effective value of an unset field.
+ */
 export type FieldKind =
   | { kind: 'label' | 'text'; max: number }
   | { kind: 'seconds'; min: number; max: number; initial: number }
@@ -13,36 +16,36 @@ export type FieldKind =
   | { kind: 'word' | 'language' | 'template' | 'url' | 'phoneNumber' };
 
 interface CommandOption {
-  /** Without the dashes; also what names the field in an error. */
+  /** Name without the dashes; also identifies the field in error messages. */
   name: string;
   value?: string;
   about: string;
-  /** Said of the option's opposite, `--no-…`. */
+  /** Help text of the negated option, `--no-…`. */
   opposite?: string;
-  /** A second option that takes the value from a file. */
+  /** A second option that reads the value from a file. */
   file?: { name: string; about: string };
-  /** What `--clear` calls the field. */
+  /** Name of the field for `--clear`. */
   clear?: string;
 }
 
 export type FieldDefinition = FieldKind & {
-  /** Its name in the store. */
+  /** Name of the field in MongoDB. */
   stored: string;
-  /** given: a new agent must have it; filled: the service has a value where none is given; optional: null removes it. */
+  /** `given`: required for a new agent; `filled`: the service has a default; `optional`: null removes it. */
   presence: 'given' | 'filled' | 'optional';
-  /** Whether a call keeps it as it was when the call was asked for. */
+  /** Whether a call keeps the value from the time of its request. */
   inCall: boolean;
-  /** Its description in the interface document. */
+  /** Description in the OpenAPI document. */
   about: string;
   examples?: readonly unknown[];
-  /** In the portal's editor. */
+  /** Label and hint in the portal's editor. */
   form: { label: string; hint?: string };
   option: CommandOption;
 };
 
 /**
- * Every field of an agent, by its public name. The request schemas, the stored form, the answers, the options of the
- * command line and the controls of the portal's editor are made from this table. It holds no code: the portal loads it.
+ * All fields of an agent by public name. The request schemas, the stored form, the responses, the command-line options
+ * and the portal's editor are generated from this table. It contains no functions, because the portal imports it.
  */
 export const AGENT_FIELDS = {
   name: {
@@ -257,7 +260,7 @@ export const AGENT_FIELDS = {
 type Fields = typeof AGENT_FIELDS;
 export type AgentFieldName = keyof Fields;
 
-/** The same as a list, in the order of the interface. */
+/** `AGENT_FIELDS` as a list, in the same order, each field with its name. */
 export const AGENT_FIELD_LIST = Object.entries(AGENT_FIELDS).map(([name, field]) => ({
   ...(field as FieldDefinition),
   name: name as AgentFieldName,
@@ -270,7 +273,7 @@ interface ValueOfKind {
   tools: GivenTool[];
 }
 
-/** The value of a field as a request gives it. */
+/** Type of a field's value in a request. */
 export type ValueOf<F extends AgentFieldName> = Fields[F] extends { of: readonly (infer V)[] }
   ? V
   : Fields[F]['kind'] extends keyof ValueOfKind
@@ -283,24 +286,24 @@ type NamesWith<P extends FieldDefinition['presence']> = {
 export type GivenField = NamesWith<'given'>;
 export type OptionalField = NamesWith<'optional'>;
 
-/** Values of all fields by their names in the store. */
+/** Values of all fields by stored name. */
 export type AgentFields = {
   [F in Exclude<AgentFieldName, OptionalField> as Fields[F]['stored']]: ValueOf<F>;
 } & {
   [F in OptionalField as Fields[F]['stored']]?: ValueOf<F>;
 };
 
-/** Names in the store of what a call keeps of its agent. */
+/** Stored names of the agent fields that a call keeps. */
 export type NameInCall = {
   [F in AgentFieldName]: Fields[F]['inCall'] extends true ? Fields[F]['stored'] : never;
 }[AgentFieldName];
 
-/** Fields under their public names by the names that they have in the store; what is undefined is left out. */
+/** Renames fields from public to stored names, without undefined values and unknown fields. */
 export function toStored(fields: object): Record<string, unknown> {
   return renamed(fields, (field) => [field.name, field.stored]);
 }
 
-/** Stored fields by their public names; what is undefined, and what is no field, is left out. */
+/** Renames fields from stored to public names, without undefined values and unknown fields. */
 export function toPublic(stored: object): Record<string, unknown> {
   return renamed(stored, (field) => [field.stored, field.name]);
 }

@@ -6,20 +6,23 @@ import { AgentChangesBody, WholeAgent } from './schemas.js';
 
 type StoredName<F extends AgentFieldName> = (typeof AGENT_FIELDS)[F]['stored'];
 
-/** Changes of an agent by stored names: null removes an optional field, an absent field stays as it is. */
+/** Changes of an agent by stored name: null removes an optional field, an absent field stays unchanged. */
 export type AgentChanges = {
   [F in Exclude<AgentFieldName, OptionalField> as StoredName<F>]?: ValueOf<F> | undefined;
 } & { [F in OptionalField as StoredName<F>]?: ValueOf<F> | null | undefined };
 
 /**
- * All fields of an agent by their stored names, checked, and nothing else of what was given.
- * @throws ServiceError MISSING_PARAMS that names every field at fault by its public name
+ * Validates all fields of an agent, given by stored name, and drops everything else.
+ * @throws ServiceError MISSING_PARAMS naming every invalid field by its public name
  */
 export function checkAgentFields(fields: object): AgentFields {
   return checked(WholeAgent, fields) as AgentFields;
 }
 
-/** The same for changes: only what they name is looked at, so an agent from before a rule can still be changed. */
+/**
+ * Validates only the changed fields, so that an agent created before a rule existed can still be changed.
+ * @throws ServiceError MISSING_PARAMS naming every invalid field by its public name
+ */
 export function checkAgentChanges(changes: object): AgentChanges {
   return checked(AgentChangesBody, changes);
 }

@@ -4,10 +4,9 @@ import { agentsOf } from './agent-mode.js';
 import type { AgentsDatabase } from './database.js';
 import type { AgentDocument, ListedAgent } from './model.js';
 
-/** Of a page; the rest comes with the next. */
+/** Maximum characters per page; further agents follow on the next page. */
 const PAGE_CHARACTERS = 512 * 1_024;
 
-/** Reads agents. */
 export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
   async function findOne(filter: { _id: string } & Record<string, unknown>): Promise<AgentDocument | null> {
     if (typeof filter._id !== 'string' || !AGENT_ID_PATTERN.test(filter._id)) return null;
@@ -15,17 +14,17 @@ export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
   }
 
   return {
-    /** An agent of either mode that is not archived. */
+    /** Finds an agent of either mode that is not archived. */
     async find(agentId: string): Promise<AgentDocument | null> {
       return findOne({ _id: agentId, archivedAt: null });
     },
 
-    /** An agent that is not archived and that calls of the mode may use. */
+    /** Finds an agent that calls of the mode may use and that is not archived. */
     async findUsable(agentId: string, mode: Mode): Promise<AgentDocument | null> {
       return findOne({ _id: agentId, archivedAt: null, ...agentsOf(mode) });
     },
 
-    /** An agent of the account that calls of the mode, or of either, may use, also an archived one. */
+    /** Finds an agent of the account, even if archived; with `mode`, only one that calls of the mode may use. */
     async findOf(p: { accountId: string; mode?: Mode; agentId: string }): Promise<AgentDocument | null> {
       return findOne({ _id: p.agentId, accountId: p.accountId, ...(p.mode ? agentsOf(p.mode) : {}) });
     },
@@ -35,9 +34,9 @@ export function createAgentQueries({ agents }: Pick<AgentsDatabase, 'agents'>) {
     },
 
     /**
-     * One page, newest first: of those in use that calls of the mode may use, or of the archived ones. Large agents make a
-     * page shorter. Headers of tools have their names only.
-     * @param p.signal ends the reading
+     * Reads one page, newest first, of the agents calls of the mode may use: those in use or the archived ones. Large
+     * agents make a page shorter. Tool headers have names but no values.
+     * @param p.signal aborts the reading
      */
     async page(p: {
       accountId: string;

@@ -6,16 +6,15 @@ import { ServiceError } from '../kernel/errors.js';
 import { voiceFault } from '../kernel/voices.js';
 import type { AgentDocument } from './model.js';
 
-/** What of the configuration decides whether an agent can be used. */
+/** The configuration that determines which agents are usable. */
 export type AgentPolicy = Pick<Config, 'engines' | 'carriers' | 'webhooks' | 'encryptionKeys'>;
 
 type Spoken = Pick<AgentDocument, 'voice' | 'language'> & { engine?: string | undefined };
 
 /**
- * Refuses an engine that is not offered, a voice that the engine does not have, and a language that the voice does not
- * speak there.
- * @param policy absent where the service's configuration is not known: then any engine may have the voice
- * @throws ServiceError MISSING_PARAMS that begins with the field
+ * Rejects an unavailable engine, a voice the engine does not have, and a language the voice does not speak there.
+ * @param policy absent when the configuration is unknown; then any engine may provide the voice
+ * @throws ServiceError MISSING_PARAMS, starting with the field
  */
 export function refuseUnspeakable(agent: Spoken, policy?: AgentPolicy): void {
   if (policy !== undefined) refuseEngine(agent.engine, policy);
@@ -26,7 +25,8 @@ export function refuseUnspeakable(agent: Spoken, policy?: AgentPolicy): void {
 }
 
 /**
- * Refuses an engine that live calls cannot be conducted by; absent is the configured one, which the start-up has checked.
+ * Rejects an engine that cannot conduct live calls. Undefined means the configured default, which is checked at
+ * startup.
  * @throws ServiceError MISSING_PARAMS
  */
 export function refuseEngine(engine: string | undefined, policy: Pick<AgentPolicy, 'engines' | 'carriers'>): void {
@@ -39,7 +39,10 @@ export function refuseEngine(engine: string | undefined, policy: Pick<AgentPolic
   throw new ServiceError('MISSING_PARAMS', `engine: ${engine} ${why}; there is ${offered.join(', ')}.`);
 }
 
-/** @throws ServiceError MISSING_PARAMS when a tool's address may not be asked */
+/**
+ * Rejects tools with a URL that requests may not be sent to.
+ * @throws ServiceError MISSING_PARAMS
+ */
 export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPolicy): void {
   for (const [index, { name, url }] of (tools ?? []).entries()) {
     const fault = urlFault(`tools: the url of ${name}`, url, policy);
@@ -49,7 +52,10 @@ export function refuseUnsafeTools(tools: AgentDocument['tools'], policy: AgentPo
   }
 }
 
-/** @throws ServiceError MISSING_PARAMS when a call may not be transferred to one of these numbers */
+/**
+ * Rejects transfer numbers that may never be called.
+ * @throws ServiceError MISSING_PARAMS
+ */
 export function refuseUndialable(transferNumbers: readonly string[], plans: NumberingPlans): void {
   const at = transferNumbers.findIndex((number) => isNeverDialed(number, plans));
   const number = transferNumbers[at];
@@ -63,12 +69,12 @@ export function refuseUndialable(transferNumbers: readonly string[], plans: Numb
   });
 }
 
-/** Bytes that an agent takes as JSON, sealed headers included: each call keeps a copy. */
+/** Maximum size of an agent as JSON, in bytes, including encrypted headers. Limited because each call keeps a copy. */
 const MOST_BYTES = 262_144;
 
 /**
- * Refuses an agent that is too large. One that is larger from before may be changed as long as it does not grow.
- * @throws ServiceError MISSING_PARAMS that names tools
+ * Rejects an agent that is too large. One that already is may be changed as long as it does not grow.
+ * @throws ServiceError MISSING_PARAMS naming `tools`
  */
 export function refuseLarge(stored: object, present: object = {}): void {
   const bytes = sizeOf(stored);

@@ -5,13 +5,13 @@ import { storedAgentFields, type AgentDocument, type StoredAgentFields } from '.
 type Spoken = 'instruction' | 'voice' | 'language';
 type Kept = Pick<StoredAgentFields, NameInCall>;
 
-/** The agent as it was when the call was asked for; later edits do not reach a running call. */
+/** The agent at the time of the call request; later edits do not affect the call. */
 export interface AgentSnapshot extends Pick<Kept, Spoken>, Partial<Omit<Kept, Spoken>> {
   agentId: string;
 }
 
 const FIELDS_IN_CALL = AGENT_FIELD_LIST.filter(({ inCall }) => inCall);
-/** A temporary agent has these and no name. */
+/** The required fields: a temporary agent has these but no name. */
 const SPOKEN: readonly string[] = ['instruction', 'voice', 'language'] satisfies Spoken[];
 
 export const agentSnapshotSchema = new Schema<AgentSnapshot>(
@@ -22,7 +22,7 @@ export const agentSnapshotSchema = new Schema<AgentSnapshot>(
   { _id: false },
 );
 
-/** What of an agent a call keeps; what is not set stays absent. */
+/** Copies the fields that a call keeps of its agent. Unset fields stay absent. */
 export function snapshotOfAgent(agent: AgentDocument): AgentSnapshot {
   const kept = FIELDS_IN_CALL.map(({ stored }) => [stored, agent[stored as NameInCall]] as const);
   return {

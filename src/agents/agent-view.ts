@@ -4,7 +4,7 @@ import type { ListedAgent } from './model.js';
 import type { Agent } from './schemas.js';
 import { toolView } from './tool-headers.js';
 
-/** The fields of an agent by their public names, as its owner reads them; what is not set is absent. */
+/** Converts an agent's fields to their public names, as its owner sees them. Unset fields are absent. */
 export function agentFieldsView(agent: ListedAgent) {
   const { tools, ...stored } = agent;
   return toPublic({ ...stored, tools: tools?.map(toolView) }) as Omit<
@@ -13,7 +13,7 @@ export function agentFieldsView(agent: ListedAgent) {
   >;
 }
 
-/** An agent as the management interface shows it. */
+/** Converts an agent to its representation in the management API. */
 export function agentView(agent: ListedAgent): Agent {
   return {
     agent_id: agent._id,

@@ -26,18 +26,19 @@ const MOST_AGENTS_UNVERIFIED = 20;
 
 type FilledByService = 'maxDurationSeconds' | 'ringTimeoutSeconds';
 
-/** A new agent; its mode defaults to live, durations to 600 s of talk and 30 s of ringing. */
+/** A new agent. The mode defaults to live, the maximum duration to 600 s and the ring timeout to 30 s. */
 export type NewAgent = Omit<AgentFields, FilledByService> &
   Partial<Pick<AgentFields, FilledByService>> & { accountId: string; agentId?: string; mode?: Mode };
 
-/** Together they must fit. */
+/** These fields must be compatible with each other. */
 const SPOKEN = ['voice', 'language', 'engine'] as const;
 
 export type Agents = ReturnType<typeof createAgents>;
 
 /**
- * Agents of accounts. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, AGENT_NOT_FOUND.
- * @param policy what this service can do; where agents are created or changed for customers it must be given
+ * Creates, changes and archives agents. Expected errors are ServiceErrors: MISSING_PARAMS for an invalid field,
+ * AGENT_NOT_FOUND.
+ * @param policy capabilities of this service; required wherever agents are created or changed for customers
  */
 export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   const { agents } = database;
@@ -45,7 +46,10 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   const loadPlans = createPlansLoader();
   const box = policy && createSecretBox(policy.encryptionKeys);
 
-  /** Tools as they are stored, and the rest checked against what this service can do. */
+  /**
+   * Checks tools, transfer numbers and phone number against the capabilities of this service. Returns the tools in
+   * stored form.
+   */
   async function usable(
     { tools: given, transferNumbers, phoneNumber }: AgentChanges,
     { accountId, tools: present = [] }: { accountId: string; tools?: readonly HttpTool[] },
@@ -60,14 +64,15 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
   }
 
   /**
-   * Deletes archived agents where there are too many, the one that was archived first before others; calls keep what they need of
-   * theirs. @throws ServiceError CONFLICT when that is not enough
+   * Deletes archived agents above the limit, those archived first before others. Calls keep their own copy of the
+   * agent.
+   * @throws ServiceError CONFLICT when that is not enough
    */
   async function makeRoom(
     { accountId, mode }: { accountId: string; mode: Mode },
     { unverified, inboundAgentId }: Pick<AccountDocument, 'unverified' | 'inboundAgentId'>,
   ): Promise<void> {
-    // A key of one mode must not keep the other from having agents.
+    // Count each mode separately, so that one mode cannot use up the other's limit.
     const counted = { accountId, ...(unverified ? {} : madeIn(mode)) };
     const excess = (await agents.countDocuments(counted)) - (unverified ? MOST_AGENTS_UNVERIFIED : MOST_AGENTS) + 1;
     if (excess <= 0) return;
@@ -109,8 +114,8 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
     },
 
     /**
-     * Takes an agent out of use; the first time of archiving stays.
-     * @throws ServiceError CONFLICT while it takes the calls of a number or of the account, AGENT_NOT_FOUND
+     * Archives an agent. Repeating it keeps the original time.
+     * @throws ServiceError CONFLICT while the agent answers calls of a number or of the account; AGENT_NOT_FOUND
      */
     async archive(accountId: string, agentId: string): Promise<AgentDocument> {
       const [ofAccount, ofNumber] = await Promise.all([
@@ -125,12 +130,12 @@ export function createAgents(database: AgentsDatabase, policy?: AgentPolicy) {
       return agent;
     },
 
-    /** Changes an agent; calls that run keep the agent as it was when they were asked for. */
+    /** Changes an agent. Existing calls keep their copy from the time of their request. */
     async update(agentId: string, changes: AgentChanges): Promise<AgentDocument> {
       const present = await queries.find(agentId);
       if (!present) throw new ServiceError('AGENT_NOT_FOUND', `There is no agent ${agentId}.`);
       const given = checkAgentChanges(changes);
-      // An agent from before a voice or an engine was withdrawn can still be changed in everything else.
+      // Check only changed fields: an agent whose voice or engine was withdrawn stays changeable in other respects.
       const wanted = { ...present, ...given };
       const { voice = '', language = '', engine } = wanted;
       if (SPOKEN.some((field) => (wanted[field] ?? undefined) !== present[field])) {
@@ -156,7 +161,9 @@ function tooMany(unverified: true | undefined): ServiceError {
   return new ServiceError('CONFLICT', `An account has at most ${most}; archive one first.`);
 }
 
-/** An agent from before there was a bound can still be changed in everything else. */
+/**
+ * Checks the prompt size only if the prompt changes, so that an older, longer agent stays changeable in other respects.
+ */
 function refuseLongerPrompt(given: AgentChanges, present: AgentDocument): void {
   const field = given.tools ? 'tools' : 'instruction';
   if (!given.tools && given.instruction === undefined) return;

@@ -9,7 +9,7 @@ const agentParams = z.object({
 const json = 'application/json';
 const agentAnswer = ratedJsonAnswer('The agent.', Agent, { agent: AGENT_EXAMPLE });
 
-/** Agents of the account that asks. */
+/** Routes for the agents of the requesting account. */
 export const agentRoutes = {
   listAgents: defineRoute({
     method: 'get',

@@ -3,7 +3,7 @@ import type { IdentityDatabase } from '../identity/database.js';
 import { agentSchema } from './model.js';
 import { phoneNumberSchema } from './numbers/model.js';
 
-/** The collections of agents and of the domains below it. */
+/** Collections of the agents domain and of the domains it depends on. */
 export type AgentsDatabase = IdentityDatabase & ReturnType<typeof agentsModels>;
 
 export function agentsModels(connection: Connection) {

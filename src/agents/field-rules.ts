@@ -10,7 +10,7 @@ type Rules = { [K in FieldKind['kind']]: (name: string, field: Extract<FieldKind
 const WORD = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const LANGUAGE_TAG = /^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
 
-/** The rule of each kind of field. A fault begins with the field's public name. */
+/** Validation rule of each field kind. Error messages start with the field's public name. */
 const RULES: Rules = {
   label: (name, { max }) => label(name, max),
   text: (name, { max }) => fullText(name, max).trim(),
@@ -42,13 +42,15 @@ const RULES: Rules = {
   url: (name) => webhookUrl.refine(isHttpUrl, `${name} must be a valid http or https URL.`),
 };
 
-/** The rule of one field, with what the interface document says of it. */
+/** Returns the validation rule of a field, with its description for the OpenAPI document. */
 export function ruleOf(name: string, field: FieldDefinition): z.ZodType {
   const rule = (RULES[field.kind] as (name: string, field: FieldKind) => z.ZodType)(name, field);
   return rule.meta({ description: field.about, ...(field.examples ? { examples: [...field.examples] } : {}) });
 }
 
-/** `EN-us` is `en-US`. What is no language comes back as it is: no voice speaks it. */
+/**
+ * Normalizes a language tag: `EN-us` becomes `en-US`. An invalid tag is returned unchanged; the voice check rejects it.
+ */
 function canonicalTag(text: string): string {
   try {
     return Intl.getCanonicalLocales(text)[0] ?? text;

@@ -4,12 +4,12 @@ import { ServiceError } from '../kernel/errors.js';
 import { LIVE_AGENTS } from './agent-mode.js';
 import type { AgentsDatabase } from './database.js';
 
-/** Names the live agent that conducts calls to an account's numbers. */
+/** Sets the live agent that answers calls to an account's numbers. */
 export function createInboundAgents(database: AgentsDatabase) {
   const accounts = createAccounts(database);
   return {
     /**
-     * @param agentId null: none
+     * @param agentId null removes the inbound agent
      * @throws ServiceError AGENT_NOT_FOUND when the account has no such live agent
      */
     async set(accountId: string, agentId: string | null): Promise<AccountDocument> {

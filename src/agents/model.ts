@@ -2,37 +2,37 @@ import { Schema, type SchemaDefinition } from 'mongoose';
 import type { Mode } from '../kernel/ids.js';
 import { AGENT_FIELD_LIST, type AgentFields, type FieldDefinition, type FieldKind } from './agent-definition.js';
 
-/** A header with a secret value, sealed for the origin of its tool's URL. */
+/** A header with an encrypted value, bound to the origin of its tool's URL. */
 export interface StoredHeader {
   name: string;
   sealed: string;
 }
 
-/** A request that an agent may make during a call, to a server of the customer's. */
+/** An HTTP tool: a request an agent may make to a customer's server during a call. */
 export interface HttpTool {
   name: string;
   description: string;
   method: 'GET' | 'POST';
   url: string;
-  /** JSON Schema of the arguments, an object's, in a string. */
+  /** JSON Schema of the arguments object, encoded as a string. */
   parameters: string;
   headers?: StoredHeader[];
 }
 
-/** The fields of an agent as they are stored: tools with sealed headers, and an engine that may have been withdrawn. */
+/** Agent fields as stored: tools have encrypted headers, and the engine may no longer exist. */
 export type StoredAgentFields = Omit<AgentFields, 'engine' | 'tools'> & { engine?: string; tools?: HttpTool[] };
 
 export interface AgentDocument extends StoredAgentFields {
   _id: string;
   accountId: string;
-  /** Live calls know no test agents. Absent in agents from before there were any: live. */
+  /** Live calls cannot use test agents. Absent in agents created before modes existed, which are live. */
   mode?: Mode;
   createdAt: Date;
   updatedAt: Date;
   archivedAt?: Date;
 }
 
-/** An agent in a list: the values of its tools' headers are not read. */
+/** An agent as read for a list, without the header values of its tools. */
 export type ListedAgent = Omit<AgentDocument, 'tools'> & { tools?: ListedTool[] };
 export type ListedTool = Omit<HttpTool, 'headers'> & { headers?: Pick<StoredHeader, 'name'>[] };
 
@@ -48,7 +48,7 @@ const httpToolSchema = new Schema<HttpTool>(
   { _id: false },
 );
 
-/** How each kind of field is stored. */
+/** Schema type of each field kind. */
 const STORED_KINDS: { [K in FieldKind['kind']]: unknown } = {
   label: String,
   text: String,
@@ -64,7 +64,7 @@ const STORED_KINDS: { [K in FieldKind['kind']]: unknown } = {
   tools: { type: [httpToolSchema], default: undefined },
 };
 
-/** Fields of agents as a schema stores them; what an agent cannot be without is required, unless said otherwise. */
+/** Schema definition of agent fields. By default all but optional fields are required. */
 export function storedAgentFields(fields: readonly FieldDefinition[], required = isRequired): SchemaDefinition {
   const entries = fields.map((field) => {
     const type = STORED_KINDS[field.kind];
@@ -90,5 +90,5 @@ export const agentSchema = new Schema<AgentDocument>(
   { collection: 'agents', versionKey: false },
 );
 
-// Unique only so that every server builds it; lists page on it.
+// For paged lists. Unique only so that the embedded server builds it, too.
 agentSchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });

@@ -10,23 +10,24 @@ import {
 } from './prompt-values.js';
 
 /**
- * Of an instruction and the definitions of the tools together, in UTF-8: a model is sent all of it again and again in a call.
- * Bytes, because no text has more tokens than bytes, while a character of a rare script is up to four.
+ * Maximum size of an instruction plus its tool definitions in UTF-8, since the LLM receives all of it with every
+ * request of a call. Measured in bytes because a text never has more tokens than bytes, while a character of a rare
+ * script can be up to four tokens.
  */
 const MAX_PROMPT_BYTES = 65_536;
 
 type Prompted = Pick<HttpTool, 'name' | 'description' | 'parameters'>;
 
 /**
- * Refuses what costs the operator more at every reply than a call pays for.
- * @param field what was given, and is to be shortened
+ * Rejects prompts that would cost the operator more per LLM request than the call pays for.
+ * @param field the field of the request that must be shortened
  * @throws ServiceError MISSING_PARAMS
  */
 export function refuseLongPrompt(
   field: 'instruction' | 'tools',
   { instruction, tools }: { instruction: string; tools: readonly Prompted[] },
 ): void {
-  // As it is sent: `9e20` becomes 900000000000000000000.
+  // Measure the form that is sent: `9e20` becomes 900000000000000000000.
   const read = tools.map(({ name, description, parameters }) =>
     Buffer.byteLength(JSON.stringify({ name, description, parameters: JSON.parse(parameters) as unknown })),
   );
@@ -39,12 +40,12 @@ export function refuseLongPrompt(
 }
 
 /**
- * Refuses parameters that become long by being written out for a model. What comes of an earlier agent, or of a call
- * whose parameters are not known at the request, is cut off in the prompt instead.
- * @param p.instruction the instruction that the parameters are filled into
- * @param p.isOwn whether the request brings the instruction
+ * Rejects parameters that are too long when written out for the LLM. Values of older agents, or of calls whose
+ * parameters are unknown at the request, are truncated in the prompt instead.
+ * @param p.instruction the instruction that receives the parameters
+ * @param p.isOwn whether the request contains the instruction
  * @param p.inputParameters JSON, as given
- * @param p.outputParameters JSON, when given
+ * @param p.outputParameters JSON, if given
  * @throws ServiceError MISSING_PARAMS
  */
 export function refuseLongValues(p: {
@@ -64,7 +65,10 @@ export function refuseLongValues(p: {
   refuseLongTemplate(p.outputParameters);
 }
 
-/** @throws ServiceError MISSING_PARAMS */
+/**
+ * Rejects an output template that is too long when written out for the LLM.
+ * @throws ServiceError MISSING_PARAMS
+ */
 export function refuseLongTemplate(outputParameters = '{}'): void {
   const template = JSON.parse(outputParameters) as Record<string, string | number | boolean | null>;
   if (!fitsListed(findingLines(template))) throw tooMany('output_parameters');

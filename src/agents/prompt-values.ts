@@ -1,26 +1,25 @@
 import { byteCount } from '../kernel/text.js';
 
 const MAX_VALUE_CHARACTERS = 500;
-/** Of all values that a text names, as they are written, since one may be named thousands of times. */
+/** Maximum bytes of all inserted values in one text, since a value can be referenced thousands of times. */
 export const MAX_FILLED_BYTES = 16_384;
-/** Of the lines that are made of each kind of parameters: a short name becomes a line many times as long. */
+/** Maximum bytes of the lines per parameter list. A short name can produce a much longer line. */
 export const MAX_LISTED_BYTES = 32_768;
 const PLACEHOLDER = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;
 const LEFT_OUT = '- (the rest is left out)';
 
 type Scalar = string | number | boolean | null;
 
-/** Marks a value as data. The two characters are taken out of values, so that none can end its own marking. */
+/** Delimits a value as data. Values never contain the two delimiters themselves, so none can close its own. */
 export const marked = (value: string) => `⟦${value}⟧`;
 
-/** A value as an instruction holds it. */
 const inInstruction = (value: string) => marked(value === '' ? 'not given' : value);
 
 /**
- * Puts input parameters in the place of their names: `{{name}}`, or `{{order.id}}` into an object. Each value becomes one
- * line of plain text of at most 500 characters, and is itself not looked through for names. Without a value, or
- * once the values have 16,384 bytes together as they are written: nothing.
- * @param as how a value is written; as it is, unless a prompt must tell data from instructions
+ * Replaces placeholders by input parameters: `{{name}}`, or `{{order.id}}` for a path into an object. Each value
+ * becomes one line of plain text of at most 500 characters; placeholders inside values are not replaced. Missing
+ * values, and all values after the first 16,384 inserted bytes, become empty.
+ * @param as formats a value; needed where a prompt must tell data from instructions
  */
 export function filled(
   text: string,
@@ -37,12 +36,12 @@ export function filled(
   });
 }
 
-/** An instruction with its parameters filled in, marked as data. */
+/** Fills the parameters into an instruction, delimited as data. */
 export function filledInstruction(instruction: string, inputParameters: Record<string, unknown>): string {
   return filled(instruction, inputParameters, inInstruction);
 }
 
-/** Whether the values that an instruction names have room in a prompt. */
+/** Whether the values an instruction references fit into `MAX_FILLED_BYTES`. */
 export function fitsFilled(instruction: string, inputParameters: Record<string, unknown>): boolean {
   let bytes = 0;
   const written = valueWriter(inputParameters, inInstruction);
@@ -53,7 +52,7 @@ export function fitsFilled(instruction: string, inputParameters: Record<string, 
   return true;
 }
 
-/** Each value is made once, however often it is named. */
+/** Formats each value only once, however often it is referenced. */
 function valueWriter(parameters: Record<string, unknown>, as: (value: string) => string): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {
@@ -63,23 +62,23 @@ function valueWriter(parameters: Record<string, unknown>, as: (value: string) =>
   };
 }
 
-/** A line for each key of a template: its name, and what kind of answer it takes. */
+/** Returns one line per key of an output template: its name and expected kind of value. */
 export function findingLines(template: Record<string, Scalar>): string[] {
   return Object.entries(template).map(([key, value]) => `- ${marked(plain(key))} (${kindOf(value)})`);
 }
 
-/** A line for each parameter: its name and value. */
+/** Returns one line per parameter: its name and value. */
 export function dataLines(parameters: Record<string, unknown>): string[] {
   const entries = Object.entries(parameters);
   return entries.map(([name, value]) => `- ${marked(plain(name))}: ${marked(plain(textOf(value)))}`);
 }
 
-/** Whether lines made of parameters have room in a prompt. */
+/** Whether the lines fit into `MAX_LISTED_BYTES`. */
 export function fitsListed(lines: readonly string[]): boolean {
   return endOfListed(lines) === lines.length;
 }
 
-/** The first lines that have room in a prompt, and a last one that says so when there are more. */
+/** Returns the first lines that fit into `MAX_LISTED_BYTES`, plus a note if lines are left out. */
 export function listed(lines: readonly string[]): string[] {
   const end = endOfListed(lines);
   return end === lines.length ? [...lines] : [...lines.slice(0, end), LEFT_OUT];
@@ -91,14 +90,17 @@ function endOfListed(lines: readonly string[]): number {
   return end < 0 ? lines.length : end;
 }
 
-/** One line without control, format or unpaired characters and without our own marks. */
+/**
+ * Reduces a text to one line without control and format characters, unpaired surrogates, delimiters and placeholder
+ * braces.
+ */
 export function plain(text: string, maxCharacters = MAX_VALUE_CHARACTERS): string {
   const line = text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
     .replace(/[⟦⟧]|\{\{|\}\}/g, '')
     .replace(/\s+/g, ' ')
     .trim();
-  // By characters, not by halves of them.
+  // Cut between code points, not inside surrogate pairs.
   return Array.from(line).slice(0, maxCharacters).join('');
 }
 
@@ -114,7 +116,7 @@ function kindOf(value: Scalar): string {
   return value.includes('|') ? `one of: ${marked(plain(value))}` : `text, ${marked(plain(value))} if nothing is said`;
 }
 
-/** A parameter by its name, or by a path into objects; only what the request itself holds. */
+/** Looks up a parameter by name, or by a path into objects. Only own properties count. */
 function valueOf(parameters: Record<string, unknown>, name: string): unknown {
   if (Object.hasOwn(parameters, name)) return parameters[name];
   return name.split('.').reduce<unknown>((value, key) => {

@@ -21,7 +21,10 @@ export interface AgentHandlersDeps {
   cursors: Cursors;
 }
 
-/** Agents of the account that asks; another account's are not found, nor in live mode are test agents. */
+/**
+ * Creates the handlers for agents of the requesting account. Agents of other accounts, and test agents in live mode,
+ * respond as not found.
+ */
 export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<typeof agentRoutes> {
   const { config, agents, cursors } = deps;
 
@@ -32,7 +35,7 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
     return agent;
   }
 
-  /** @throws ServiceError AGENT_NOT_FOUND, FORBIDDEN when a test key asks for a live agent */
+  /** @throws ServiceError AGENT_NOT_FOUND; FORBIDDEN when a test key tries to change a live agent */
   async function findToChange(ctx: ApiContext, principal: Principal, agentId: string): Promise<AgentDocument> {
     const agent = await find(ctx, principal, agentId);
     const { actor, mode } = principal;
@@ -89,7 +92,7 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
   };
 }
 
-/** Secret headers that are given again are sealed anew, and count as others. */
+/** Whether an update changed nothing. Headers given again are encrypted anew, so they count as changed. */
 function isSame(before: AgentDocument, after: AgentDocument): boolean {
   return isDeepStrictEqual({ ...before, updatedAt: null }, { ...after, updatedAt: null });
 }

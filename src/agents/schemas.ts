@@ -18,7 +18,7 @@ const rules = Object.fromEntries(
   AGENT_FIELD_LIST.map((field) => [field.name, ruleOf(field.name, field)]),
 ) as Rules<AgentFieldName>;
 
-/** The rules of fields whose presence is one of these. */
+/** Returns the validation rules of the fields with one of these presences. */
 function rulesOf<F extends AgentFieldName>(...presence: string[]): Rules<F> {
   const names = AGENT_FIELD_LIST.filter((field) => presence.includes(field.presence)).map(({ name }) => name);
   return Object.fromEntries(names.map((name) => [name, rules[name]])) as Rules<F>;
@@ -28,7 +28,7 @@ const given = rulesOf<GivenField>('given');
 const others = rulesOf<Exclude<AgentFieldName, GivenField>>('filled', 'optional');
 const optional = rulesOf<OptionalField>('optional');
 
-/** Every field that an agent has in the store, checked. */
+/** Validates all stored fields of an agent. */
 export const WholeAgent = z.object({ ...rules, ...z.object(optional).partial().shape });
 
 export const NewAgentBody = z.strictObject({ ...given, ...z.object(others).partial().shape }).meta({

@@ -9,7 +9,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const MAX_VALUE_LENGTH = 2_048;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
-/** Headers that the service or its HTTP client sets, or that belong to one connection only. */
+/** Headers that are set by the service or its HTTP client, or that apply to a single connection. */
 const RESERVED = new Set([
   'accept',
   'accept-encoding',
@@ -30,11 +30,11 @@ const RESERVED = new Set([
 const RESERVED_PREFIXES = ['proxy-', 'webhook-', 'x-callwright-'];
 
 /**
- * The tools as they are stored: header values sealed. A tool that an agent has already keeps the values that are not
+ * Converts tools to their stored form, with encrypted header values. An existing tool keeps the headers that are not
  * given, as long as its URL keeps its origin.
- * @param p.present the tools that the agent has now
- * @param p.box absent where the service's configuration is not known: then no header can be given
- * @throws ServiceError MISSING_PARAMS that names the tool and never repeats a value
+ * @param p.present the agent's current tools
+ * @param p.box absent when the configuration is unknown; then headers are rejected
+ * @throws ServiceError MISSING_PARAMS naming the tool, never with a header value
  */
 export function storedTools(p: {
   tools: readonly GivenTool[];
@@ -44,7 +44,7 @@ export function storedTools(p: {
 }): HttpTool[] {
   return p.tools.map((given, index) => {
     const place = `tools.${index}.headers`;
-    // So that none of thousands is encrypted.
+    // Reject a huge number before encrypting any of them.
     if (Object.keys(given.headers ?? {}).length > 2 * MOST_HEADERS) throw tooMany(place);
     const { headers: _given, header_names: _names, ...tool } = given;
     const before = p.present.find(({ name }) => name === tool.name);
@@ -87,9 +87,9 @@ function tooMany(place: string): ServiceError {
 }
 
 /**
- * The headers of a tool in clear, to be sent to its own URL and nowhere else: they open only with the origin that they
- * were given for.
- * @throws Error when the key of one is not configured any more
+ * Decrypts the headers of a tool. Send them only to the tool's own URL: decryption fails for any other origin than the
+ * one they were given for.
+ * @throws Error when the encryption key of a header is no longer configured
  */
 export function openToolHeaders(tool: HttpTool, accountId: string, box: SecretBox): Record<string, string> {
   return Object.fromEntries(
@@ -97,7 +97,7 @@ export function openToolHeaders(tool: HttpTool, accountId: string, box: SecretBo
   );
 }
 
-/** A tool as its owner reads it: the names of its headers without their values. */
+/** Converts a tool to its representation for the owner: header names without values. */
 export function toolView({ headers = [], ...tool }: ListedTool) {
   return headers.length === 0 ? tool : { ...tool, header_names: headers.map(({ name }) => name) };
 }
@@ -117,7 +117,7 @@ function isValue(text: string): boolean {
   return text.length <= MAX_VALUE_LENGTH && PRINTABLE_ASCII.test(text) && text.trim() === text;
 }
 
-/** What a header's value is sealed with: it opens for this account, origin and name only. */
+/** Encryption context of a header value, which binds it to the account, origin and name. */
 export function headerContext(accountId: string, url: string, name: string): string {
   return `tool-header ${accountId} ${originOf(url)} ${name.toLowerCase()}`;
 }

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { fullText, HTTP_URL, ofLength } from '../platform/http/contract/fields.js';
 import { toolSchemaFault } from './tool-schema.js';
 
-/** Names that stand for what the service does itself, or what its engines let a model tell them. */
+/** Reserved names: built-in tools of the service, and reports from the LLM to the engines. */
 const OWN_TOOLS = ['end_call', 'send_dtmf', 'transfer_call', 'answering_machine'];
 const MAX_PARAMETERS = 8_192;
 
-/** What a tool is, given and shown. */
+/** Fields of a tool in both requests and responses. */
 const toolFields = {
   name: z
     .string('tools: each needs a name.')
@@ -32,7 +32,7 @@ const toolFields = {
     `tools: parameters must have at most ${MAX_PARAMETERS} characters.`,
   )
     .superRefine((text, context) => {
-      // A longer one is refused already, and not read.
+      // A text this long is rejected by its length; do not parse it.
       const fault = text.length > 2 * MAX_PARAMETERS ? undefined : toolSchemaFault(text);
       if (fault !== undefined) context.addIssue({ code: 'custom', message: `tools: parameters ${fault}.` });
     })
@@ -83,12 +83,12 @@ const shownTool = z
   })
   .meta({ id: 'AgentTool' });
 
-/** A tool as a customer gives it: header values in clear; null takes one away, or all of them. */
+/** A tool in a request, with header values in clear text; null removes one header, or all of them. */
 export type GivenTool = z.output<typeof givenTool>;
 
 export const shownTools = z.array(shownTool);
 
-/** The rule of an agent's tools. */
+/** Returns the validation rule for an agent's list of tools. */
 export function givenTools(field: string, max: number) {
   return z
     .array(givenTool, `${field} must be a list.`)
@@ -99,7 +99,7 @@ export function givenTools(field: string, max: number) {
     });
 }
 
-/** Whether a text is a URL of the schemes that customers' servers are reached by. */
+/** Whether a text is an http or https URL. */
 export function isHttpUrl(text: string): boolean {
   return ['http:', 'https:'].includes(urlFrom(text)?.protocol ?? '');
 }

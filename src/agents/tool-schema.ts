@@ -1,4 +1,4 @@
-/** Keywords whose meaning a model and a validator agree on, and whose cost is bounded by the size of the arguments. */
+/** Supported keywords: models and validators interpret them alike, and the size of the arguments bounds their cost. */
 const KEYWORDS = new Set([
   '$comment',
   '$schema',
@@ -26,19 +26,19 @@ const KEYWORDS = new Set([
   'type',
 ]);
 
-/** What model providers refuse beside the outermost `type`, and with it the whole request that offers the tool. */
+/** Keywords that model providers reject next to the top-level `type`, together with the whole request. */
 const NOT_AT_THE_TOP = ['allOf', 'anyOf', 'enum', 'not', 'oneOf'];
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 const MAX_DEPTH = 8;
-/** Each value of the arguments may be held against each of them. */
+/** Limits the number of schemas, because each value may be validated against every one of them. */
 const MAX_SUBSCHEMAS = 200;
 
 type Fault = string | undefined;
 
 /**
- * What is wrong with the JSON Schema of a tool's arguments, or undefined. It must describe an object; references and
- * patterns are refused: the one may never end, the other may take for ever.
+ * Returns what is wrong with the JSON Schema of a tool's arguments, or undefined. It must describe an object.
+ * References and patterns are rejected, because validating them may not terminate or take exponential time.
  */
 export function toolSchemaFault(text: string): Fault {
   let schema: unknown;
@@ -55,8 +55,8 @@ export function toolSchemaFault(text: string): Fault {
 }
 
 /**
- * The schema with every object in it closed: a property that it does not declare fits only where `additionalProperties`
- * is set. Alternatives (anyOf, oneOf) declare properties for the object that they stand in.
+ * Closes every object of a schema: undeclared properties are invalid unless `additionalProperties` is set. Properties
+ * declared in alternatives (anyOf, oneOf) count for the enclosing object.
  */
 export function closedToolSchema(schema: Record<string, unknown>): Record<string, unknown> {
   return closed(schema, true) as Record<string, unknown>;
@@ -79,7 +79,7 @@ function closed(schema: unknown, isWhole: boolean): unknown {
     ...part('additionalProperties', whole(additionalProperties)),
     ...part('anyOf', alternatives(anyOf)),
     ...part('oneOf', alternatives(oneOf)),
-    // Whole values are declared with all that is in them.
+    // `const` and `enum` list complete values, so there is nothing to close.
     ...(isWhole && !('const' in schema) && !('enum' in schema) ? { unevaluatedProperties: false } : {}),
   };
 }
@@ -93,7 +93,7 @@ function schemaFault(schema: unknown, depth: number): Fault {
   return ownFault(schema) ?? firstFault(subschemas(schema), (each) => schemaFault(each, depth + 1));
 }
 
-/** How many schemas a schema holds, itself included, down to the depth that is taken. */
+/** Counts the schemas in a schema, including itself, down to the maximum depth. */
 function sizeOf(schema: unknown, depth: number): number {
   if (!isObject(schema) || depth > MAX_DEPTH) return 1;
   return subschemas(schema).reduce<number>((sum, each) => sum + sizeOf(each, depth + 1), 1);

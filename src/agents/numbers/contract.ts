@@ -17,7 +17,7 @@ const numberParams = z.object({
 const json = 'application/json';
 const numberAnswer = ratedJsonAnswer('The number.', PhoneNumber, { number: NUMBER_EXAMPLE });
 
-/** Phone numbers of the account that asks. */
+/** Routes for the phone numbers of the requesting account. */
 export const numberRoutes = {
   listPhoneNumbers: defineRoute({
     method: 'get',

@@ -1,10 +1,10 @@
 import { Schema } from 'mongoose';
 
-/** A number and the one account that owns it; `_id` is the number in E.164. */
+/** A phone number with its owner; `_id` is the number in E.164. */
 export interface PhoneNumberDocument {
   _id: string;
   accountId: string;
-  /** Answers calls forwarded from this number, in place of the account's active inbound agent. */
+  /** Agent that answers calls forwarded from this number, instead of the account's inbound agent. */
   agentId?: string;
   createdAt: Date;
 }

@@ -7,7 +7,7 @@ import type { PhoneNumberDocument } from './model.js';
 
 export type PhoneNumbers = ReturnType<typeof createPhoneNumbers>;
 
-/** Numbers of accounts: calls come in by them and are placed from them. Expected refusals are ServiceErrors. */
+/** Manages the phone numbers of accounts, which receive and place calls. Expected errors are ServiceErrors. */
 export function createPhoneNumbers(database: AgentsDatabase) {
   const { phoneNumbers } = database;
 
@@ -17,7 +17,9 @@ export function createPhoneNumbers(database: AgentsDatabase) {
   }
 
   return {
-    /** Gives a number to an account; a number has one owner, and adding it to the same account again changes nothing. */
+    /**
+     * Assigns a number to an account. A number has one owner; repeating the call for the same account changes nothing.
+     */
     async add(p: { number: string; accountId: string; agentId?: string }): Promise<PhoneNumberDocument> {
       if (!isE164(p.number)) throw new ServiceError('MISSING_PARAMS', 'The number must be E.164, like +12025550123.');
       if (!(await database.accounts.exists({ _id: p.accountId }))) {
@@ -42,14 +44,14 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       return phoneNumbers.findOne({ _id: number }).lean<PhoneNumberDocument>();
     },
 
-    /** Oldest first: the first is the one that agents without a number of their own call from. */
+    /** Lists numbers, oldest first. Agents without a number of their own call from the first one. */
     list(accountId: string): Promise<PhoneNumberDocument[]> {
       return phoneNumbers.find({ accountId }).sort({ createdAt: 1, _id: 1 }).lean<PhoneNumberDocument[]>().exec();
     },
 
     /**
-     * Takes a number from its account.
-     * @throws ServiceError NOT_FOUND, CONFLICT while a live agent calls from it; test calls have a number of their own
+     * Removes a number from its account.
+     * @throws ServiceError NOT_FOUND; CONFLICT while a live agent calls from it (test calls use a number of their own)
      */
     async remove(accountId: string, number: string): Promise<PhoneNumberDocument> {
       const present = await this.find(number);
@@ -61,7 +63,10 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       return present;
     },
 
-    /** Names the live agent that answers this number in place of the account's inbound agent; null: none. */
+    /**
+     * Sets the live agent that answers this number instead of the account's inbound agent; null removes it.
+     * @throws ServiceError NOT_FOUND, AGENT_NOT_FOUND
+     */
     async setAgent(number: string, agentId: string | null): Promise<PhoneNumberDocument> {
       const present = await this.find(number);
       if (!present) throw new ServiceError('NOT_FOUND', 'No account has this number.');

@@ -15,7 +15,7 @@ export interface PhoneNumberHandlersDeps {
   phoneNumbers: PhoneNumbers;
 }
 
-/** Numbers of the account that asks; another account's are not found. */
+/** Creates the handlers for phone numbers of the requesting account; numbers of other accounts respond as not found. */
 export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteHandlers<typeof numberRoutes> {
   const { config, phoneNumbers } = deps;
 
@@ -26,7 +26,11 @@ export function createPhoneNumberHandlers(deps: PhoneNumberHandlersDeps): RouteH
     return found;
   }
 
-  /** Whoever holds a number gets the calls forwarded from it, so nobody may simply take one where calls are real. */
+  /**
+   * Rejects self-service unless it is enabled. The owner of a number receives the calls forwarded from it, so in
+   * production customers must not claim numbers themselves.
+   * @throws ServiceError FORBIDDEN
+   */
   function refuseSelfService(): void {
     if (config.selfServiceNumbers) return;
     throw new ServiceError('FORBIDDEN', 'Numbers are given by the operators of this service.');

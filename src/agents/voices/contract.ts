@@ -53,7 +53,7 @@ export type LanguageList = z.infer<typeof LanguageList>;
 const SCOPE =
   'Voice, language and engine of an agent must fit together as listed. Test mode always uses offline-demo, which speaks English.';
 
-/** What agents can speak with. */
+/** Routes that list the voices and languages available to agents. */
 export const voiceRoutes = {
   listVoices: defineRoute({
     method: 'get',
@@ -111,7 +111,7 @@ export const voiceRoutes = {
   }),
 };
 
-/** The body of `GET /voices`. */
+/** Builds the response body of `GET /voices`. */
 export function voiceListOf(
   defaultEngine: VoiceList['default_engine'],
   voices: readonly { name: string; description: string; engines: VoiceList['voices'][number]['engines'] }[],
@@ -122,7 +122,7 @@ export function voiceListOf(
   };
 }
 
-/** The body of `GET /languages`. */
+/** Builds the response body of `GET /languages`. */
 export function languageListOf(
   defaultEngine: LanguageList['default_engine'],
   languages: readonly { tag: string; name: string; engines: LanguageList['languages'][number]['engines'] }[],

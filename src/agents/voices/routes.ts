@@ -3,7 +3,7 @@ import { languageListOf, voiceListOf, type voiceRoutes } from './contract.js';
 import { languagesOf, voicesOf } from '../../kernel/voices.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 
-/** GET /voices and GET /languages: what agents of this service can speak with. */
+/** Creates the handlers of GET /voices and GET /languages. */
 export function createVoiceHandlers({ config }: { config: Config }): Handlers<typeof voiceRoutes> {
   const { byDefault } = config.engines;
   const engines = offeredEngineNames(config);
