@@ -4,20 +4,23 @@ import type { WebhookAttemptDocument } from './model.js';
 
 export type WebhookAttempts = ReturnType<typeof createWebhookAttempts>;
 
-/** How an attempt ended, as its row keeps it. */
+/** Result of an attempt, as stored. */
 export type AttemptOutcome = Required<Pick<WebhookAttemptDocument, 'outcome'>> &
   Pick<WebhookAttemptDocument, 'durationMs' | 'httpStatus' | 'error' | 'responseBody'>;
 
-/** One row per attempt, there before its POST: the attempts are counted here and nowhere else. */
+/** Stores one row per attempt, written before the request is sent. These rows are the only count of attempts. */
 export function createWebhookAttempts(database: WebhooksDatabase) {
   const attempts = database.webhookAttempts;
   return {
-    /** All attempts of a call's deliveries, first to last. */
+    /** Lists all attempts of a call's deliveries, in order. */
     list(callId: string): Promise<WebhookAttemptDocument[]> {
       return attempts.find({ callId }).sort({ number: 1 }).lean<WebhookAttemptDocument[]>().exec();
     },
 
-    /** The latest attempts of a call's deliveries, first to last. */
+    /**
+     * Lists the latest attempts of a call's deliveries, in order.
+     * @param most maximum number of attempts
+     */
     async latest(callId: string, most: number): Promise<WebhookAttemptDocument[]> {
       const rows = await attempts
         .find({ callId })
@@ -28,7 +31,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return rows.toReversed();
     },
 
-    /** How many attempts each of these calls has. */
+    /** Counts the attempts by call id. */
     async counts(callIds: readonly string[]): Promise<Map<string, number>> {
       const rows = await attempts
         .find({ callId: { $in: [...callIds] } }, { callId: 1 })
@@ -39,7 +42,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return counts;
     },
 
-    /** The last attempt of each of these calls that the receiver did not accept. */
+    /** Finds the last failed attempt of each call. */
     async lastFailedOf(callIds: readonly string[]): Promise<Map<string, WebhookAttemptDocument>> {
       const rows = await attempts
         .find({ callId: { $in: [...callIds] }, outcome: 'failed' }, { responseBody: 0 })
@@ -49,14 +52,17 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return new Map(rows.map((row) => [row.callId, row]));
     },
 
-    /** Takes out what receivers answered, which may repeat what they were sent. */
+    /** Erases the response bodies, which may repeat the data that was sent. */
     async erase(callId: string): Promise<void> {
       await attempts.updateMany({ callId }, { $unset: { responseBody: '' } });
     },
 
-    /** The attempts of several calls' deliveries, by call, each first to last. */
+    /**
+     * Lists the first attempts of several calls, by call id, each in order.
+     * @param most maximum number of attempts per call
+     */
     async listOf(callIds: readonly string[], most: number): Promise<Map<string, WebhookAttemptDocument[]>> {
-      // By their ids, which every server has an index of.
+      // Query by id, because every server has an index on it.
       const ids = callIds.flatMap((callId) => Array.from({ length: most }, (_, index) => attemptId(callId, index + 1)));
       const found = await attempts
         .find({ _id: { $in: ids } })
@@ -68,7 +74,7 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       return byCall;
     },
 
-    /** Claims an attempt for the caller alone; `taken` when another worker has it. */
+    /** Claims an attempt for the caller; `taken` when another worker has claimed it. */
     async begin(callId: string, number: number, startedAt: Date, redelivery = 0): Promise<'begun' | 'taken'> {
       const _id = attemptId(callId, number);
       try {
@@ -80,7 +86,10 @@ export function createWebhookAttempts(database: WebhooksDatabase) {
       }
     },
 
-    /** Writes what came of an attempt. A delivery stays a delivery, also when the row was given up meanwhile. */
+    /**
+     * Records the result of an attempt. A success always counts, even if the attempt was recorded as interrupted
+     * meanwhile.
+     */
     async finish(callId: string, number: number, outcome: AttemptOutcome, finishedAt: Date): Promise<void> {
       const open = outcome.outcome === 'delivered' ? {} : { outcome: { $exists: false } };
       await attempts.updateOne({ _id: attemptId(callId, number), ...open }, { $set: { ...outcome, finishedAt } });

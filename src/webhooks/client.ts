@@ -3,26 +3,29 @@ import type { EgressFailure } from '../platform/egress/failure.js';
 import type { GuardConfig } from '../platform/egress/guard.js';
 import type { ResolveName } from '../platform/egress/name-resolver.js';
 
-/** All of one attempt: name lookup, connection, TLS, headers and body. */
+/** Limit for a whole attempt: DNS lookup, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 5_000;
 const KEPT_RESPONSE_BYTES = 1_024;
 
 export interface PostResult {
   delivered: boolean;
   durationMs: number;
-  /** Why it was not delivered. */
+  /** Why the delivery failed. */
   error?: EgressFailure;
   httpStatus?: number;
-  /** The first KiB of the answer. */
+  /** The first KiB of the response body. */
   responseBody?: string;
 }
 
 export interface WebhookClient {
-  /** Sends one attempt. Never throws and takes 5 s at most: the result says what came of it. */
+  /** Sends one attempt. Takes at most 5 s and never throws; failures are part of the result. */
   post(webhook: { accountId: string; url: string; body: string; headers: Record<string, string> }): Promise<PostResult>;
 }
 
-/** Sends webhooks as every request to a customer's server is sent: guarded, without redirects, bounded. */
+/**
+ * Creates the client for webhooks. Like all requests to customers' servers, they pass the egress guard, follow no
+ * redirects, and are limited in time and size.
+ */
 export function createWebhookClient(deps: { config: GuardConfig; resolve?: ResolveName }): WebhookClient {
   const client = createEgressClient(deps);
   return {

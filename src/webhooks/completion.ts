@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const timestamp = z.string().meta({ format: 'date-time', examples: ['2026-11-21T10:00:00.000Z'] });
 
-/** The body of the completion webhook. Optional fields are absent when there is nothing to tell, never null. */
+/** The body of the completion webhook. Optional fields without a value are absent, never null. */
 export const CompletionPayload = z
   .object({
     call_id: z.string().describe('Call identifier; deduplicate by it.'),

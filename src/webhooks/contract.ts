@@ -19,7 +19,7 @@ const SIGNING_EXAMPLE = {
   secrets: [{ secret_id: 'whs_01JD3Q4Z6WX8Y2V7T5R9S1K0MN', created_at: '2026-11-21T10:00:00.000Z' }],
 };
 
-/** What was sent to receivers of completion webhooks. */
+/** Routes for the deliveries of completion webhooks. */
 export const deliveryRoutes = {
   listWebhookDeliveries: defineRoute({
     method: 'get',
@@ -83,7 +83,7 @@ export const deliveryRoutes = {
   }),
 };
 
-/** Whether and by which secrets webhooks are signed. */
+/** Routes for the signing secrets of webhooks. */
 export const signingRoutes = {
   readWebhookSigning: defineRoute({
     method: 'get',

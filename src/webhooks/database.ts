@@ -2,7 +2,7 @@ import type { Connection } from 'mongoose';
 import type { TelephonyDatabase } from '../telephony/database.js';
 import { webhookAttemptSchema, webhookDeliverySchema } from './model.js';
 
-/** The collections of webhooks and of the domains below it. */
+/** Collections of the webhooks domain and of the domains it depends on. */
 export type WebhooksDatabase = TelephonyDatabase & ReturnType<typeof webhooksModels>;
 
 export function webhooksModels(connection: Connection) {

@@ -15,7 +15,7 @@ import type { RateLimiter } from '../platform/http/rate-limit.js';
 import { attemptView } from './attempt-view.js';
 import { listDeadlineOf, pageAnswer, positionOf, present, type Cursors } from '../platform/http/lists.js';
 
-/** How a redelivery is started; the calls domain provides it. */
+/** Starts redeliveries; implemented by the calls domain. */
 export interface Redeliveries {
   redeliver(p: { callId: string; redelivery: number }): Promise<void>;
 }
@@ -33,7 +33,7 @@ const REDELIVERIES_PER_MINUTE = 30;
 const MOST_REDELIVERIES = 50;
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
-/** What was sent to receivers of the account and mode that ask; another's is not found. */
+/** Creates the handlers for webhook deliveries of the requesting account and mode; others respond as not found. */
 export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandlers<typeof deliveryRoutes> {
   const { deliveries, attempts, failures, gateway, rateLimiter, cursors } = deps;
 
@@ -94,7 +94,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
           told: false,
         }),
       );
-      // One that is under way is started again under its own number, which does nothing unless its start was lost.
+      // Start a running redelivery again under its own number. That has no effect unless its first start was lost.
       const redelivery = isOver ? await within(deadlineOf(ctx), deliveries.beginRedelivery(callId, known)) : known;
       await gateway.redeliver({ callId, redelivery });
       return answer({ call_id: callId, redelivery }, { unchanged: !isOver });
@@ -102,7 +102,7 @@ export function createDeliveryHandlers(deps: DeliveryHandlersDeps): RouteHandler
   };
 }
 
-/** Longer than any wait between attempts: whoever made them does so no more. */
+/** Whether no attempt was made for longer than any retry delay, so that the delivery must have been abandoned. */
 function isAbandoned({ createdAt }: WebhookDeliveryDocument, rows: readonly WebhookAttemptDocument[]): boolean {
   const last = rows.at(-1);
   const latest = last?.finishedAt ?? last?.startedAt ?? createdAt;

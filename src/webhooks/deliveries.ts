@@ -6,7 +6,7 @@ import { readPage, type Page, type PagePosition } from '../platform/mongo/pages.
 
 export type WebhookDeliveries = ReturnType<typeof createWebhookDeliveries>;
 
-/** What is sent to a receiver: fixed once, so that every attempt sends the same bytes. */
+/** Stores deliveries. URL and body are fixed once, so that every attempt sends the same bytes. */
 export function createWebhookDeliveries(database: WebhooksDatabase) {
   const deliveries = database.webhookDeliveries;
 
@@ -17,7 +17,9 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
   return {
     find,
 
-    /** One page of an account's deliveries of a mode, newest first; pending: neither delivered nor failed yet. */
+    /**
+     * Reads one page of an account's deliveries in a mode, newest first. `pending`: neither delivered nor failed yet.
+     */
     page(p: {
       accountId: string;
       mode: Mode;
@@ -31,7 +33,7 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       return readPage(deliveries, { filter: { accountId, mode, ...ofState }, fields: { body: 0 }, ...position });
     },
 
-    /** Notes how the latest delivery stands. */
+    /** Records the state of the latest delivery; undefined: under way. */
     async note(callId: string, state: 'delivered' | 'failed' | undefined, lastAttemptAt: Date): Promise<void> {
       const update = {
         delivered: { $set: { lastAttemptAt, state, deliveredAt: lastAttemptAt }, $unset: { failedAt: '' } },
@@ -42,8 +44,8 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
     },
 
     /**
-     * Takes the next number of a redelivery, unless somebody else did since `known`.
-     * @returns the number that stands
+     * Starts the next redelivery, unless another request already did since `known` was read.
+     * @returns the current number of redeliveries
      */
     async beginRedelivery(callId: string, known: number): Promise<number> {
       const next = known + 1;
@@ -52,9 +54,9 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
       return (await find(callId))?.redeliveries ?? 0;
     },
 
-    /** Takes URL and body out for good: nothing is sent any more. */
+    /** Erases URL and body permanently; nothing is sent any more. */
     async erase(callId: string, now: Date): Promise<void> {
-      // As the driver's own write: a model refuses empty texts.
+      // Bypasses the mongoose model, which rejects empty strings in required fields.
       await deliveries.collection.updateOne(
         { _id: callId as never, erasedAt: { $exists: false } },
         { $set: { url: '', body: '', erasedAt: now }, $unset: { endpoint: '' } },
@@ -62,8 +64,8 @@ export function createWebhookDeliveries(database: WebhooksDatabase) {
     },
 
     /**
-     * Keeps the delivery unless one was kept before.
-     * @returns the delivery that stands
+     * Stores the delivery unless the call already has one.
+     * @returns the stored delivery
      */
     async keep(delivery: WebhookDeliveryDocument): Promise<WebhookDeliveryDocument> {
       try {

@@ -2,25 +2,25 @@ import type { Mode } from '../kernel/ids.js';
 import type { WebhooksDatabase } from './database.js';
 import type { WebhookDeliveryDocument } from './model.js';
 
-/** An endpoint fails when so many events in a row were given up, or when those of so long a time were. */
+/** An endpoint is failing after this many consecutive failed events, or after failures over this long a time. */
 const MANY = 20;
 const LONG_MS = 24 * 3_600_000;
-/** One that nothing failed at for so long is not used any more. */
+/** Endpoints without a failure for this long are considered unused. */
 const FORGOTTEN_AFTER_MS = 7 * 24 * 3_600_000;
-/** Bounds of a look: the last events that were given up, the endpoints among them, and events told of each. */
+/** Limits per query: latest failed events, endpoints among them, and events counted per endpoint. */
 const MOST_EVENTS = 200;
 const MOST_ENDPOINTS = 20;
 const MOST_COUNTED = 100;
 
 export interface FailingEndpoint {
-  /** Without its query. */
+  /** URL without its query. */
   endpoint: string;
-  /** When the first event since the last success was given up. */
+  /** When the first event after the last success failed for good. */
   since: Date;
   lastFailedAt: Date;
-  /** Of the event that was given up last. */
+  /** Call of the event that failed last. */
   lastCallId: string;
-  /** Events given up since the last success, counted up to 100. */
+  /** Events failed since the last success, counted up to 100. */
   failures: number;
   lastDeliveredAt?: Date;
 }
@@ -29,12 +29,15 @@ export type WebhookFailures = ReturnType<typeof createWebhookFailures>;
 
 type FailedDelivery = Required<Pick<WebhookDeliveryDocument, 'callId' | 'endpoint' | 'failedAt'>>;
 
-/** Which endpoints of customers take no webhooks, read from the deliveries themselves. */
+/** Finds failing webhook endpoints from the stored deliveries. */
 export function createWebhookFailures(database: WebhooksDatabase) {
   const deliveries = database.webhookDeliveries;
 
   return {
-    /** Endpoints of an account and mode that fail now, those that failed last first. */
+    /**
+     * Lists the failing endpoints of an account and mode, latest failure first.
+     * @param now ms since the epoch
+     */
     async failing(of: { accountId: string; mode: Mode }, now = Date.now()): Promise<FailingEndpoint[]> {
       const { accountId, mode } = of;
       const recent = await deliveries
@@ -45,7 +48,7 @@ export function createWebhookFailures(database: WebhooksDatabase) {
         .exec();
       const last = new Map<string, FailedDelivery>();
       for (const delivery of recent) {
-        // An erased one has no endpoint any more.
+        // Erased deliveries have no endpoint.
         if (delivery.endpoint && !last.has(delivery.endpoint)) last.set(delivery.endpoint, delivery);
       }
       const found: FailingEndpoint[] = [];
@@ -57,7 +60,7 @@ export function createWebhookFailures(database: WebhooksDatabase) {
     },
   };
 
-  /** The events given up since the last success, or undefined when the success came after all of them. */
+  /** Summarizes the events failed since the last success; undefined when the success came after all of them. */
   async function runUpTo(
     of: { accountId: string; mode: Mode },
     { callId, endpoint, failedAt }: FailedDelivery,

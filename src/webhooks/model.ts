@@ -1,7 +1,10 @@
 import { Schema } from 'mongoose';
 import type { Mode } from '../kernel/ids.js';
 
-/** The bytes of a call's completion event, fixed by the first attempt so that every attempt sends the same. */
+/**
+ * The delivery of a call's completion event. The first attempt fixes URL and body, so that every attempt sends the same
+ * bytes.
+ */
 export interface WebhookDeliveryDocument {
   _id: string;
   callId: string;
@@ -9,39 +12,41 @@ export interface WebhookDeliveryDocument {
   /** Absent in rows of the first versions. */
   mode?: Mode;
   url: string;
-  /** The URL without its query; absent in rows of the first versions, and after erasure. */
+  /** The URL without its query; absent in rows of the first versions and after erasure. */
   endpoint?: string;
   body: string;
   createdAt: Date;
-  /** How the latest delivery stands, for lists; the attempts' rows decide. Absent: under way. */
+  /** State of the latest delivery, for lists; the attempts are authoritative. Absent: under way. */
   state?: 'delivered' | 'failed';
   lastAttemptAt?: Date;
-  /** When it was accepted last; stays while it is delivered again. */
+  /** Time of the last success; kept during a redelivery. */
   deliveredAt?: Date;
-  /** When it was given up; stays while it is delivered again, until that succeeds. */
+  /** Time of the final failure; kept during a redelivery until it succeeds. */
   failedAt?: Date;
-  /** Deliveries that were asked for after the first. */
+  /** Number of redeliveries requested. */
   redeliveries?: number;
-  /** When URL and body were taken out, for good. */
+  /** When URL and body were erased. */
   erasedAt?: Date;
 }
 
-/** One attempt, inserted before its POST; a row without an outcome belongs to a worker that died in it. */
+/**
+ * One attempt, inserted before its request is sent. A row that stays without an outcome belongs to a worker that died.
+ */
 export interface WebhookAttemptDocument {
   /** `<call id>:<number>` */
   _id: string;
   callId: string;
-  /** Counted through all deliveries of the event. */
+  /** From 1, counted across all deliveries of the event. */
   number: number;
-  /** Which redelivery it belongs to; absent: the first delivery. */
+  /** Number of its redelivery; absent for the first delivery. */
   redelivery?: number;
   startedAt: Date;
   finishedAt?: Date;
-  /** `delivered`, `failed` with a reason, or absent. */
+  /** `interrupted`: its worker died. Absent while the request is under way. */
   outcome?: 'delivered' | 'failed' | 'interrupted';
   httpStatus?: number;
   error?: string;
-  /** The first KiB of what the receiver answered. */
+  /** The first KiB of the response body. */
   responseBody?: string;
   durationMs?: number;
 }
@@ -65,11 +70,11 @@ export const webhookDeliverySchema = new Schema<WebhookDeliveryDocument>(
   },
   { collection: 'webhook_deliveries', versionKey: false },
 );
-// Unique only so that every server builds it; lists page on it.
+// For paged lists. Unique only so that the embedded server builds it, too.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
-// The list of one state; embedded servers skip it.
+// For lists of one state. The embedded server does not build it.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, state: 1, createdAt: -1, _id: 1 });
-// Which endpoints fail is read from these.
+// For finding failing endpoints.
 webhookDeliverySchema.index({ accountId: 1, mode: 1, failedAt: -1, _id: 1 }, { unique: true });
 webhookDeliverySchema.index({ accountId: 1, mode: 1, endpoint: 1, failedAt: -1, _id: 1 }, { unique: true });
 webhookDeliverySchema.index({ accountId: 1, mode: 1, endpoint: 1, deliveredAt: -1, _id: 1 }, { unique: true });

@@ -4,7 +4,7 @@ import { summaryOfUnspoken } from '../kernel/unspoken-summary.js';
 import type { AnsweredBy, CallStatus, Direction, EndReason } from '../kernel/call-state.js';
 import type { Mode } from '../kernel/ids.js';
 
-/** What the completion event is made from. */
+/** Data of the completion event. */
 export interface CompletedCall {
   _id: string;
   accountId: string;
@@ -21,7 +21,7 @@ export interface CompletedCall {
   externalCallId?: string;
   createdAt: Date;
   updatedAt: Date;
-  /** The answer. */
+  /** Time of the answer. */
   startTime?: Date;
   endTime?: Date;
   /** Billed seconds. */
@@ -34,14 +34,14 @@ export interface CompletedCall {
   hasRecording?: boolean;
 }
 
-/** How webhooks read calls; the calls domain provides it. */
+/** Reads completed calls; implemented by the calls domain. */
 export interface CompletedCalls {
-  /** A call and where its completion is told; null when nobody is to be told of it. */
+  /** Finds a call and the URL for its completion event; null when no webhook is due. */
   find(callId: string): Promise<{ call: CompletedCall; webhookUrl: string } | null>;
 }
 
 /**
- * The completion event of a call that is over.
+ * Builds the completion event of an ended call.
  * @throws Error when the call has no final status yet
  */
 export function completionPayload(call: CompletedCall, publicBaseUrl: string): CompletionPayload {
@@ -63,7 +63,7 @@ export function completionPayload(call: CompletedCall, publicBaseUrl: string): C
     created_at: call.createdAt.toISOString(),
     updated_at: call.updatedAt.toISOString(),
     start_time: start.toISOString(),
-    // Carriers tell whole seconds, so a call that was refused at once would end before it began.
+    // Carriers report whole seconds, so an immediately rejected call could end before it starts.
     end_time: (end < start ? start : end).toISOString(),
     duration_seconds: call.durationSeconds ?? 0,
     ...(call.hasRecording ? { recording_url: `${publicBaseUrl}/calls/${call._id}/recording` } : {}),

@@ -16,7 +16,7 @@ export interface WebhookHandlersDeps extends Pick<
   database: WebhooksDatabase;
 }
 
-/** Handlers of everything about completion webhooks. */
+/** Creates the handlers of all routes about completion webhooks. */
 export function createWebhookHandlers(
   deps: WebhookHandlersDeps,
 ): RouteHandlers<typeof deliveryRoutes & typeof signingRoutes> {

@@ -1,14 +1,17 @@
 import type { WebhookAttemptDocument } from './model.js';
 import { ATTEMPT_TIMEOUT_MS } from './client.js';
 
-/** The wait after each attempt's failure; the last attempt has none. */
+/** Delay after each failed attempt, in ms; no attempt follows the last one. */
 const WAITS_MS = [1_000, 5_000, 30_000];
 export const MAX_ATTEMPTS = WAITS_MS.length + 1;
 
-/** How long after an attempt's time its row may still get an outcome before its worker counts as dead. */
+/** Extra time after the attempt timeout before an attempt without an outcome counts as interrupted. */
 const FINISHING_MS = 1_000;
 
-/** What is to be done now for a delivery, by its attempts so far. */
+/**
+ * The next step of a delivery, determined by its attempts. `interrupt`: record an attempt whose worker died as failed.
+ * `failedAt` is in ms since the epoch.
+ */
 export type NextStep =
   | { step: 'delivered' }
   | { step: 'exhausted' }
@@ -16,14 +19,22 @@ export type NextStep =
   | { step: 'interrupt'; number: number; failedAt: number }
   | { step: 'send'; number: number };
 
-/** The same for one delivery of several: `number` counts through all of them, `nth` within this one. */
+/**
+ * The next step of one of an event's deliveries. `number` counts the attempts of all deliveries, `nth` those of this
+ * one.
+ */
 export type DeliveryStep = NextStep & { nth?: number };
 
-/** What to do for one of the event's deliveries (0: the first, n: the n-th redelivery), by the rows of all of them. */
+/**
+ * Determines the next step of one of an event's deliveries.
+ * @param rows attempts of all deliveries, in order
+ * @param redelivery 0: the first delivery; n: the n-th redelivery
+ * @param now ms since the epoch
+ */
 export function nextStepOf(rows: readonly WebhookAttemptDocument[], redelivery: number, now: number): DeliveryStep {
   const own = rows.filter((row) => (row.redelivery ?? 0) === redelivery);
   const highest = rows.at(-1)?.number ?? 0;
-  // Numbers go on through all deliveries, while each has four attempts of its own.
+  // Attempt numbers continue across deliveries, but each delivery has four attempts of its own.
   const before = redelivery === 0 ? 0 : (own[0]?.number ?? highest + 1) - 1;
   const next = nextStep(
     own.map((row) => ({ ...row, number: row.number - before })),
@@ -34,8 +45,9 @@ export function nextStepOf(rows: readonly WebhookAttemptDocument[], redelivery: 
 }
 
 /**
- * Decides by the rows alone, so that every worker comes to the same answer and a worker's death loses no attempt.
- * @param attempts rows of one delivery, first to last
+ * Determines the next step from the stored attempts alone, so that all workers agree and a worker's death loses no
+ * attempt.
+ * @param attempts attempts of one delivery, in order
  * @param now ms since the epoch
  */
 export function nextStep(attempts: readonly WebhookAttemptDocument[], now: number): NextStep {
@@ -53,7 +65,10 @@ export function nextStep(attempts: readonly WebhookAttemptDocument[], now: numbe
   return now < dueAt ? { step: 'wait', afterMs: dueAt - now } : { step: 'send', number: last.number + 1 };
 }
 
-/** Ms between the failure of an attempt and the next one. */
+/**
+ * Returns the delay between a failed attempt and the next one, in ms.
+ * @param number number of the failed attempt, from 1
+ */
 export function waitAfter(number: number): number {
   return WAITS_MS[number - 1] ?? 0;
 }

@@ -8,7 +8,7 @@ import { optimisticUpdate, type UpdateDecision } from '../platform/mongo/optimis
 import { createSecretBox } from '../platform/secrets/secret-box.js';
 
 const SECRET_BYTES = 32;
-/** Receivers compare with each signature, so a few of them are no burden; more are not kept. */
+/** Maximum secrets in force. A webhook has one signature per secret, and receivers check all of them. */
 const MOST_SECRETS = 3;
 
 export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
@@ -16,8 +16,8 @@ export type WebhookSecrets = ReturnType<typeof createWebhookSecrets>;
 type KeyConfig = Pick<Config, 'apiKeyPepper' | 'encryptionKeys'>;
 
 /**
- * Encrypts the secrets of webhooks, each for its own account and id. Earlier releases used a key made from the pepper of
- * API keys; what they stored still opens.
+ * Encrypts webhook secrets, each bound to its account and id. Secrets of earlier releases, encrypted with a key derived
+ * from the API key pepper, can still be decrypted.
  */
 export function createWebhookSecretBox(config: KeyConfig) {
   const box = createSecretBox(config.encryptionKeys);
@@ -26,7 +26,7 @@ export function createWebhookSecretBox(config: KeyConfig) {
     seal: (accountId: string, id: string, secret: Buffer) =>
       box.seal(contextOf(accountId, id), secret.toString('base64')),
 
-    /** @throws Error when its key is not configured any more, or it belongs elsewhere */
+    /** @throws Error when the encryption key is no longer configured, or the secret belongs to another account or id */
     open(accountId: string, { id, sealed }: Pick<StoredWebhookSecret, 'id' | 'sealed'>): Buffer {
       if (isSealedByPepper(sealed)) return openWithPepper(config.apiKeyPepper, accountId, sealed);
       return Buffer.from(box.open(contextOf(accountId, id), sealed), 'base64');
@@ -34,7 +34,7 @@ export function createWebhookSecretBox(config: KeyConfig) {
   };
 }
 
-/** Whether an earlier release stored this: the secret box puts a key id and a dot in front. */
+/** Whether an earlier release encrypted this secret. Newer values start with a key id and a dot. */
 export function isSealedByPepper(sealed: string): boolean {
   return !sealed.includes('.');
 }
@@ -52,7 +52,10 @@ function openWithPepper(pepper: string, accountId: string, sealed: string): Buff
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
 }
 
-/** Secrets by which webhooks of an account are signed. Unlike passwords and keys they must be readable: stored encrypted. */
+/**
+ * Manages the secrets that sign an account's webhooks. They must be readable, unlike passwords and API keys, so they
+ * are stored encrypted instead of hashed.
+ */
 export function createWebhookSecrets(deps: { database: WebhooksDatabase; config: KeyConfig }) {
   const { accounts } = deps.database;
   const box = createWebhookSecretBox(deps.config);
@@ -61,20 +64,23 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
     accounts.findOne({ _id: accountId }, { webhookSecrets: 1 }).lean<Pick<AccountDocument, '_id' | 'webhookSecrets'>>();
 
   return {
-    /** Those in force, newest first; none: deliveries are not signed. */
+    /** Lists the secrets in force, newest first. Without any, webhooks are not signed. */
     async list(accountId: string): Promise<StoredWebhookSecret[]> {
       return inForce((await find(accountId))?.webhookSecrets, Date.now());
     },
 
-    /** The keys to sign with, newest first. */
+    /**
+     * Returns the decrypted signing keys, newest first.
+     * @throws Error when an encryption key is no longer configured
+     */
     async keys(accountId: string): Promise<Buffer[]> {
       return (await this.list(accountId)).map((stored) => box.open(accountId, stored));
     },
 
     /**
-     * A new secret, in the form of Standard Webhooks; it is in the answer and can be read nowhere else. Those before it
-     * sign beside it until the overlap is over.
-     * @param overlapMs how long the secrets before go on; 0: they end now
+     * Creates a secret in the format of Standard Webhooks. Only this result contains it in readable form. Earlier
+     * secrets keep signing until the overlap ends.
+     * @param overlapMs how long earlier secrets stay in force, in ms; 0 ends them now
      */
     async rotate(accountId: string, overlapMs: number): Promise<{ secret: string; stored: StoredWebhookSecret }> {
       const bytes = randomBytes(SECRET_BYTES);
@@ -91,7 +97,7 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
           expiresAt: new Date(Math.min(endsAt, each.expiresAt?.getTime() ?? endsAt)),
         }));
         const webhookSecrets = [stored, ...ending].slice(0, MOST_SECRETS);
-        // Two who rotate at once must not lose each other's secret.
+        // Concurrent rotations must not overwrite each other's secret.
         const when =
           before === undefined ? { webhookSecrets: { $exists: false } } : { 'webhookSecrets.0.id': before[0]?.id };
         return { answer: undefined, when, update: { $set: { webhookSecrets } } };
@@ -101,7 +107,7 @@ export function createWebhookSecrets(deps: { database: WebhooksDatabase; config:
       return { secret: `whsec_${bytes.toString('base64')}`, stored };
     },
 
-    /** Deliveries are not signed from now on. */
+    /** Removes all secrets; webhooks are no longer signed. */
     async remove(accountId: string): Promise<void> {
       await accounts.updateOne({ _id: accountId }, { $unset: { webhookSecrets: '' } });
     },

@@ -17,24 +17,26 @@ import { signatureHeader } from '../platform/egress/signature.js';
 
 export type WebhookAttemptResult =
   | { result: 'delivered' }
-  /** This attempt failed; the next is due after `afterMs`. */
+  /** The attempt failed; the next one is due after `afterMs`. */
   | { result: 'retry'; afterMs: number }
-  /** All attempts failed, or there is nothing that could be sent. */
+  /** All attempts failed, or there is nothing to send. */
   | { result: 'exhausted' }
-  /** Nothing was sent: an attempt is under way, its wait is not over, or its receiver is sent as much as it may be. */
+  /**
+   * Nothing was sent: another attempt is under way, the retry delay is not over, or the receiver's bulkhead is full.
+   */
   | { result: 'tooEarly'; afterMs: number };
 
 export interface WebhookSender {
   /**
-   * Makes at most one attempt to deliver a call's completion event. May be called at any time, by any number of workers:
-   * the rows in the database decide whether an attempt is due.
-   * @param redelivery 0: the first delivery; n: the n-th that was asked for later
-   * @throws when the database is away, or the call is not over
+   * Makes at most one attempt to deliver a call's completion event. Safe to call at any time and from any number of
+   * workers, because the stored attempts decide whether one is due.
+   * @param redelivery 0: the first delivery; n: the n-th redelivery
+   * @throws when the database is unavailable or the call has not ended
    */
   attempt(callId: string, redelivery?: number): Promise<WebhookAttemptResult>;
 }
 
-/** The four attempts of a completion webhook, one call of `attempt` at a time. */
+/** Creates the sender of completion webhooks. Each call of `attempt` makes at most one of the four attempts. */
 export function createWebhookSender(deps: {
   config: Config;
   database: WebhooksDatabase;
@@ -55,12 +57,12 @@ export function createWebhookSender(deps: {
         logger.error({ callId }, 'a webhook was asked for, but the call or its URL is gone');
         return { result: 'exhausted' };
       }
-      // Nothing of an erased call leaves the house.
+      // Never send data of an erased call.
       if (delivery.erasedAt) return { result: 'exhausted' };
       const receiver = receiverOf(delivery);
       const waitMs = places.waitFor(receiver);
       if (waitMs !== undefined) return { result: 'tooEarly', afterMs: waitMs };
-      // Read before the attempt is counted: without them, a signed receiver would be sent what it must refuse.
+      // Read the keys before claiming the attempt: a failure here must not use up an attempt or send it unsigned.
       const keys = await secrets.keys(delivery.accountId);
       for (;;) {
         const rows = await attempts.list(callId);
@@ -68,7 +70,7 @@ export function createWebhookSender(deps: {
         switch (next.step) {
           case 'delivered':
           case 'exhausted':
-            // What stands is the outcome of the latest one.
+            // Only the latest delivery determines the recorded state.
             if (rows.every((row) => (row.redelivery ?? 0) <= redelivery)) {
               await noteState(delivery, next.step, rows.at(-1)?.finishedAt);
             }
@@ -83,7 +85,7 @@ export function createWebhookSender(deps: {
             if ('afterMs' in place) return { result: 'tooEarly', afterMs: place.afterMs };
             const claimed = { ...delivery, keys, number: next.number, redelivery };
             const answer = await claimAndPost(claimed).finally(() => place.giveBack());
-            // Another worker may have claimed it in between; then the rows tell what to do instead.
+            // Another worker claimed the attempt first; look at the stored attempts again.
             if (answer === undefined) break;
             return conclude(delivery, { number: next.number, nth: next.nth ?? next.number }, answer);
           }
@@ -113,7 +115,10 @@ export function createWebhookSender(deps: {
     await attempts.finish(callId, number, { outcome: 'interrupted' }, new Date(failedAt));
   }
 
-  /** For lists; the rows stand, so it may be made up for when the worker dies before. */
+  /**
+   * Records the state for lists. If the worker dies before, a later call makes up for it, because the attempts are
+   * authoritative.
+   */
   async function noteState(
     { callId, state }: WebhookDeliveryDocument,
     step: 'delivered' | 'exhausted' | 'retry',
@@ -123,7 +128,7 @@ export function createWebhookSender(deps: {
     if (now === undefined || now !== state) await deliveries.note(callId, now, at);
   }
 
-  /** Sends the attempt, or nothing when it is another worker's. */
+  /** Claims and sends an attempt; undefined when another worker has claimed it. */
   async function claimAndPost(
     attempt: WebhookDeliveryDocument & { keys: readonly Buffer[]; number: number; redelivery: number },
   ): Promise<PostResult | undefined> {
@@ -132,7 +137,7 @@ export function createWebhookSender(deps: {
     return client.post({ accountId, url, body, headers: headersOf(attempt) });
   }
 
-  /** @param at.nth which attempt of its delivery it is; `number` counts through all deliveries of the event */
+  /** @param at.number counts attempts across all deliveries of the event, `nth` within this one */
   async function conclude(
     delivery: WebhookDeliveryDocument,
     { number, nth }: { number: number; nth: number },
@@ -155,7 +160,7 @@ export function createWebhookSender(deps: {
   }
 }
 
-/** Customers of one host, a platform's say, do not wait for each other. */
+/** Limits apply per account and host, so that customers of a shared host do not slow each other down. */
 function receiverOf({ accountId, url, mode }: WebhookDeliveryDocument): Receiver {
   return { accountId, host: urlFrom(url)?.host ?? '', ...(mode && { mode }) };
 }

@@ -11,7 +11,7 @@ import { answer } from '../platform/http/routing/answer.js';
 const DEFAULT_OVERLAP_HOURS = 24;
 const MS_PER_HOUR = 3_600_000;
 
-/** Whether and by which secrets the account's webhooks are signed. */
+/** Creates the handlers for the signing secrets of the account's webhooks. */
 export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }): RouteHandlers<typeof signingRoutes> {
   const viewOf = async (ctx: ApiContext, accountId: string) =>
     signingView(await within(deadlineOf(ctx), secrets.list(accountId)));
@@ -24,7 +24,7 @@ export function createSigningHandlers({ secrets }: { secrets: WebhookSecrets }):
     async rotateWebhookSigning({ ctx, principal, body }) {
       const accountId = principal.account._id;
       const { overlap_hours: hours = DEFAULT_OVERLAP_HOURS } = body;
-      // Nothing to undo: the secret is shown in this answer only, and the next rotation replaces it.
+      // Nothing to undo after a timeout: only this response contains the secret, and the next rotation replaces it.
       const rotated = granted(ctx, secrets.rotate(accountId, hours * MS_PER_HOUR), () => Promise.resolve());
       const { secret, stored } = await within(deadlineOf(ctx), rotated);
       return answer({ ...(await viewOf(ctx, accountId)), secret }, { target: stored.id });
