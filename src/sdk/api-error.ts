@@ -1,15 +1,15 @@
-/** What a refusal told beside its message. */
+/** Details of an error response besides its message. */
 export interface ErrorFacts {
-  /** What is wrong with single fields, by their names. */
+  /** Messages by name of the invalid field. */
   fields?: Readonly<Record<string, string>>;
-  /** When another answer may be had. */
+  /** Delay before a retry, in ms. */
   retryAfterMs?: number;
   requestId?: string;
-  /** The error object as it came. */
+  /** The error object as received. */
   body?: object;
 }
 
-/** A refusal by the service. Status 0: there was no answer, and the code is UNREACHABLE or TIMEOUT. */
+/** An error response of the service. Status 0: there was no response, and the code is UNREACHABLE or TIMEOUT. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly fields: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export class ApiError extends Error {
 
   constructor(
     readonly status: number,
-    /** A code of `src/platform/http/contract/errors.ts`; UNKNOWN when what answered is not the service. */
+    /** A code of `src/platform/http/contract/errors.ts`; UNKNOWN when the response is not from the service. */
     readonly code: string,
     message: string,
     facts: ErrorFacts = {},
@@ -33,8 +33,8 @@ export class ApiError extends Error {
 }
 
 /**
- * The refusal that an answer means.
- * @param answer its body as JSON says it; undefined when it is none
+ * Converts an error response to an `ApiError`.
+ * @param answer the parsed JSON body; undefined if there is none
  */
 export function refusalOf(status: number, answer: unknown, facts: Omit<ErrorFacts, 'fields' | 'body'> = {}): ApiError {
   if (typeof answer !== 'object' || answer === null || !('message' in answer)) {
@@ -49,7 +49,7 @@ export function refusalOf(status: number, answer: unknown, facts: Omit<ErrorFact
   });
 }
 
-/** A query string with its question mark, of what is given and not empty; empty when nothing is. */
+/** Builds a query string with its question mark, without undefined and empty values; '' when none is left. */
 export function queryText(query: Readonly<Record<string, string | number | boolean | undefined>> = {}): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

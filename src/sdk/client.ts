@@ -3,12 +3,12 @@ import { ApiError, queryText } from './api-error.js';
 import type { AnswerOf, EventsPath, InputsOf, ListPath, Method, OperationAt, PathOf, QueryOf } from './operations.js';
 import { createTransport } from './transport.js';
 
-/** What may be said of any request. */
+/** Settings of any request. */
 export interface RequestSettings {
   signal?: AbortSignal;
-  /** All of the request and its answer; 30 s unless said otherwise. */
+  /** Timeout for the request including its response; 30 s by default. */
   timeoutMs?: number;
-  /** Lets a POST be repeated: the service does for one key what it is asked for once. */
+  /** Makes a POST safe to retry: the service executes each key once. */
   idempotencyKey?: string;
 }
 
@@ -26,8 +26,8 @@ const LARGEST_PAGE = 100;
 const STATEMENT_TIMEOUT_MS = 120_000;
 
 /**
- * The service's HTTP interface by an API key. Paths, parameters, bodies and answers are those of the route table: what it
- * does not declare does not compile. Every method throws ApiError for a refusal and when the service cannot be reached.
+ * Creates a client for the service's HTTP API. Paths, parameters, bodies and responses are typed by the route table, so
+ * undeclared ones do not compile. Every method throws ApiError for error responses and when the service is unreachable.
  */
 export function createClient(options: { baseUrl: string; apiKey: string }) {
   const transport = createTransport(options);
@@ -46,8 +46,8 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
     delete: asking('delete'),
 
     /**
-     * The pages of a list, one request each, as they are asked for.
-     * @param most entries of all pages together; all of the list unless given
+     * Reads the pages of a list lazily, one request per page.
+     * @param most maximum entries over all pages; all by default
      */
     async *pages<P extends ListPath>(
       path: P,
@@ -65,7 +65,7 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
       }
     },
 
-    /** A statement as CSV, piece by piece. */
+    /** Streams a statement as CSV. */
     async *csv<P extends '/ledger' | '/usage'>(path: P, query: QueryOf<OperationAt<'get', P>>): AsyncGenerator<string> {
       const settings = { accept: 'text/csv', timeoutMs: STATEMENT_TIMEOUT_MS };
       const decoder = new TextDecoder();
@@ -75,8 +75,8 @@ export function createClient(options: { baseUrl: string; apiKey: string }) {
     },
 
     /**
-     * One stream of server-sent events, until the service ends it.
-     * @param p.lastEventId where an earlier stream broke off, if its events had ids
+     * Reads a stream of server-sent events until the service ends it.
+     * @param p.lastEventId id of the last event received on an earlier stream, to continue after it
      */
     async *events<P extends EventsPath>(
       path: P,
@@ -96,14 +96,17 @@ interface ListAnswer {
   next_cursor?: string | undefined;
 }
 
-/** The same for every operation; what each may bring is checked where a method is called. */
+/** Loosely typed request; the public methods check each operation's types. */
 interface Loose extends RequestSettings {
   params?: Record<string, string>;
   query?: QueryText;
   body?: object;
 }
 
-/** @throws ApiError when a parameter is empty or dots: the path would be another one */
+/**
+ * Fills in the path parameters.
+ * @throws ApiError when a parameter is empty or consists of dots, because that would change the path
+ */
 function pathOf(path: string, { params = {}, query }: Loose): string {
   const filled = path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const value = params[name] ?? '';

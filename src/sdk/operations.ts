@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { routes } from '../api/routes.js';
 
-/** Operations that an API key may ask for. The table itself is not loaded: all that is used of it are its types. */
+/** Operations available to API keys. Only the types of the route table are used; it is not loaded at run time. */
 type Operation = Extract<(typeof routes)[keyof typeof routes], { auth: 'key' | 'keyOrSession' }>;
 
 export type Method = Operation['method'];
@@ -13,7 +13,7 @@ type InputOf<T> = T extends z.ZodType ? z.input<T> : never;
 export type QueryOf<O> = O extends { query: infer Q } ? InputOf<Q> : never;
 export type AnswerOf<O> = O extends { success: { schema: infer S extends z.ZodType } } ? z.output<S> : never;
 
-/** What a request must bring, as the route table declares it. */
+/** Parameters, body and query of a request, as declared in the route table. */
 export type InputsOf<O> = (O extends { params: infer P } ? { params: InputOf<P> } : unknown) &
   (O extends { body: { schema: infer B } } ? { body: InputOf<B> } : unknown) &
   (O extends { query: infer Q }
@@ -22,10 +22,10 @@ export type InputsOf<O> = (O extends { params: infer P } ? { params: InputOf<P> 
       : { query: InputOf<Q> }
     : unknown);
 
-/** Paths that answer a page of a list, and where the next one begins. */
+/** Paths that return pages of a list with a cursor. */
 export type ListPath = {
   [P in PathOf<'get'>]: 'cursor' extends keyof QueryOf<OperationAt<'get', P>> ? P : never;
 }[PathOf<'get'>];
 
-/** Paths that answer with server-sent events. */
+/** Paths that respond with server-sent events. */
 export type EventsPath = Extract<Operation, { success: { contentType: 'text/event-stream' } }>['path'];

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withoutTrailing } from '../kernel/text.js';
 import { ApiError, refusalOf } from './api-error.js';
 
-/** One request as it goes out. */
+/** An outgoing request. */
 export interface Sending {
   accept: string;
   body?: object;
@@ -13,21 +13,24 @@ export interface Sending {
 }
 
 const TIMEOUT_MS = 30_000;
-/** A stream that is silent for this long is dead: the service sends a comment every 15 s. */
+/** A stream without data for this long is considered dead: the service sends a comment every 15 s. */
 const SILENCE_MS = 45_000;
 const MOST_TRIES = 3;
 const FIRST_WAIT_MS = 300;
-/** Whoever is told to come back later than this is told so. */
+/** Maximum retry delay; if the service asks for a longer one, the error is thrown instead. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Away for the moment; what sits between may say so, too. */
+/** Statuses of a temporary outage of the service or a proxy; 0: no response. */
 const AWAY = new Set([0, 502, 503, 504]);
 
-/** Sends requests with a key, bounded in time, and repeats those that may be repeated. */
+/** Creates a transport that sends requests with an API key, applies timeouts and retries what is safe to retry. */
 export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) {
   const base = withoutTrailing(baseUrl, '/');
 
-  /** @throws ApiError whatever comes but a 2xx, or nothing */
+  /**
+   * Sends one request.
+   * @throws ApiError for any response other than 2xx; other errors when there is no response
+   */
   async function request(method: string, path: string, p: Sending, signal: AbortSignal): Promise<Response> {
     const response = await fetch(base + path, {
       method: method.toUpperCase(),
@@ -39,7 +42,7 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
         ...p.headers,
       },
       ...(p.body === undefined ? {} : { body: JSON.stringify(p.body) }),
-      // The key goes to the address that was given, and nowhere else.
+      // Never send the API key to any other address.
       redirect: 'manual',
       signal,
     });
@@ -61,7 +64,10 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
   }
 
   return {
-    /** A request and its JSON answer. Repeated when it failed for the moment and repeating it does no harm. */
+    /**
+     * Sends a request and parses the JSON response. Retries temporary failures if that is safe.
+     * @throws ApiError
+     */
     async json(method: string, path: string, p: Sending): Promise<unknown> {
       for (let tries = 1; ; tries++) {
         const timeout = AbortSignal.timeout(p.timeoutMs ?? TIMEOUT_MS);
@@ -78,7 +84,10 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
       }
     },
 
-    /** The bytes of an answer as they come. Never repeated; given up when nothing comes for 45 s. */
+    /**
+     * Streams the bytes of a response. Never retries; times out after 45 s without data.
+     * @throws ApiError
+     */
     async *stream(path: string, p: Sending): AsyncGenerator<Uint8Array> {
       const silent = new AbortController();
       const giveUp = () => silent.abort(new DOMException('silent', 'TimeoutError'));
@@ -101,21 +110,22 @@ export function createTransport({ baseUrl, apiKey }: { baseUrl: string; apiKey: 
 }
 
 /**
- * How long to wait before the same request is sent again; undefined when it must not be, or not so soon.
- * @param harmless whether asking twice does no more than asking once
+ * Returns the delay in ms before the request is retried; undefined when it must not be retried, or not soon enough.
+ * @param tries attempts so far, from 1
+ * @param harmless whether the request may safely be repeated
  */
 export function waitBefore(failure: unknown, tries: number, harmless: boolean): number | undefined {
   if (!(failure instanceof ApiError)) return undefined;
-  // Too many requests: nothing was done.
+  // A rate-limited request had no effect, so repeating it is always safe.
   const again = failure.code === 'RATE_LIMIT_EXCEEDED' || (harmless && AWAY.has(failure.status));
-  // Who has waited for so long waits no longer.
+  // A timeout took long enough already; do not retry it.
   if (!again || failure.code === 'TIMEOUT') return undefined;
   const backoffMs = FIRST_WAIT_MS * 2 ** (tries - 1) * (1 + Math.random() / 2);
   const waitMs = Math.max(backoffMs, failure.retryAfterMs ?? 0);
   return waitMs > LONGEST_WAIT_MS ? undefined : waitMs;
 }
 
-/** @throws ApiError when it is no JSON */
+/** @throws ApiError when the body is not JSON */
 async function jsonOf(response: Response): Promise<unknown> {
   try {
     return (await response.json()) as unknown;
@@ -134,7 +144,7 @@ function factsOf({ headers }: Response) {
   };
 }
 
-/** What sits between, such as a proxy, answers pages: then the status tells enough. */
+/** Parses the error body; undefined for responses of proxies that are not JSON. */
 async function errorObjectOf(response: Response): Promise<unknown> {
   try {
     return (await response.json()) as unknown;
@@ -143,12 +153,12 @@ async function errorObjectOf(response: Response): Promise<unknown> {
   }
 }
 
-/** What fetch throws comes from another realm in some places, where it is no instance of our classes. */
+/** Reads the name of an error. Errors of `fetch` may come from another realm, where `instanceof` fails. */
 function nameOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, 'name') : undefined;
 }
 
-/** Node keeps the cause of a failed fetch apart, and those of several addresses in a list. */
+/** Extracts the reason of a failed fetch. Node stores it in `cause`, as a list when it tried several addresses. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: { message?: string; code?: string; errors?: { message?: string }[] } };
   const reason = cause?.errors?.[0]?.message || cause?.message || cause?.code;

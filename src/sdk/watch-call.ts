@@ -8,13 +8,13 @@ import type { Client } from './client.js';
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
-/** In a row, which takes about half a minute. */
+/** Consecutive failures before giving up, about half a minute. */
 const MOST_FAILURES = 7;
 
 /**
- * A call as it is now, and again at each change until it is final and the service tells no more. A stream that breaks, or
- * that the service ends before, is opened again.
- * @throws ApiError when the call may not be read, or the service stays away
+ * Yields the current state of a call, and again each change until the call is final and the service ends the stream.
+ * Reopens a stream that breaks or ends early.
+ * @throws ApiError when the call cannot be read, or the service stays unreachable
  */
 export async function* watchCall(client: Client, callId: string, signal?: AbortSignal): AsyncGenerator<Call> {
   let failures = 0;
@@ -42,7 +42,7 @@ export async function* watchCall(client: Client, callId: string, signal?: AbortS
   }
 }
 
-/** @throws ApiError when the stream broke off inside the event */
+/** @throws ApiError when the stream broke inside the event */
 function callOf(data: string): Call {
   try {
     return JSON.parse(data) as Call;
@@ -51,7 +51,7 @@ function callOf(data: string): Call {
   }
 }
 
-/** Why the service does not let us watch any longer. */
+/** Converts the `end` event, with which the service ends the stream, to an error. */
 function endOf(data: string): ApiError {
   let answer: unknown;
   try {
@@ -63,7 +63,7 @@ function endOf(data: string): ApiError {
   return refusalOf(Object.hasOwn(ERRORS, String(code)) ? ERRORS[code as ErrorCode].status : 0, answer);
 }
 
-/** Whether asking again a little later may help. */
+/** Whether the error is temporary, so that a retry may help. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
