@@ -5,8 +5,9 @@ import { deadlineOf, within } from '../platform/http/deadline.js';
 import { content } from '../platform/http/routing/answer.js';
 import { readBody } from '../platform/http/raw-body.js';
 import type { ReadSigned } from '../platform/http/signed-requests.js';
+import { keyOf } from '../identity/access/identification.js';
 import type { Forwarder } from '../identity/access/principal.js';
-import type { AnswerTerms, CallInstruction, CarrierRequest } from './callbacks.js';
+import type { AnswerTerms, CarrierRequest, Markup } from './callbacks.js';
 import type { CallbackDeps, Carrier } from './port.js';
 
 /** Longer than for API clients: carriers wait longer, and a call in progress is worth a second database attempt. */
@@ -57,7 +58,23 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     return { deadline: deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), requestId: ctx.state.requestId };
   }
 
-  function logRejection({ state: { requestId } }: ApiContext, error: unknown): void {
+  /** The carrier that a call without a key says to come from, as far as its headers tell. */
+  function claimedCarrier(ctx: ApiContext): Carrier | undefined {
+    if (keyOf(ctx, true) !== undefined) return undefined;
+    return accounts.find(({ carrier }) => carrier.mayBeSigned(ctx.headers))?.carrier;
+  }
+
+  function logRejection({ state: { requestId } }: ApiContext, error: unknown, isVerified: boolean): void {
+    if (!isVerified) {
+      // Anybody may have sent it, so what cannot be our fault is not worth a line of the log.
+      const code = error instanceof ServiceError ? error.code : undefined;
+      const isOurs = code === undefined || code === 'SERVICE_UNAVAILABLE';
+      logger[isOurs ? 'warn' : 'debug'](
+        { requestId, code, err: error },
+        'an inbound call was rejected before it was admitted',
+      );
+      return;
+    }
     if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') {
       logger.error({ requestId, err: error }, 'an inbound call could not be decided and was rejected');
       return;
@@ -85,21 +102,28 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     terms,
 
     /**
-     * Decides what to do with an incoming call. If the carrier itself sent the webhook, any error rejects the call: a
-     * carrier answers a call whose webhook fails, and bills it.
-     * @throws whatever `decide` throws, if the owner of an API key sent the request
+     * Decides what to do with an incoming call. If the carrier sent the webhook, or may have sent it, any error rejects the
+     * call: a carrier answers a call whose webhook fails, and bills it.
+     * @param p.bringer finds out who sent the request
+     * @param p.decide returns the carrier's instruction by the deadline, ms since the epoch
+     * @throws ServiceError from `bringer` and `decide` if the owner of an API key sent the request, and from `bringer` if
+     *   the signature is wrong
      */
     async arrival(
       ctx: ApiContext,
-      forwarder: Forwarder,
-      decide: (deadline: number) => Promise<CallInstruction>,
-    ): Promise<CallInstruction> {
-      if (forwarder.account !== undefined) return decide(deadlineOf(ctx));
+      p: { bringer: () => Promise<Forwarder>; decide: (forwarder: Forwarder, deadline: number) => Promise<Markup> },
+    ): Promise<Markup> {
+      const carrier = claimedCarrier(ctx);
+      if (carrier === undefined) return p.decide(await p.bringer(), deadlineOf(ctx));
+      let isVerified = false;
       try {
-        return await decide(terms(ctx).deadline);
+        const forwarder = await p.bringer();
+        isVerified = true;
+        return await p.decide(forwarder, terms(ctx).deadline);
       } catch (error) {
-        logRejection(ctx, error);
-        return { kind: 'reject' };
+        if (!isVerified && isForgers(error)) throw error;
+        logRejection(ctx, error, isVerified);
+        return carrier.render({ kind: 'reject' });
       }
     },
 
@@ -112,4 +136,9 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
       return content('text/plain; charset=utf-8', '');
     },
   };
+}
+
+/** Whether a refusal says that no carrier account of ours made the request. */
+function isForgers(error: unknown): boolean {
+  return error instanceof ServiceError && ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMIT_EXCEEDED'].includes(error.code);
 }

@@ -1,9 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { CARRIERS } from '../../src/telephony/carriers.js';
-import { expectError, startService, type Answer, type Service } from '../support/http/harness.js';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import { errors } from '../../src/api/errors.js';
+import { createAuthenticator } from '../../src/identity/access/authentication.js';
+import type { RequestState } from '../../src/platform/http/context.js';
+import { createFailureLimiter, createRateLimiter } from '../../src/platform/http/rate-limit.js';
+import { requestId } from '../../src/platform/http/request-id.js';
+import { createSignedRequests } from '../../src/platform/http/signed-requests.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { CARRIERS, createCarrierRoutes, createCarriers } from '../../src/telephony/carriers.js';
+import type { CallEvents, CallInstructions } from '../../src/telephony/callbacks.js';
+import { sign } from '../../src/telephony/twilio/signature.js';
+import { eventually, expectError, startService, type Answer, type Service } from '../support/http/harness.js';
+import { rawRequest } from '../support/hostile-requests.js';
 import { newSid } from '../support/sids.js';
 import { createTestCarrierFactory } from '../support/test-carrier/carrier';
 import { startTestCarrierServer } from '../support/test-carrier/server';
+import { holdBack } from './support/held-back-requests.js';
 import { REAL_CARRIER } from './support/real-carrier.js';
 
 /** Any other answer has Twilio answer the call, read an apology to the caller, and bill the operator. */
@@ -31,6 +45,49 @@ const formOf = (more: Record<string, string> = {}) => ({
 });
 const arrive = (query = '', form: Record<string, string> = formOf()) =>
   service.carrierPost(`/inbound_call${query}`, form);
+
+/** Of a request that the carrier signs. */
+function signedHeaders(path: string, form: Record<string, string>): Record<string, string> {
+  const { carrierAccountId: AccountSid, authToken } = service.config.carriers.live;
+  const url = `${service.config.publicBaseUrl}${path}`;
+  return { 'X-Twilio-Signature': sign({ authToken, url, params: { AccountSid, ...form } }) };
+}
+
+/** The carrier's routes, where as many signed requests are in flight as may be. */
+async function startFullDoor() {
+  const { config, database } = service;
+  const logger = createLogger({ role: 'test', level: 'silent' });
+  const failureLimiter = createFailureLimiter(config);
+  const signedRequests = createSignedRequests({ failureLimiter, maxInFlight: 0 });
+  const rateLimiter = createRateLimiter(database);
+  const authenticator = createAuthenticator({ config, database, rateLimiter, failureLimiter, signedRequests });
+  const routes = createCarrierRoutes({
+    carriers: createCarriers({ config }),
+    publicBaseUrl: config.publicBaseUrl,
+    signedRequests,
+    authenticator,
+    logger,
+    // None of these comes so far.
+    events: {} as CallEvents,
+    instructions: {} as CallInstructions,
+  });
+  const app = new Koa<RequestState>();
+  app.use(requestId(logger, 0)).use(errors(logger)).use(signedRequests.middleware);
+  app.use(async (ctx) => {
+    ctx.body = await routes.find(({ route }) => route.path === ctx.path)?.handle({ ctx });
+  });
+  const server = app.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    post(path: string): Promise<Response> {
+      const form = formOf();
+      const body = new URLSearchParams({ AccountSid: config.carriers.live.carrierAccountId, ...form });
+      return fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers: signedHeaders(path, form), body });
+    },
+    close: () => void server.close(),
+  };
+}
 
 function expectRejected({ status, headers, text }: Answer): void {
   expect({ status, text }).toEqual({ status: 200, text: REJECT });
@@ -83,6 +140,42 @@ describe('a call that the carrier brings and nobody takes is rejected unanswered
     ]);
     expect(log.join('')).not.toMatch(/CA1\b|\+1202/);
     expect(await service.database.callRequests.countDocuments({ accountId: account._id })).toBe(0);
+  });
+
+  it('when its body cannot be read, so that nobody can tell who sent it, and a status callback is an error', async () => {
+    const long = { Notes: 'x'.repeat(70_000) };
+    const many = Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`Extra${n}`, 'x']));
+    for (const more of [long, many]) {
+      expectRejected(await arrive('', formOf(more)));
+      expect((await service.carrierPost('/carrier/status', formOf(more))).status).toBeGreaterThanOrEqual(400);
+    }
+    const headers = { ...signedHeaders('/inbound_call', formOf()), 'Content-Encoding': 'gzip' };
+    expectRejected(await service.request('/inbound_call', { method: 'POST', headers, body: 'x' }));
+  });
+
+  it('when its body had to make room for others', async () => {
+    const path = '/inbound_call';
+    const headers = { ...signedHeaders(path, formOf()), 'Content-Type': 'application/x-www-form-urlencoded' };
+    const request = rawRequest({ method: 'POST', path, headers, body: new URLSearchParams(formOf()).toString() });
+    const [oldest, ...others] = [
+      ...(await holdBack(service.port, 1, () => request)),
+      ...(await holdBack(service.port, 1_000, () => request)),
+    ];
+    const answer = await eventually(async () => oldest?.isClosed() && oldest.answer(), 30_000);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toContain(REJECT);
+    for (const each of others) each.drop();
+  }, 60_000);
+
+  it('when too many signed requests are in flight, of which the carrier sends status callbacks again', async () => {
+    const full = await startFullDoor();
+    try {
+      const inbound = await full.post('/inbound_call');
+      expect({ status: inbound.status, text: await inbound.text() }).toEqual({ status: 200, text: REJECT });
+      expect((await full.post('/carrier/status')).status).toBe(503);
+    } finally {
+      full.close();
+    }
   });
 
   it('while forgers and owners of keys are refused by an error', async () => {

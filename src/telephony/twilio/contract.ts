@@ -59,7 +59,7 @@ export const twilioInboundRoute = {
     tag: 'Calls',
     summary: 'Receive a call from the telephony provider',
     description:
-      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. A request that the provider signed is answered 200 with TwiML that rejects the call unanswered whenever the call is not taken; any other request gets the error. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
+      'The provider’s voice webhook. The agent is the one of agent_id in the query, else of agent_id in the form, else the one assigned to the number ForwardedFrom, else the active inbound agent of the account that owns that number. A repeated webhook gives the same answer and no second call. A request that the provider signed is answered 200 with TwiML that rejects the call unanswered whenever the call is not taken, as is one whose signature cannot be checked because its body is not read to the end; any other request gets the error. With a live key the carrier is asked first: CallSid must name a live inbound call to the number To, and To, or the number ForwardedFrom that the carrier knows too, must be a number of the account; otherwise 403.',
     auth: 'keyOrCarrier',
     changes: 'mode',
     readsItself: true,

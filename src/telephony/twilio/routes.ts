@@ -3,6 +3,7 @@ import type { Forwarder } from '../../identity/access/principal.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { fieldsOf, single, type FormFields } from '../../platform/http/form.js';
 import { contentTypeOf } from '../../platform/http/raw-body.js';
+import type { ReadSigned } from '../../platform/http/signed-requests.js';
 import { bindRoutes } from '../../platform/http/routing/bound-route.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
@@ -103,22 +104,25 @@ function createReceiveCall(deps: CallbackDeps): Handlers<typeof twilioInboundRou
   return async ({ ctx }) => {
     let body: Promise<Buffer> | undefined;
     const readOnce = (signal?: AbortSignal) => (body ??= gate.read(ctx, signal));
-    const forwarder = await authenticator.byKeyOrCarrier(
-      ctx,
-      gate.mayBeSigned(ctx) ? async (read) => gate.signerOf(ctx, await read(readOnce))?.mode : undefined,
-    );
-    const carrier = deps.carriers[forwarder.mode];
-    if (carrier === undefined) {
-      throw new ServiceError(
-        'MISSING_PARAMS',
-        `CallSid must be an identifier of the ${forwarder.mode} carrier, which is another.`,
-      );
-    }
-    const instruction = await gate.arrival(ctx, forwarder, async (deadline) =>
-      instructions.arrived(await arrivedCallOf(ctx, { forwarder, carrier, read: readOnce }), deadline),
-    );
-    return carrier.render(instruction).body;
+    const verify = gate.mayBeSigned(ctx)
+      ? async (read: ReadSigned) => gate.signerOf(ctx, await read(readOnce))?.mode
+      : undefined;
+    const markup = await gate.arrival(ctx, {
+      bringer: () => authenticator.byKeyOrCarrier(ctx, verify),
+      decide: async (forwarder, deadline) => {
+        const carrier = carrierOf(forwarder);
+        const arrived = await arrivedCallOf(ctx, { forwarder, carrier, read: readOnce });
+        return carrier.render(await instructions.arrived(arrived, deadline));
+      },
+    });
+    return markup.body;
   };
+
+  function carrierOf({ mode }: Forwarder): Carrier {
+    const carrier = deps.carriers[mode];
+    if (carrier !== undefined) return carrier;
+    throw new ServiceError('MISSING_PARAMS', `CallSid must be an identifier of the ${mode} carrier, which is another.`);
+  }
 }
 
 /** @throws ServiceError MISSING_PARAMS, or what reading the body throws */

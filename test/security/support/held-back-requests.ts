@@ -35,7 +35,8 @@ function holdBackOne(port: number, bytes: Buffer): Promise<HeldBack> {
   });
 }
 
-/** Whether a request was answered with 503, and its connection closed, before it was complete. */
+/** Whether a request was answered with 503, or a rejected call, and its connection closed, before it was complete. */
 export function madeRoom(held: HeldBack): boolean {
-  return held.isClosed() && /^HTTP\/1\.1 503 [^]*\r\nConnection: close\r\n/i.test(held.answer());
+  const refused = /^HTTP\/1\.1 (503 [^]*\r\nConnection: close\r\n|200 [^]*\r\nConnection: close\r\n[^]*<Reject )/i;
+  return held.isClosed() && refused.test(held.answer());
 }

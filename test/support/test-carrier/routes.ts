@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { ServiceError } from '../../../src/kernel/errors.js';
 import { defineRoute } from '../../../src/platform/http/contract/route.js';
+import type { Forwarder } from '../../../src/identity/access/principal.js';
 import type { ApiContext } from '../../../src/platform/http/context.js';
 import { content } from '../../../src/platform/http/routing/answer.js';
 import { bindRoutes } from '../../../src/platform/http/routing/bound-route.js';
-import { createCallbackGate } from '../../../src/telephony/callback-gate.js';
+import { createCallbackGate, type VerifiedRequest } from '../../../src/telephony/callback-gate.js';
 import type { Markup, StatusReport } from '../../../src/telephony/callbacks.js';
 import type { CarrierContract } from '../../../src/telephony/port.js';
 import { UUID } from './codec';
@@ -83,14 +84,19 @@ export const TEST_CONTRACT: CarrierContract = {
       },
 
       async receiveTestCall({ ctx }) {
-        const { mode, carrier, request: told } = await gate.admit(ctx);
-        const forwarder = { mode };
-        const instruction = await gate.arrival(ctx, forwarder, async (deadline) => {
+        let admitted: VerifiedRequest | undefined;
+        const bringer = async () => {
+          admitted = await gate.admit(ctx);
+          return { mode: admitted.mode };
+        };
+        const decide = async (forwarder: Forwarder, deadline: number) => {
+          const { mode, carrier, request: told } = admitted as VerifiedRequest;
           const { call: carrierSid, from = '', to = '', agent_id: agentId } = noticeOf(told.body);
           const wording = { notOwn: 'The call is not yours.', ofAnotherCall: 'The call is another one.' };
-          return instructions.arrived({ mode, carrier, carrierSid, forwarder, from, to, agentId, wording }, deadline);
-        });
-        return sent(carrier.render(instruction));
+          const call = { mode, carrier, carrierSid, forwarder, from, to, agentId, wording };
+          return carrier.render(await instructions.arrived(call, deadline));
+        };
+        return sent(await gate.arrival(ctx, { bringer, decide }));
       },
     });
   },
