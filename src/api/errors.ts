@@ -30,7 +30,7 @@ function sendError(ctx: ApiContext, refusal: ServiceError): void {
   const { status } = ERRORS[refusal.code];
   ctx.status = status;
   ctx.body = errorObject(refusal);
-  const retryAfter = RETRY_AFTER_SECONDS[status];
+  const retryAfter = refusal.retryAfterSeconds?.toString() ?? RETRY_AFTER_SECONDS[status];
   if (retryAfter !== undefined && !ctx.response.get('Retry-After')) ctx.set('Retry-After', retryAfter);
 }
 

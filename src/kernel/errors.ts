@@ -32,6 +32,8 @@ export class ServiceError extends Error {
      * More members of the error object, e.g. `limit` and `current`, or `fields` with a message for each invalid field.
      */
     readonly details: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {},
+    /** When the same request may have another answer, where the refusing part knows. */
+    readonly retryAfterSeconds?: number,
   ) {
     super(message);
   }

@@ -1,6 +1,13 @@
 import { createCallGate } from '../../src/calls/wiring.js';
 import { parseConfig } from '../../src/platform/config/config.js';
-import { eventually, expectError, startService, type Customer, type Service } from '../support/http/harness.js';
+import {
+  eventually,
+  expectError,
+  startService,
+  type Answer,
+  type Customer,
+  type Service,
+} from '../support/http/harness.js';
 import { createBrowser } from '../support/http/portal-support.js';
 import { newCallId } from '../support/store/test-database.js';
 import { newSid } from '../support/sids.js';
@@ -32,6 +39,14 @@ async function arrive({ agent }: Customer, CallSid = newSid('CA')): Promise<stri
   return answer.text;
 }
 
+/** It makes no sense to ask again before. */
+function expectToldNextDay({ headers }: Answer): void {
+  const now = new Date();
+  const nextDay = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
+  const off = Number(headers.get('retry-after')) - (nextDay - now.getTime()) / 1_000;
+  expect(Math.abs(off)).toBeLessThan(30);
+}
+
 describe('the test calls of an account in a day', () => {
   it('are bounded, placed and received ones together; a repeat counts once, and live calls do not count', async () => {
     const customer = await service.customer();
@@ -44,11 +59,13 @@ describe('the test calls of an account in a day', () => {
     const refused = await place(customer.testKey, 2);
     expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
     expect(refused.json).toMatchObject({ limit: LIMIT });
+    expectToldNextDay(refused);
     for (let n = 0; n < 3; n++) expect(await arrive(customer)).toContain('<Reject');
     const form = { CallSid: newSid('CA'), From: '+12025550143', To: '+12025550199', agent_id: customer.agent._id };
     const body = new URLSearchParams(form);
     const asked = await service.request('/inbound_call', { method: 'POST', key: customer.testKey, body });
     expectError(asked, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
+    expectToldNextDay(asked);
     expect(await rowsOf(customer)).toBe(before);
     expect((await place(customer.liveKey, 3)).status).toBe(200);
     expect((await place((await service.customer()).testKey, 4)).status).toBe(200);
@@ -62,8 +79,21 @@ describe('the test calls of an account in a day', () => {
     while (statuses.filter((status) => status === 200).length < LIMIT && statuses.length < 20) {
       statuses.push((await ask()).status);
     }
-    expectError(await ask(), 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
+    const refused = await ask();
+    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', TOO_MANY);
+    expectToldNextDay(refused);
   }, 120_000);
+
+  it('of one account leave those of every other account as they were', async () => {
+    const [greedy, other] = [await service.customer(), await service.customer()];
+    const { config, database } = service;
+    const gate = createCallGate({ config, database });
+    const admit = ({ account }: Customer) =>
+      gate.admit({ account, mode: 'test', callId: newCallId(), leg: 'call', to: '+12025550142' });
+    for (let n = 0; n < 10 * LIMIT; n++) await admit(greedy);
+    for (let n = 0; n < LIMIT; n++) expect(await admit(other)).toBeUndefined();
+    expect(await admit(other)).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
+  });
 
   it('leave the count when they are refused, and their transfers are not in it', async () => {
     const { account } = await service.customer();

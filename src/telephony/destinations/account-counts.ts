@@ -45,7 +45,8 @@ export function createAccountCounts(
 ) {
   // Shares the collection with the counts by prefix. Those ids contain a plus before the prefix, so ids never collide.
   const documents = driverCollection<PeriodCountDocument>(database, database.destinationCounts);
-  const counts = createPeriodCounts(documents, options.now ?? (() => new Date()));
+  const now = options.now ?? (() => new Date());
+  const counts = createPeriodCounts(documents, now);
   const placedId = (accountId: string) => `${accountId}~live~placed~day`;
   // Separate from placed calls, so that callers cannot use up the calls the account may place.
   const receivedId = (accountId: string) => `${accountId}~live~received~day`;
@@ -61,7 +62,8 @@ export function createAccountCounts(
   async function countTest({ account, callId }: ReceivedCall): Promise<ServiceError | undefined> {
     if (testCallsPerDay === undefined) return undefined;
     const place = { _id: testId(account._id), period: 'day' as const, limit: testCallsPerDay };
-    return (await counts.add({ ...place, member: memberOf({ callId }) })) ? undefined : tooManyTests(testCallsPerDay);
+    const isCounted = await counts.add({ ...place, member: memberOf({ callId }) });
+    return isCounted ? undefined : tooManyTests(testCallsPerDay, now());
   }
 
   async function releaseTest({ account, callId }: ReceivedCall): Promise<void> {
@@ -139,11 +141,11 @@ function tooManyReceived(limit: number): ServiceError {
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit });
 }
 
-function tooManyTests(limit: number): ServiceError {
+function tooManyTests(limit: number, now: Date): ServiceError {
   const message =
     `The account has had its ${limit} test calls of this UTC day, placed and received ones together. ` +
     'Try again on the next day, or ask the operator for a higher limit.';
-  return new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit });
+  return new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit }, secondsLeftOfDay(now));
 }
 
 function tooManyWaived(): ServiceError {
@@ -151,4 +153,9 @@ function tooManyWaived(): ServiceError {
     `In this hour ${WAIVED_CALLS_PER_HOUR} live calls of the account failed before the agent was heard, and were not billed. ` +
     "Check the agent's instruction and tools with a test key, and try again in the next hour.";
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit: WAIVED_CALLS_PER_HOUR });
+}
+
+function secondsLeftOfDay(now: Date): number {
+  const tomorrow = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
+  return Math.ceil((tomorrow - now.getTime()) / 1_000);
 }
