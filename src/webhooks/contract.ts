@@ -59,7 +59,8 @@ export const deliveryRoutes = {
       'The same bytes and webhook-id with a new timestamp, in up to four attempts. While it is under way, asking again changes nothing. At most 30 a minute.',
     auth: 'keyOrSession',
     changes: 'mode',
-    bounded: true,
+    // The delivery tells of it.
+    unaudited: true,
     params: callParams,
     success: ratedJsonAnswer('It is on its way.', RedeliverAnswer, {
       underWay: { call_id: EXAMPLE_CALL_ID, redelivery: 1 },

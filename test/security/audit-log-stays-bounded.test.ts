@@ -1,3 +1,5 @@
+import { routes } from '../../src/api/routes.js';
+import type { Route } from '../../src/platform/http/contract/route.js';
 import { expectError, startService, type Answer, type Customer, type Service } from '../support/http/harness.js';
 import { managementOf } from '../support/http/management-support.js';
 import { createBrowser } from '../support/http/portal-support.js';
@@ -126,6 +128,13 @@ describe('a request that changes nothing leaves no entry in the audit log', () =
 });
 
 describe('changes of an account are bounded, so that no entry is pushed out by others', () => {
+  async function newOwner() {
+    const browser = createBrowser(service);
+    await browser.signUp();
+    const { account } = (await browser.get('/portal/session')).json as { account: { account_id: string } };
+    return { browser, accountId: account.account_id };
+  }
+
   const useUp = (accountId: string, mode: string, by: string, points: number) =>
     service.database.rateLimits.updateOne(
       { key: `changes:${accountId}:${mode}:${by}` },
@@ -133,11 +142,11 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
       { upsert: true },
     );
 
-  it('a key is refused the 2,001st of 24 hours and changes nothing, yet takes away what it made', async () => {
+  it('a test key is refused the 301st of 24 hours and changes nothing, yet takes away what it made', async () => {
     const { account, testKey, liveKey } = await service.customer();
     const { key_id: keyId } = (await ask.post('/api_keys', testKey, { name: 'k' })).json;
     const { agent_id: agentId } = (await ask.post('/agents', testKey, agent)).json;
-    await useUp(account._id, 'test', 'key', 1_999);
+    await useUp(account._id, 'test', 'key', 299);
     expect((await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'B' })).status).toBe(200);
     const before = (await entriesOf(account._id)).length;
     for (const refused of [
@@ -145,7 +154,7 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
       await ask.patch(`/agents/${String(agentId)}`, testKey, { name: 'C' }),
       await ask.post('/api_keys', testKey, { name: 'k' }),
     ]) {
-      expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', /2000 changes in test mode/);
+      expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', /300 changes in test mode .*revokes is still possible/);
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_600);
     }
     expect(await entriesOf(account._id)).toHaveLength(before);
@@ -156,17 +165,61 @@ describe('changes of an account are bounded, so that no entry is pushed out by o
     expect((await ask.post('/agents', liveKey, agent)).status).toBe(200);
   });
 
-  it('members are counted apart from keys, and whoever is not verified may make 200', async () => {
-    const browser = createBrowser(service);
-    await browser.signUp();
-    const { account } = (await browser.get('/portal/session')).json as { account: { account_id: string } };
-    const { account_id: accountId } = account;
-    await useUp(accountId, 'test', 'key', 2_000);
+  it('members are counted apart from keys, and whoever is not verified may make 50', async () => {
+    const { browser, accountId } = await newOwner();
+    await useUp(accountId, 'test', 'key', 1_000);
     expect((await browser.post('/agents', agent)).status).toBe(200);
-    await useUp(accountId, 'test', 'member', 200);
+    await useUp(accountId, 'test', 'member', 50);
     expect((await browser.post('/agents', agent)).status).toBe(200);
     await service.database.accounts.updateOne({ _id: accountId }, { $set: { unverified: true } });
-    expectError(await browser.post('/agents', agent), 429, 'RATE_LIMIT_EXCEEDED', /members have made 200 changes/);
+    expectError(await browser.post('/agents', agent), 429, 'RATE_LIMIT_EXCEEDED', /members have made 50 changes/);
+  });
+
+  it('keys and members of an account make 1,000 in both modes together', async () => {
+    const { browser, accountId } = await newOwner();
+    const keyOf = async (mode: 'live' | 'test') =>
+      (await service.apiKeys.create({ accountId, mode, name: mode })).secret;
+    const [liveKey, testKey] = [await keyOf('live'), await keyOf('test')];
+    const limits: number[] = [];
+    for (const mode of ['live', 'test'] as const) {
+      for (const by of ['key', 'member']) {
+        await useUp(accountId, mode, by, 10_000);
+        const refused =
+          by === 'member'
+            ? await browser.post(`/agents?mode=${mode}`, agent)
+            : await ask.post('/agents', mode === 'live' ? liveKey : testKey, agent);
+        expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', new RegExp(`${by}s .*${mode} mode`));
+        limits.push(Number(refused.json['limit']));
+      }
+    }
+    expect(limits.reduce((sum, limit) => sum + limit, 0)).toBe(1_000);
+  });
+
+  it('an owner who has none left revokes keys, removes members and ends sessions, which is noted', async () => {
+    const { browser, accountId } = await newOwner();
+    const { key } = await service.apiKeys.create({ accountId, mode: 'live', name: 'stolen' });
+    const userId = 'user_thief';
+    const thief = { _id: userId, email: 'thief@example.com', name: 'T', accountId, role: 'developer' as const };
+    await service.database.users.create([{ ...thief, passwordHash: 'none', createdAt: new Date() }]);
+    for (const mode of ['live', 'test']) await useUp(accountId, mode, 'member', 10_000);
+    expectError(await browser.patch('/account', { name: 'Mine' }), 429, 'RATE_LIMIT_EXCEEDED');
+    expect((await browser.send('DELETE', `/api_keys/${key.keyId}?mode=live`)).status).toBe(200);
+    expect((await browser.send('DELETE', `/portal/members/${userId}`)).status).toBe(200);
+    expect((await browser.post('/portal/log-out-everywhere')).status).toBe(200);
+    const noted = (await entriesOf(accountId)).map(({ action }) => action);
+    expect(noted.slice(-3)).toEqual(['revokeApiKey', 'removeMember', 'logOutEverywhere']);
+  });
+
+  it('what is neither counted nor refused takes something away, or is bounded by the calls and invitations there are', () => {
+    const all: [string, Route][] = Object.entries(routes);
+    expect(all.filter(([, { bounded }]) => bounded).map(([id]) => id)).toEqual([
+      'cancelCall',
+      'eraseCall',
+      'inviteMember',
+    ]);
+    expect(all.filter(([, { unaudited }]) => unaudited).map(([id]) => id)).toEqual(
+      expect.arrayContaining(['redeliverWebhook']),
+    );
   });
 
   it('entries of test mode are removed after 30 days, and those of live mode never', async () => {

@@ -8,19 +8,25 @@ import type { IdentityDatabase } from '../database.js';
 import type { Principal } from './principal.js';
 
 const DAY_SECONDS = 24 * 3_600;
-/** Changes of an account in one mode within 24 hours, by its keys and, apart, by its members. */
-const CHANGES_PER_DAY = 2_000;
-const CHANGES_PER_DAY_UNVERIFIED = 200;
+/** Changes of an account within 24 hours: 1,000 in all. Keys make more of them than people do. */
+const CHANGES_PER_DAY: Readonly<Record<Principal['actor']['kind'], Readonly<Record<Mode, number>>>> = {
+  key: { live: 400, test: 300 },
+  member: { live: 200, test: 100 },
+};
+/** Each of the above, of an account whose owner's address is not verified. */
+const MOST_UNVERIFIED = 50;
 
 export type ChangeQuota = ReturnType<typeof createChangeQuota>;
 
 /**
  * Bounds the entries of the audit log, of which none is ever pushed out by others: once an account has changed so much, further
  * changes are refused. What takes something away is neither refused nor counted: it was counted when it was made, and who finds a
- * stolen key must be able to revoke it. Keys and members are counted apart, so that a stolen key keeps no member from a change.
+ * stolen key must be able to revoke it. Keys and members are counted apart, as are the modes, so that a stolen key keeps no member
+ * from a change, and a test key no live one.
  */
 export function createChangeQuota(database: IdentityDatabase) {
-  const limiter = createLimiter(database, { points: CHANGES_PER_DAY, duration: DAY_SECONDS });
+  // It counts; what is too much depends on whose changes they are.
+  const limiter = createLimiter(database, { points: Number.MAX_SAFE_INTEGER, duration: DAY_SECONDS });
 
   const isCounted = ({ method, changes, bounded }: Route) =>
     (method === 'post' || method === 'patch') && changes !== 'self' && !bounded;
@@ -31,13 +37,15 @@ export function createChangeQuota(database: IdentityDatabase) {
     async admit(ctx: ApiContext, principal: Principal, route: Route, mode: Mode): Promise<void> {
       if (!isCounted(route)) return;
       const state = await within(deadlineOf(ctx), limiter.get(keyOf(principal, mode)));
-      const limit = principal.account.unverified ? CHANGES_PER_DAY_UNVERIFIED : CHANGES_PER_DAY;
+      const { account, actor } = principal;
+      const most = CHANGES_PER_DAY[actor.kind][mode];
+      const limit = account.unverified ? Math.min(most, MOST_UNVERIFIED) : most;
       if (state === null || state.consumedPoints < limit) return;
-      ctx.set('Retry-After', String(Math.max(1, Math.ceil(state.msBeforeNext / 1_000))));
-      throw new ServiceError(
-        'RATE_LIMIT_EXCEEDED',
-        `The account’s ${principal.actor.kind}s have made ${limit} changes in ${mode} mode within 24 hours. Please wait before the next one.`,
-      );
+      const message =
+        `The account’s ${actor.kind}s have made ${limit} changes in ${mode} mode within 24 hours. ` +
+        'Try again when Retry-After says; what deletes or revokes is still possible.';
+      const seconds = Math.max(1, Math.ceil(state.msBeforeNext / 1_000));
+      throw new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit }, seconds);
     },
 
     /** Counts a change that was made. Never rejects: the change stands. */
