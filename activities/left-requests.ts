@@ -24,13 +24,15 @@ export function createLeftRequests(deps: ReconciliationDeps & { runOf: (callId: 
   }
 
   return {
-    /** One bounded sweep; what it leaves, the next round goes on with. @returns how many were ended */
-    async sweep(): Promise<number> {
+    /** One bounded sweep; what it leaves, the next round goes on with. @returns how many were ended, and how many records skipped */
+    async sweep(): Promise<{ ended: number; broken: number }> {
       const until = new Date(Date.now() - LEFT_AFTER_MS);
       const deadline = Date.now() + BUDGET_MS;
-      let [ended, more] = [0, true];
+      let [ended, broken, more] = [0, 0, true];
       while (more && Date.now() < deadline) {
         const step = await walks.nextUnread(until, REQUESTS_AT_ONCE);
+        for (const id of step.broken) logger.error({ id, walk: 'requests' }, 'a record that names no call was skipped');
+        broken += step.broken.length;
         for (const call of step.calls) {
           const isOver = await end(call).catch((err: unknown) => {
             logger.warn({ err, callId: call.callId }, 'a request that was left could not be ended now');
@@ -43,7 +45,7 @@ export function createLeftRequests(deps: ReconciliationDeps & { runOf: (callId: 
         ({ more } = step);
       }
       if (ended > 0) logger.info({ ended }, 'requests that no workflow took up were ended');
-      return ended;
+      return { ended, broken };
     },
   };
 }

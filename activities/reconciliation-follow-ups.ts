@@ -1,6 +1,6 @@
 import type { RunState } from '../src/calls/runs.js';
 import { priceOfSeconds, rateOf, secondsCovered } from '../src/kernel/money.js';
-import { ownerOfLedgerAccount } from '../src/kernel/ids.js';
+import { CALL_ID_PATTERN, ownerOfLedgerAccount } from '../src/kernel/ids.js';
 import { isUnfinished, type CallBill } from '../src/calls/reconciliation/call-bills.js';
 import type { Database } from '../src/database.js';
 import { findingId, type Finding, type Findings } from '../src/calls/reconciliation/findings.js';
@@ -134,7 +134,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
           // The carrier or the ledger could not be asked; one call must not keep the others waiting.
           logger.warn({ err: error, callId: check.callId, kind: check.kind }, 'a call could not be reconciled now');
           await checks.postpone(check);
-          if (check.kind === 'ending') await reportOverdue(check);
+          if (check.kind === 'ending' && isWellFormed(check)) await reportOverdue(check);
         }
       }
       return done;
@@ -142,6 +142,8 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
   };
 
   async function follow(check: CheckDocument): Promise<FollowUp> {
+    // No workflow may be started by such an id.
+    if (!isWellFormed(check)) throw new RangeError('The record of what to look at again is broken.');
     switch (check.kind) {
       case 'estimate':
         return followEstimate(check);
@@ -163,6 +165,10 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     const id = findingId({ kind: 'hold_overdue', callId, ledgerAccountId });
     await findings.resolve({ id, by: 'reconciler', reason: 'The call is over and its hold is settled.' });
   }
+}
+
+function isWellFormed({ callId, ledgerAccountId, addedAt }: CheckDocument): boolean {
+  return CALL_ID_PATTERN.test(callId) && typeof ledgerAccountId === 'string' && addedAt instanceof Date;
 }
 
 /** Seconds that the carrier counts; undefined while it has not said, 0 for a call that it never connected. */

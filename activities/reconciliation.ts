@@ -110,16 +110,16 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
       return { released, found };
     },
 
-    /** Compares settlements with calls, calls with settlements, finds old holds that nothing has ended, and ends old requests. */
-    async compareRecords(): Promise<{ compared: number; found: number }> {
-      let [compared, found] = [0, 0];
-      for (const walk of ['settlements', 'calls', 'holds'] as const) {
-        const result = await records.compareWalk(walk);
-        compared += result.compared;
-        found += result.found;
-      }
-      await leftRequests.sweep();
-      return { compared, found };
+    /**
+     * Compares settlements with calls, calls with settlements, finds old holds that nothing has ended, and ends old requests.
+     * @returns `broken`: records that were skipped
+     */
+    async compareRecords(): Promise<{ compared: number; found: number; broken: number }> {
+      const sums = { compared: 0, found: 0, broken: 0 };
+      for (const walk of ['settlements', 'calls', 'holds'] as const) add(sums, await records.compareWalk(walk));
+      sums.broken += (await leftRequests.sweep()).broken;
+      countBroken(sums.broken);
+      return sums;
     },
 
     /** How many findings wait for an operator; also as a gauge, for alerts. */
@@ -138,6 +138,18 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     followUp: () => whileBeating(() => steps.followUp()),
     countOpenFindings: () => steps.countOpenFindings(),
   };
+}
+
+function add<Name extends string>(sums: Record<Name, number>, more: Readonly<Record<Name, number>>): void {
+  for (const name of Object.keys(sums) as Name[]) sums[name] += more[name];
+}
+
+function countBroken(broken: number): void {
+  if (broken === 0) return;
+  const { metricMeter } = Context.current();
+  metricMeter
+    .createCounter('callwright_reconciliation_broken_records', 'record', 'Records that reconciliation skipped')
+    .add(broken);
 }
 
 /** The audit covers prices and the day's spending, too, which are no part of the amounts that it gives back. */

@@ -2,12 +2,15 @@ import { isFinalStatus } from '../src/kernel/call-state.js';
 import { compareBill, isUnfinished, readBills, type CallBill } from '../src/calls/reconciliation/call-bills.js';
 import type { Finding } from '../src/calls/reconciliation/findings.js';
 import type { MetCall, Walk } from '../src/calls/reconciliation/walks.js';
+import { tryEach } from '../src/platform/try-each.js';
 import type { createLeftWebhooks } from './left-webhooks.js';
 import type { ReconciliationDeps } from './reconciliation-follow-ups.js';
 
 /** An audit, and each walk, takes no longer than this and leaves the rest to the next round. */
 export const STEP_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 200;
+
+type NamedCall = Pick<MetCall, 'callId' | 'ledgerAccountId'>;
 
 /** Compares calls with their bills, and leaves what is to be done about them to later. */
 export function createRecordComparison(
@@ -20,7 +23,7 @@ export function createRecordComparison(
   const { database, ledger, checks, walks, report, leftWebhooks, logger } = deps;
 
   /** Entries of operations that are decided but not written out yet would look like lost ones. */
-  async function readSwept(call: Pick<MetCall, 'callId' | 'ledgerAccountId'>): Promise<CallBill | undefined> {
+  async function readSwept(call: NamedCall): Promise<CallBill | undefined> {
     await ledger.sweep(call.ledgerAccountId);
     return (await readBills(database, [call]))[0];
   }
@@ -39,11 +42,47 @@ export function createRecordComparison(
     return found;
   }
 
+  /** Read together; where that fails one by one, so that a broken record keeps no other from being compared. */
+  async function billsOf(walk: Walk, calls: readonly MetCall[]): Promise<CallBill[]> {
+    try {
+      return await readBills(database, calls);
+    } catch {
+      const read = await tryEach(calls, {
+        until: Infinity,
+        work: (call) => readBills(database, [call]),
+        failed: (error, call) => putAside(walk, call, error),
+      });
+      return read.flat();
+    }
+  }
+
+  /** It is looked at again, by itself. Rejects while nothing can be written down, so that the walk meets the call again. */
+  async function putAside(walk: Walk, call: NamedCall, err: unknown): Promise<void> {
+    logger.error({ err, callId: call.callId, walk }, 'the records of a call could not be compared');
+    await checks.add(walk === 'holds' ? 'ending' : 'comparison', call);
+    if (walk === 'calls') await checks.add('webhook', call);
+  }
+
+  /** As with bills; a call whose attempts cannot be read is noted, to be looked at by itself. */
   async function noteWebhooks(bills: readonly CallBill[]): Promise<void> {
     const final = new Map(bills.filter(({ call }) => call && isFinalStatus(call.status)).map((b) => [b.callId, b]));
-    for (const callId of await leftWebhooks.unfinished([...final.keys()])) {
-      const bill = final.get(callId);
-      if (bill) await checks.add('webhook', bill);
+    const note = async (callIds: readonly string[]) => {
+      for (const callId of await leftWebhooks.unfinished(callIds)) {
+        const bill = final.get(callId);
+        if (bill) await checks.add('webhook', bill);
+      }
+    };
+    try {
+      await note([...final.keys()]);
+    } catch {
+      await tryEach(final.values(), {
+        until: Infinity,
+        work: ({ callId }) => note([callId]),
+        failed: (err, bill) => {
+          logger.error({ err, callId: bill.callId }, 'the webhook attempts of a call could not be read');
+          return checks.add('webhook', bill);
+        },
+      });
     }
   }
 
@@ -57,8 +96,7 @@ export function createRecordComparison(
       if (walk !== 'holds') return await compare(bill);
       await followHold(bill);
     } catch (error) {
-      logger.error({ err: error, callId: bill.callId, walk }, 'the records of a call could not be compared');
-      await checks.add(walk === 'holds' ? 'ending' : 'comparison', bill);
+      await putAside(walk, bill, error);
     }
     return 0;
   }
@@ -67,27 +105,30 @@ export function createRecordComparison(
     readSwept,
 
     /** Compares a call that was put aside. */
-    async compareAgain(call: Pick<MetCall, 'callId' | 'ledgerAccountId'>): Promise<void> {
+    async compareAgain(call: NamedCall): Promise<void> {
       const [bill] = await readBills(database, [call]);
       if (bill) await compare(bill);
     },
 
-    async compareWalk(walk: Walk): Promise<{ compared: number; found: number }> {
+    /** @returns `broken`: records that were skipped, since they name no call or ledger account */
+    async compareWalk(walk: Walk): Promise<{ compared: number; found: number; broken: number }> {
       const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
       const until = new Date(Date.now() - ageSeconds * 1_000);
       const deadline = Date.now() + STEP_BUDGET_MS;
-      let [compared, found, more] = [0, 0, true];
+      let [compared, found, broken, more] = [0, 0, 0, true];
       while (more && Date.now() < deadline) {
         const step = await walks.next(walk, until, CALLS_AT_ONCE);
-        const bills = await readBills(database, step.calls);
+        for (const id of step.broken) logger.error({ id, walk }, 'a record that names no call was skipped');
+        const bills = await billsOf(walk, step.calls);
         for (const bill of bills) found += await compareOne(walk, bill);
         if (walk === 'calls') await noteWebhooks(bills);
         for (const call of step.calls) if (call.estimated) await checks.add('estimate', call);
         await step.done();
         compared += step.calls.length;
+        broken += step.broken.length;
         ({ more } = step);
       }
-      return { compared, found };
+      return { compared, found, broken };
     },
   };
 }

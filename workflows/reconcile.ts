@@ -39,7 +39,7 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   const leases = await step('leases', steps.releaseLeases());
   const records = await step('records', steps.compareRecords());
   const followUp = await step('follow-up', steps.followUp());
-  await Promise.all((followUp?.notify ?? []).map(notifyLater));
+  await step('webhooks', notifyEach(followUp?.notify ?? []));
   const openFindings = await step('findings', steps.countOpenFindings());
   // Last, so that a round which began on older code meets it as something new.
   const recordings = await step('recordings', steps.sweepRecordings());
@@ -48,6 +48,7 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   return {
     auditedAccounts: audit?.audited ?? 0,
     comparedCalls: records?.compared ?? 0,
+    brokenRecords: records?.broken ?? 0,
     endedCalls: followUp?.ended ?? 0,
     correctedBills: followUp?.corrected ?? 0,
     releasedLeases: leases?.released ?? 0,
@@ -60,6 +61,13 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
 /** Sends the completion webhook of a call whose own workflow cannot; attempts already made are counted. */
 export async function NotifyWorkflow(input: { callId: string }): Promise<void> {
   await deliverWebhook(input);
+}
+
+/** @throws once all were tried, when one or more could not be started */
+async function notifyEach(callIds: readonly string[]): Promise<void> {
+  const started = await Promise.allSettled(callIds.map(notifyLater));
+  const failed = started.filter(({ status }) => status === 'rejected').length;
+  if (failed > 0) throw ApplicationFailure.nonRetryable(`${failed} webhooks could not be taken up.`);
 }
 
 async function notifyLater(callId: string): Promise<void> {

@@ -152,11 +152,16 @@ export function createLeases(
   };
 }
 
+/** Never throws, whatever the document holds: of a place whose time is none nobody knows how long it has been taken. */
 function placesIn({ _id, count, leases }: LeaseDocument): LeaseCount {
-  const [accountId = '', name] = _id.split('~');
+  const [accountId = '', name] = String(_id).split('~');
   const mode = name === 'live' ? 'live' : 'test';
-  const taken = Object.entries(leases ?? {}).flatMap(([callId, { acquiredAt, releasedAt }]) =>
-    acquiredAt && !releasedAt ? [{ accountId, mode, callId, acquiredAt } as const] : [],
+  const taken = Object.entries<Partial<LeaseDocument['leases'][string]> | null>(leases ?? {}).flatMap(
+    ([callId, lease]) => {
+      if (!lease?.acquiredAt || lease.releasedAt) return [];
+      const acquiredAt = lease.acquiredAt instanceof Date ? lease.acquiredAt : new Date(0);
+      return [{ accountId, mode, callId, acquiredAt } as const];
+    },
   );
   return { accountId, mode, count, taken };
 }

@@ -41,7 +41,7 @@ export function createReconciliationChecks(database: CallsDatabase) {
      */
     async due(limit: number): Promise<CheckDocument[]> {
       const known = await checks.distinct('ledgerAccountId');
-      const asked = shuffled(known).slice(0, limit);
+      const asked = shuffled(known.filter((id) => typeof id === 'string')).slice(0, limit);
       const share = Math.ceil(limit / Math.max(1, asked.length));
       const shares: CheckDocument[][] = [];
       for (const ledgerAccountId of asked) shares.push(await longestOverdue({ ledgerAccountId }, share));
@@ -52,7 +52,9 @@ export function createReconciliationChecks(database: CallsDatabase) {
       return [...taken, ...(await longestOverdue({ _id: { $nin: taken.map(({ _id }) => _id) } }, left))];
     },
 
-    async postpone({ _id, attempts }: CheckDocument): Promise<void> {
+    /** Also a broken one, which then counts anew. */
+    async postpone({ _id, attempts: made }: CheckDocument): Promise<void> {
+      const attempts = Number.isSafeInteger(made) ? made : 0;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS);
       await checks.updateOne({ _id }, { $set: { attempts: attempts + 1, dueAt: new Date(Date.now() + pauseMs) } });
     },

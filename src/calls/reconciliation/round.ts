@@ -6,6 +6,8 @@ export const RECONCILE_SCHEDULE_ID = 'reconcile-ledger';
 export interface ReconciliationRound {
   auditedAccounts: number;
   comparedCalls: number;
+  /** Records that were skipped, since they name no call or ledger account; the log has their ids. */
+  brokenRecords: number;
   /** Calls that their workflow had left and that are final now. */
   endedCalls: number;
   /** Estimated bills corrected to the carrier's figure. */

@@ -13,10 +13,16 @@ export interface MetCall {
   estimated: boolean;
 }
 
+/** The row that a walk met it in. */
+type Row = MetCall & { at: Date; id: string };
+type EntryRow = Pick<LedgerEntryDocument, '_id' | 'at' | 'ledgerAccountId' | 'estimated'>;
+
 export type Walk = 'settlements' | 'calls' | 'holds';
 
 export interface Step {
   calls: MetCall[];
+  /** Ids of rows that name no call, or no ledger account. */
+  broken: string[];
   /** Whether rows may be left. */
   more: boolean;
   /** Moves the walk on. Not called, the next step meets the same rows. */
@@ -36,15 +42,20 @@ export function createReconciliationWalks(database: CallsDatabase) {
   const moveTo = (walk: string, place: Omit<CursorDocument, '_id'>) =>
     cursors.updateOne({ _id: walk }, { $set: place }, { upsert: true });
 
+  // No other field is read: one that cannot be decoded would stop the walk.
   const entries = (filter: object, limit: number) =>
-    ledgerEntries.find(filter).sort({ at: 1, _id: 1 }).limit(limit).lean<LedgerEntryDocument[]>().exec();
+    ledgerEntries
+      .find(filter, { at: 1, ledgerAccountId: 1, estimated: 1 })
+      .sort({ at: 1, _id: 1 })
+      .limit(limit)
+      .lean<EntryRow[]>()
+      .exec();
 
-  type Row = MetCall & { at: Date; id: string };
   // The key tells the call: nothing else of the entry is trusted before it is compared.
-  const rowOfEntry = ({ _id, at, ledgerAccountId: account, estimated = false }: LedgerEntryDocument): Row => ({
+  const rowOfEntry = ({ _id, at, ledgerAccountId: account, estimated = false }: EntryRow): Row => ({
     id: _id,
     at,
-    callId: _id.slice(1).replace(/~0$/, ''),
+    callId: String(_id).slice(1).replace(/~0$/, ''),
     ledgerAccountId: account,
     estimated,
   });
@@ -79,7 +90,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
       const rows = await read(walk, until, limit);
       const last = rows.at(-1);
       return {
-        calls: rows.filter(({ callId }) => CALL_ID_PATTERN.test(callId)),
+        ...told(rows),
         more: rows.length === limit,
         async done() {
           if (last) await moveTo(walk, { at: last.at, id: last.id });
@@ -103,12 +114,13 @@ export function createReconciliationWalks(database: CallsDatabase) {
       const read = await calls.find({ _id: { $in: ids } }, { _id: 1 }).lean<{ _id: string }[]>();
       const isRead = new Set(read.map(({ _id }) => _id));
       const last = rows.at(-1);
+      const left = rows
+        .filter(({ _id, toPhoneNumber }) => !isRead.has(_id) && toPhoneNumber !== '')
+        .map(({ _id, createdAt: at, accountId, mode }) => {
+          return { id: _id, at, callId: _id, ledgerAccountId: ledgerAccountId(accountId, mode), estimated: false };
+        });
       return {
-        calls: rows
-          .filter(({ _id, toPhoneNumber }) => !isRead.has(_id) && toPhoneNumber !== '')
-          .map(({ _id: callId, accountId, mode }) => {
-            return { callId, ledgerAccountId: ledgerAccountId(accountId, mode), estimated: false };
-          }),
+        ...told(left),
         more: rows.length === limit,
         async done() {
           if (last) await moveTo('requests', { at: last.createdAt, id: last._id });
@@ -137,6 +149,16 @@ export function createReconciliationWalks(database: CallsDatabase) {
         },
       };
     },
+  };
+}
+
+/** Rows that can be followed up, and the ids of those that cannot. */
+function told(rows: readonly Row[]): Pick<Step, 'calls' | 'broken'> {
+  const names = ({ callId, ledgerAccountId: account }: Row) =>
+    CALL_ID_PATTERN.test(callId) && typeof account === 'string' && account !== '';
+  return {
+    calls: rows.filter(names),
+    broken: rows.filter((row) => !names(row)).map(({ id }) => String(id)),
   };
 }
 

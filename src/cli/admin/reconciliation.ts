@@ -32,6 +32,7 @@ export async function reconcile({ config, database }: AdminConnection, out: Outp
     {
       audited_accounts: round.auditedAccounts,
       compared_calls: round.comparedCalls,
+      broken_records: round.brokenRecords,
       ended_calls: round.endedCalls,
       corrected_bills: round.correctedBills,
       released_places: round.releasedLeases,

@@ -74,7 +74,13 @@ export type Harness = Awaited<ReturnType<typeof startHarness>>;
  * `realTime` on the development server.
  */
 export async function startHarness(
-  options: { realTime?: boolean; env?: NodeJS.ProcessEnv; runtime?: RuntimeOptions } = {},
+  options: {
+    realTime?: boolean;
+    env?: NodeJS.ProcessEnv;
+    runtime?: RuntimeOptions;
+    /** By default the workflows as they are built. */
+    workflowBundle?: { code: string };
+  } = {},
 ) {
   Runtime.install({ logger: new DefaultLogger('ERROR'), ...options.runtime });
   const environment = await (options.realTime ? startRealTime() : startTimeSkipping());
@@ -94,7 +100,9 @@ export async function startHarness(
   const worker = await Worker.create({
     connection: environment.nativeConnection,
     taskQueue: config.temporal.taskQueue,
-    workflowBundle: { codePath: path.resolve(__dirname, '../../../dist/workers/workflow-bundle.js') },
+    workflowBundle: options.workflowBundle ?? {
+      codePath: path.resolve(__dirname, '../../../dist/workers/workflow-bundle.js'),
+    },
     activities: createActivities({
       config,
       database,

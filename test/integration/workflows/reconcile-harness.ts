@@ -29,7 +29,7 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
 export type Reconciling = Awaited<ReturnType<typeof startReconciling>>;
 
 /** The harness in real time, whose reconciler compares records of any age. */
-export async function startReconciling(options: { runtime?: RuntimeOptions } = {}) {
+export async function startReconciling(options: { runtime?: RuntimeOptions; workflowBundle?: { code: string } } = {}) {
   const env = { TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS, RECONCILE_GRACE_SECONDS: '0' };
   const harness = await startHarness({ realTime: true, env, ...options });
   const { database, ledger, gateway, carrier, environment } = harness;
