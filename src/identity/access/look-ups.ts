@@ -1,12 +1,13 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { unavailable } from '../../platform/http/deadline.js';
-import { createTurns } from './turns.js';
+import { createTurns } from '../../platform/turns.js';
 
 /** Of keys and sessions, by addresses with too many failures, at the same time: fewer than a third of the 20 database connections. */
 const AT_ONCE = 6;
 const MOST_WAITING = 1_000;
 /** Keys and sessions that were good in this process; 64 bytes each. */
 const REMEMBERED = 10_000;
+const TURNED_AWAY = new Error('Too many look-ups wait.');
 
 /**
  * Looks up keys and sessions of addresses that failed too often. A good key must not suffer from others behind the same
@@ -18,7 +19,7 @@ export function createLookUps(options: { atOnce?: number; mostWaiting?: number; 
   const { atOnce = AT_ONCE, mostWaiting = MOST_WAITING, remembered = REMEMBERED } = options;
   const salt = randomBytes(16);
   const good = new Set<string>();
-  const turns = createTurns({ atOnce, mostWaiting });
+  const turns = createTurns({ atOnce, mostWaiting, turnedAway: () => TURNED_AWAY });
 
   function remember(id: string): void {
     good.delete(id);
@@ -30,12 +31,17 @@ export function createLookUps(options: { atOnce?: number; mostWaiting?: number; 
     }
   }
 
-  function inTurn<T>(deadline: number, lookUp: () => Promise<T | null>): Promise<T | null> {
+  async function inTurn<T>(deadline: number, lookUp: () => Promise<T | null>): Promise<T | null> {
     const work = async () => {
       if (Date.now() >= deadline) throw unavailable();
       return lookUp();
     };
-    return turns(work, async () => null);
+    try {
+      return await turns.run({}, work);
+    } catch (error) {
+      if (error === TURNED_AWAY) return null;
+      throw error;
+    }
   }
 
   return {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import * as argon2 from '@node-rs/argon2';
-import { createFairTurns, type TurnClaim } from './fair-turns.js';
+import { createTurns, type TurnClaim } from '../../platform/turns.js';
 
 const SALT_BYTES = 16;
 
@@ -30,7 +30,7 @@ export type Hasher = Pick<typeof argon2, 'hash' | 'verify'>;
 
 /** Hashes of passwords, slow on purpose. Each waits for its turn, which networks get in rounds. */
 export function createPasswords({ hash, verify }: Hasher = argon2) {
-  const turns = createFairTurns({
+  const turns = createTurns({
     atOnce: AT_ONCE,
     mostWaiting: MOST_WAITING,
     turnedAway: () => new PasswordsBusyError(),

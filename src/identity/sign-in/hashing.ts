@@ -3,7 +3,7 @@ import { networksOf } from '../../platform/egress/client-address.js';
 import type { ApiContext } from '../../platform/http/context.js';
 import { deadlineAfterBody, unavailable } from '../../platform/http/deadline.js';
 import { clientAddress } from '../../platform/http/security.js';
-import type { TurnClaim } from '../people/fair-turns.js';
+import type { TurnClaim } from '../../platform/turns.js';
 import type { UserDocument } from '../people/model.js';
 import { PasswordsBusyError, type Passwords } from '../people/passwords.js';
 import { ANSWER_WITHIN_MS, inTime } from './person-requests.js';

@@ -1,7 +1,7 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { createHostsFile } from './hosts-file.js';
-import { createLookupTurns } from './turns.js';
+import { createTurnsByKey } from '../turns.js';
 
 /** Two tries, all name servers asked in each, end within this time. */
 const TOTAL_MS = 2_000;
@@ -46,7 +46,7 @@ type FamilyAnswer = LookupAddress[] | 'failed';
 export function createNameResolver(deps: { nameservers?: readonly string[]; hostsFile?: string }): ResolveName {
   const { nameservers = [] } = deps;
   const hosts = createHostsFile(deps.hostsFile);
-  const turns = createLookupTurns(IN_FLIGHT_PER_ACCOUNT);
+  const turns = createTurnsByKey({ atOnce: IN_FLIGHT_PER_ACCOUNT });
   const absent = createAbsentNames();
 
   return async (given, { accountId, signal }) => {
@@ -57,7 +57,7 @@ export function createNameResolver(deps: { nameservers?: readonly string[]; host
     if (known.length > 0) return known;
     if (name === 'localhost' || name.endsWith('.localhost')) return LOOPBACK;
     if (absent.has(name)) throw new NameError('ENOTFOUND');
-    return turns.take(accountId, signal, async () => {
+    return turns.run(accountId, { until: signal }, async () => {
       // Another one may have asked while this one waited.
       if (absent.has(name)) throw new NameError('ENOTFOUND');
       const addresses = await ask(name, nameservers, signal);

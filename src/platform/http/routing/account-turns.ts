@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../../kernel/errors.js';
 import type { Mode } from '../../../kernel/ids.js';
 import type { ApiContext } from '../context.js';
 import type { RouteLoad } from '../contract/route.js';
+import { createTurnsByKey } from '../../turns.js';
 import { createProcessPlaces } from './process-places.js';
 
 interface Limit {
@@ -37,11 +37,6 @@ interface Asker {
   mode: Mode;
 }
 
-interface Line {
-  active: number;
-  waiting: Set<() => void>;
-}
-
 export type AccountTurns = ReturnType<typeof createAccountTurns>;
 
 /** Bounds the costly requests that an account has in progress; a few more wait for their turn. */
@@ -50,38 +45,23 @@ export function createAccountTurns({
   limits = LIMITS,
   now = Date.now,
 }: { waitMs?: number; limits?: typeof LIMITS; now?: () => number } = {}) {
-  const lines = new Map<string, Line>();
+  const lineOf = ({ atOnce, waiting = MOST_WAITING }: Limit) => createTurnsByKey({ atOnce, mostWaiting: waiting });
+  const lines = {
+    detail: lineOf(limits.detail),
+    list: lineOf(limits.list),
+    export: lineOf(limits.export),
+    recording: lineOf(limits.recording),
+  };
   const places = createProcessPlaces(now);
 
-  async function enter(key: string, { atOnce, waiting = MOST_WAITING }: Limit, closed: AbortSignal): Promise<void> {
-    const line = lines.get(key) ?? { active: 0, waiting: new Set() };
-    lines.set(key, line);
-    if (line.active < atOnce) {
-      line.active += 1;
-      return;
+  async function enter(load: RouteLoad, key: string, closed: AbortSignal): Promise<void> {
+    const line = lines[load];
+    try {
+      if (!line.isFull(key)) await line.enter(key, {});
+      else await line.enter(key, { until: AbortSignal.any([closed, AbortSignal.timeout(waitMs)]) });
+    } catch {
+      throw tooMany();
     }
-    if (line.waiting.size >= waiting) throw tooMany();
-    const isTurn = new AbortController();
-    const turn = () => isTurn.abort();
-    line.waiting.add(turn);
-    const over = AbortSignal.any([closed, AbortSignal.timeout(waitMs), isTurn.signal]);
-    if (!over.aborted) await once(over, 'abort');
-    line.waiting.delete(turn);
-    if (!isTurn.signal.aborted) throw tooMany();
-  }
-
-  /** The turn goes to whoever waits longest. */
-  function leave(key: string): void {
-    const line = lines.get(key);
-    const [next] = line?.waiting ?? [];
-    if (line === undefined) return;
-    if (next !== undefined) {
-      line.waiting.delete(next);
-      next();
-      return;
-    }
-    line.active -= 1;
-    if (line.active === 0) lines.delete(key);
   }
 
   return {
@@ -94,22 +74,23 @@ export function createAccountTurns({
     async take<T>(ctx: ApiContext, load: RouteLoad, asker: Asker, work: () => Promise<T>): Promise<T> {
       const { res } = ctx;
       const { withinMs, idleMs, inProcess } = limits[load];
-      const key = `${load} ${asker.account._id} ${asker.mode}`;
+      const key = `${asker.account._id} ${asker.mode}`;
+      const leave = () => lines[load].leave(key);
       const closed = new AbortController();
       res.once('close', () => closed.abort());
       if (res.closed || res.destroyed) closed.abort();
-      await enter(key, limits[load], closed.signal);
+      await enter(load, key, closed.signal);
       const holder = { accountId: asker.account._id, mode: asker.mode, res };
       const giveBack = inProcess === undefined ? () => undefined : places.take(holder, inProcess[asker.mode]);
       if (giveBack === undefined) {
-        leave(key);
+        leave();
         throw new ServiceError('SERVICE_UNAVAILABLE', 'Too many such requests are in progress. Ask again in a moment.');
       }
       const stopWatching = cutOffSlow(res, withinMs, idleMs);
       const end = () => {
         stopWatching();
         giveBack();
-        leave(key);
+        leave();
       };
       ctx.state.startedAt = Date.now();
       ctx.state.closed = closed.signal;
@@ -122,7 +103,7 @@ export function createAccountTurns({
     },
 
     /** Accounts and kinds of requests that are in progress. */
-    size: () => lines.size,
+    size: () => Object.values(lines).reduce((sum, line) => sum + line.size(), 0),
   };
 }
 
