@@ -12,7 +12,7 @@ const DEAR = '𒀀';
 function fullLog(): string {
   const recorder = createSessionRecorder({
     policy: SESSION_POLICY,
-    capabilities: { endsTurns: 'provider' },
+    capabilities: { endsTurns: 'engine' },
     voicemail: { action: 'continue', hasMessage: false },
     resumed: false,
     introduced: false,

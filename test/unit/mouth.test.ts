@@ -6,7 +6,7 @@ import { silence } from '../support/spoken';
 
 const SETUP = {
   policy: SESSION_POLICY,
-  capabilities: { endsTurns: 'provider' },
+  capabilities: { endsTurns: 'engine' },
   voicemail: { action: 'hang_up', hasMessage: false },
   resumed: true,
   introduced: true,

@@ -89,7 +89,7 @@ const world = fc
     acts: fc.array(act, { maxLength: 25 }),
   })
   .map(({ action, hasMessage, marks, speechMs, acts }) => {
-    const capabilities = { endsTurns: 'provider', startsReplies: 'provider' } as const;
+    const capabilities = { endsTurns: 'engine', startsReplies: 'provider' } as const;
     const played = openWorld({ ...SETUP, capabilities, voicemail: { action, hasMessage } }, { marks, speechMs });
     played.happens({ type: 'line_opened' });
     for (const each of acts) each(played);

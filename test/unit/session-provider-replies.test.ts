@@ -1,7 +1,7 @@
 import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
 import { openWorld, type World } from '../support/session-world';
 
-const PROVIDER = { capabilities: { endsTurns: 'provider', startsReplies: 'provider' } } as const;
+const PROVIDER = { capabilities: { endsTurns: 'engine', startsReplies: 'provider' } } as const;
 
 /** A session whose provider hears turns and answers them; the agent has introduced itself. */
 function talking(setup: Parameters<typeof openWorld>[0] = {}): World {

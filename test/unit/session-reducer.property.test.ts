@@ -104,7 +104,7 @@ const story = fc.array(
 const setups: fc.Arbitrary<SessionSetup> = fc.record({
   policy: fc.constant(SETUP.policy),
   capabilities: fc.record({
-    endsTurns: fc.constantFrom('session' as const, 'provider' as const),
+    endsTurns: fc.constantFrom('session' as const, 'engine' as const),
     completesDigits: fc.constantFrom('session' as const, 'engine' as const),
   }),
   voicemail: fc.record({

@@ -1,6 +1,6 @@
 import { SESSION_POLICY } from '../../src/voice/session/reducer/policy.js';
 import { reduceSession } from '../../src/voice/session/reducer/reduce.js';
-import { wasIntroduced } from '../../src/voice/session/reducer/resume.js';
+import { heardIntroduction } from '../../src/voice/session/reducer/resume.js';
 import { introducedWorld, openWorld, type World } from '../support/session-world';
 
 const INTRODUCE_AGAIN =
@@ -27,7 +27,7 @@ describe('turns of a session', () => {
   });
 
   it('a provider that ends turns by meaning is believed at once', () => {
-    const world = introducedWorld({ capabilities: { endsTurns: 'provider' } });
+    const world = introducedWorld({ capabilities: { endsTurns: 'engine' } });
     world.speaks(800);
     world.happens({ type: 'turn_ended', text: 'Yes.', streamMs: world.now() });
     expect(world.stored()).toContain('caller: Yes.');
@@ -61,7 +61,7 @@ describe('barge-in', () => {
   });
 
   it('voice that was there before the agent spoke stops it, too', () => {
-    const world = introducedWorld({ capabilities: { endsTurns: 'provider' } });
+    const world = introducedWorld({ capabilities: { endsTurns: 'engine' } });
     world.speaks(800);
     world.happens({ type: 'voice_started', startMs: world.now() - 20, streamMs: world.now() });
     world.happens({ type: 'turn_ended', text: 'Yes.', streamMs: world.now() });
@@ -270,11 +270,11 @@ describe('the introduction', () => {
 
   it('was heard on an earlier stream when a whole line of the agent was, or 2 s of one', () => {
     const turn = (text: string, endMs: number) => ({ speaker: 'agent' as const, text, startMs: 0, endMs });
-    const heard = (text: string, endMs: number) => wasIntroduced([turn(text, endMs)], 2_000);
+    const heard = (text: string, endMs: number) => heardIntroduction([turn(text, endMs)], 2_000);
     expect(heard('Hello, this is the assistant.', 1_500)).toBe(true);
     expect(heard('Hello, this (interrupted)', 2_000)).toBe(true);
     expect(heard('Hello, (interrupted)', 1_900)).toBe(false);
-    expect(wasIntroduced([], 2_000)).toBe(false);
+    expect(heardIntroduction([], 2_000)).toBe(false);
   });
 
   it('is not made again in a call that goes on', () => {

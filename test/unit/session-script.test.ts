@@ -3,7 +3,7 @@ import type { SessionSetup } from '../../src/voice/session/reducer/state.js';
 import { whoAnswered } from '../../src/voice/session/reducer/voicemail.js';
 import { introducedWorld, openWorld, type World } from '../support/session-world';
 
-const SCRIPTED: Partial<SessionSetup> = { capabilities: { endsTurns: 'provider', completesDigits: 'engine' } };
+const SCRIPTED: Partial<SessionSetup> = { capabilities: { endsTurns: 'engine', completesDigits: 'engine' } };
 const { minGapMs, pauseMs } = SESSION_POLICY.dtmf;
 const { lingerMs, hangUpWithinMs, lastSentenceMs, lastLineWithinMs } = SESSION_POLICY.closing;
 

@@ -9,7 +9,7 @@ import {
   textOf,
 } from '../../agents/prompt-values.js';
 import { SESSION_POLICY } from './reducer/policy.js';
-import { wasIntroduced } from './reducer/resume.js';
+import { heardIntroduction } from './reducer/resume.js';
 import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/port.js';
 
 /** Of what was said before a call was cut off; the newest turns are kept. */
@@ -37,8 +37,8 @@ export function promptFor(call: EngineCall): string {
 }
 
 /** Whether the caller heard the agent's introduction before the stream was lost; otherwise the agent introduces itself again. */
-export function goesOn({ resume }: EngineCall): boolean {
-  return wasIntroduced(resume?.turns ?? [], SESSION_POLICY.introduction.heardAfterMs);
+export function isIntroduced({ resume }: EngineCall): boolean {
+  return heardIntroduction(resume?.turns ?? [], SESSION_POLICY.introduction.heardAfterMs);
 }
 
 const RULES = [
@@ -66,7 +66,7 @@ function taskOf({ instruction, inputParameters }: EngineCall): string[] {
 }
 
 function manner(call: EngineCall): string[] {
-  const disclosure = goesOn(call)
+  const disclosure = isIntroduced(call)
     ? []
     : call.disclosesAi
       ? ['- In your very first sentence say that you are an AI assistant.']
@@ -114,7 +114,7 @@ function resumed(call: EngineCall): string[] {
   if (resume === undefined) return [];
   const known = Object.entries(resume.values).filter(([, value]) => value !== null);
   return [
-    goesOn(call)
+    isIntroduced(call)
       ? 'The line broke for a moment and is back. Do not greet or introduce yourself again: say one short bridging sentence, then go on where you were.'
       : 'The line broke before you had said anything, and is back. Begin the call anew.',
     ...listed(known.map(([key, value]) => `- already known: ${marked(plain(key))}: ${marked(plain(textOf(value)))}`)),

@@ -31,24 +31,22 @@ export function scriptedSetup({ promptAfterMs, endAfterMs }: DialogueTiming, cal
       silence: { repromptAfterMs: promptAfterMs, endAfterMs },
       turns: { ...SESSION_POLICY.turns, stalledAfterMs: STALLED_AFTER_MS },
     },
-    capabilities: { endsTurns: 'provider', completesDigits: 'engine' },
+    capabilities: { endsTurns: 'engine', completesDigits: 'engine' },
     // Without a message the introduction is left.
     voicemail: { action: call.voicemail.action, hasMessage: true },
     isInbound: call.direction === 'inbound',
-    resumed: goesOn(call),
-    introduced: wasIntroduced(call),
+    resumed: call.resume !== undefined,
+    introduced: heardOwnIntroduction(call),
   };
 }
 
-const goesOn = ({ resume }: EngineCall) => resume !== undefined;
-
-/** The engine knows its own words: who was not told yet that a machine speaks is told. */
-function wasIntroduced({ resume, disclosesAi }: EngineCall): boolean {
+/** Whether the caller heard the whole disclosure on an earlier stream. The engine recognizes it by its words. */
+function heardOwnIntroduction({ resume, disclosesAi }: EngineCall): boolean {
   const lines = (resume?.turns ?? []).filter(({ speaker }) => speaker === 'agent');
   return disclosesAi ? lines.some(isIntroduction) : lines.length > 0;
 }
 
-/** Of a line that was cut off the words until then are known. */
+/** An interrupted line is stored with the words that were heard. */
 function isIntroduction({ text }: TranscriptTurn): boolean {
   return text.startsWith(INTRODUCTION);
 }

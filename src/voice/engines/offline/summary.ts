@@ -28,8 +28,8 @@ export function summaryOf(
     return value === undefined || value === null ? [] : [`${question.name}: ${question.inWords(value)}`];
   });
   const share = `${answered.length} of ${questions.length} ${questions.length === 1 ? 'question was' : 'questions were'}`;
-  const told = answered.length === 0 ? '' : `: ${answered.join('; ')}`;
-  return `${LABEL} ${share} answered in ${seconds} s${told}.`;
+  const details = answered.length === 0 ? '' : `: ${answered.join('; ')}`;
+  return `${LABEL} ${share} answered in ${seconds} s${details}.`;
 }
 
 function times(count: number): string {

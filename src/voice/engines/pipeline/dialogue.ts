@@ -1,5 +1,4 @@
 import { FRAME_MS } from '../../audio/frame.js';
-import { wasIntroduced } from '../../session/reducer/resume.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
 import { answeredByInResult } from '../../session/reducer/voicemail.js';
@@ -7,7 +6,7 @@ import { listenForTone } from '../../session/mailbox-tone.js';
 import { createSessionRecorder } from '../../session/session-recorder.js';
 import { runSession } from '../../session/run-session.js';
 import { createToolRounds } from '../../session/tool-rounds.js';
-import { promptFor } from '../../session/prompt.js';
+import { isIntroduced, promptFor } from '../../session/prompt.js';
 import type { SilencePatience } from '../../session/silence-patience.js';
 import type { TurnTaking } from '../../session/turn-taking.js';
 import type { AnsweredBy, EngineCall, EngineResult, EngineSink, TranscriptTurn } from '../port.js';
@@ -146,7 +145,7 @@ export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: Engine
 }
 
 function setupOf({ patience, recogniserSilentMs, recogniser }: DialogueDeps, call: EngineCall): SessionSetup {
-  const { silence, turns, introduction } = SESSION_POLICY;
+  const { silence, turns } = SESSION_POLICY;
   const policy: SessionPolicy = {
     ...SESSION_POLICY,
     silence: {
@@ -157,10 +156,10 @@ function setupOf({ patience, recogniserSilentMs, recogniser }: DialogueDeps, cal
   };
   return {
     policy,
-    capabilities: { endsTurns: recogniser.decidesTurns ? 'provider' : 'session' },
+    capabilities: { endsTurns: recogniser.decidesTurns ? 'engine' : 'session' },
     voicemail: { action: call.voicemail.action, hasMessage: call.voicemail.message !== undefined },
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
-    introduced: wasIntroduced(call.resume?.turns ?? [], introduction.heardAfterMs),
+    introduced: isIntroduced(call),
   };
 }

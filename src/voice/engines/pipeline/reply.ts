@@ -184,11 +184,11 @@ export function startReply(deps: ReplyDeps) {
 function createMoments({ now, onHeardFirst }: Pick<ReplyDeps, 'now' | 'onHeardFirst'>) {
   const times: ReplyMoments = { startedMs: now() };
   let isConfirmed = false;
-  let told = false;
+  let isReported = false;
 
   function tell(): void {
-    if (told || !isConfirmed || times.firstAudioMs === undefined) return;
-    told = true;
+    if (isReported || !isConfirmed || times.firstAudioMs === undefined) return;
+    isReported = true;
     onHeardFirst(times);
   }
 

@@ -2,12 +2,12 @@ import type { EngineCall } from '../port.js';
 import { ANSWERING_MACHINE_TOOL, endsCall } from '../../session/reducer/tools.js';
 import type { ChatTool, ToolRequest } from './ports.js';
 
-/** After these nothing is said any more. */
+/** Whether the model has nothing to add after this tool: the call ends, or the session leaves the voicemail message. */
 export function isLastTool(name: string): boolean {
   return name === ANSWERING_MACHINE_TOOL || endsCall(name);
 }
 
-/** The call's tools, and the one by which the model tells of an answering machine where something is to be done then. */
+/** The call's tools, and `answering_machine` where the session hangs up on voicemail or leaves a message. */
 export function toolsFor(call: EngineCall): ChatTool[] {
   const given = call.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   if (call.direction === 'inbound' || call.voicemail.action === 'continue') return given;

@@ -62,9 +62,9 @@ export function createResponses(p: {
 
   /** The one that was asked for, if this is it. A provider that does not repeat metadata makes them in their order. */
   function requestedFor({ metadata }: RealtimeResponse): typeof requested {
-    const told = metadata?.[METADATA_KEY];
-    repeatsMetadata ||= told !== undefined;
-    const key = told ?? (repeatsMetadata ? undefined : requested?.key);
+    const returned = metadata?.[METADATA_KEY];
+    repeatsMetadata ||= returned !== undefined;
+    const key = returned ?? (repeatsMetadata ? undefined : requested?.key);
     return key === requested?.key ? requested : undefined;
   }
 

@@ -5,7 +5,7 @@ import type { LocalLines } from '../local-lines.js';
 import type { SilencePatience } from '../../session/silence-patience.js';
 import { SESSION_POLICY, type SessionPolicy } from '../../session/reducer/policy.js';
 import type { SessionSetup } from '../../session/reducer/state.js';
-import { goesOn } from '../../session/prompt.js';
+import { isIntroduced } from '../../session/prompt.js';
 import type { EngineCall } from '../port.js';
 import { CONNECTION_TIMINGS } from './connection.js';
 import type { LinkTimings } from './provider-link.js';
@@ -62,10 +62,10 @@ export function setupOf({ timings, patience }: TalkDeps, call: EngineCall): Sess
   const { action, message } = call.voicemail;
   return {
     policy,
-    capabilities: { endsTurns: 'provider', startsReplies: 'provider' },
+    capabilities: { endsTurns: 'engine', startsReplies: 'provider' },
     voicemail: { action, hasMessage: message !== undefined },
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
-    introduced: goesOn(call),
+    introduced: isIntroduced(call),
   };
 }

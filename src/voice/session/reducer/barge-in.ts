@@ -21,7 +21,7 @@ export function bargeIn(state: SessionState, atMs: number): SessionStep {
     const taken = withoutAwaited({ ...without(state, 'waiting'), isReplyDue: false });
     return inOrder(stopReply(taken, atMs), (next) => agentDone(next, atMs));
   }
-  // What is being made is not said yet: words take it back, a mere noise must not.
+  // Clear only the filler. The reply being made goes on: the end of the caller's turn replaces it, a noise does not.
   if (isOnlyFilling(state) && isReplyRunning(state)) return clearLine(state, atMs);
   return inOrder(stopReply({ ...without(state, 'waiting'), owed: 'rest' }, atMs), (next) => agentDone(next, atMs));
 }

@@ -14,7 +14,7 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
   const isComplete =
     !completesDigits(state) &&
     isWholeEntry(digits, setup.policy.dtmf) &&
-    atMs >= (dtmf.toldAtMs ?? -Infinity) + minGapMs;
+    atMs >= (dtmf.completedAtMs ?? -Infinity) + minGapMs;
   return inOrder(
     callerHeard({ ...state, dtmf: { ...dtmf, digits, firstAtMs, lastAtMs: atMs, isWhole: false } }, atMs),
     (next) => (isWorthAnAnswer(next) ? bargeIn(next, atMs) : next),
@@ -26,7 +26,7 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
 export function onDigitsEntered(state: SessionState, atMs: number): SessionState | SessionStep {
   const { dtmf, setup } = state;
   if (!isWorthAnAnswer(state)) return state;
-  if (atMs >= (dtmf.toldAtMs ?? -Infinity) + setup.policy.dtmf.minGapMs) return completeDigits(state, atMs);
+  if (atMs >= (dtmf.completedAtMs ?? -Infinity) + setup.policy.dtmf.minGapMs) return completeDigits(state, atMs);
   return { ...state, dtmf: { ...dtmf, isWhole: true } };
 }
 
@@ -83,8 +83,8 @@ function stored(state: SessionState, atMs: number): SessionStep {
   const startMs = Math.max(0, Math.min(endMs - 1, Math.round(firstAtMs)));
   const done: SessionState = {
     ...state,
-    turns: { ...state.turns, told: state.turns.told + 1 },
-    dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0, toldAtMs: atMs },
+    turns: { ...state.turns, byPerson: state.turns.byPerson + 1 },
+    dtmf: { digits: '', firstAtMs: 0, lastAtMs: 0, completedAtMs: atMs },
   };
   return [done, [{ type: 'store_turn', speaker: 'caller', text: dtmfInTranscript(digits), startMs, endMs }]];
 }
@@ -94,5 +94,5 @@ export function dtmfDueMs({ dtmf, setup }: SessionState): number | undefined {
   if (dtmf.digits === '') return undefined;
   const isWhole = dtmf.isWhole === true || isWholeEntry(dtmf.digits, setup.policy.dtmf);
   if (!isWhole) return dtmf.lastAtMs + pauseMs;
-  return Math.max(dtmf.lastAtMs, (dtmf.toldAtMs ?? 0) + minGapMs);
+  return Math.max(dtmf.lastAtMs, (dtmf.completedAtMs ?? 0) + minGapMs);
 }

@@ -37,7 +37,7 @@ export function onTurnOver(state: SessionState, { endMs, atMs }: EventOf<'turn_o
 /** The words of a turn have come; its answer was begun without them. */
 export function onTurnWords(state: SessionState, { text, startMs, endMs }: EventOf<'turn_words'>): SessionStep {
   return [
-    { ...state, turns: { ...state.turns, told: state.turns.told + 1 } },
+    { ...state, turns: { ...state.turns, byPerson: state.turns.byPerson + 1 } },
     [{ type: 'store_turn', speaker: 'caller', text, startMs, endMs }],
   ];
 }

@@ -99,13 +99,13 @@ export function answerNote(
 /** The caller's turn is over with these words: a reply begun for them is confirmed, any other gives way. */
 export function answerTurn(state: SessionState, text: string, atMs: number): SessionStep {
   const { reply } = state;
-  const told: SessionCommand = { type: 'tell_model', from: 'caller', text };
+  const tellModel: SessionCommand = { type: 'tell_model', from: 'caller', text };
   if (reply === undefined || reply.confirmed || reply.heard !== text) {
-    return inOrder([state, [told]], (next) => beginReply(next, atMs, { task: 'answer' }));
+    return inOrder([state, [tellModel]], (next) => beginReply(next, atMs, { task: 'answer' }));
   }
   const { heard: _, ...confirmed } = { ...reply, confirmed: true };
   return inOrder(
-    [{ ...state, reply: confirmed, mustWrapUp: false }, [told]],
+    [{ ...state, reply: confirmed, mustWrapUp: false }, [tellModel]],
     (next) => armFiller(next, atMs),
     (next) => [next, [{ type: 'confirm_reply', replyId: reply.id }]],
   );
@@ -150,8 +150,8 @@ export function onReplyDone(state: SessionState, replyId: string, atMs: number):
   const { reply } = state;
   if (reply?.id !== replyId) return [state, []];
   // Another reply of the provider follows when its tools have answered.
-  const goesOn = startsReplies(state) && (!reply.hasAudio || state.provider.toolsAtWork > 0);
-  if (goesOn) return [{ ...state, reply: { ...reply, running: false } }, []];
+  const isContinued = startsReplies(state) && (!reply.hasAudio || state.provider.toolsAtWork > 0);
+  if (isContinued) return [{ ...state, reply: { ...reply, running: false } }, []];
   return inOrder(stopFiller({ ...state, reply: { ...reply, running: false } }, atMs), (next) =>
     without(next, 'waiting'),
   );

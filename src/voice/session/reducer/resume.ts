@@ -13,7 +13,7 @@ interface EarlierTurn {
 }
 
 /** Whether the caller heard the introduction before the stream was lost: one whole line of the agent, or enough of one. */
-export function wasIntroduced(turns: readonly EarlierTurn[], heardAfterMs: number): boolean {
+export function heardIntroduction(turns: readonly EarlierTurn[], heardAfterMs: number): boolean {
   return turns.some(
     ({ speaker, text, startMs, endMs }) =>
       speaker === 'agent' && (!text.endsWith('(interrupted)') || endMs - startMs >= heardAfterMs),

@@ -8,8 +8,11 @@ import type { ReplyCount } from './reply-budget.js';
 export interface SessionSetup {
   policy: SessionPolicy;
   capabilities: {
-    /** Who says that a turn is over: `session` waits for voice detection to agree, `provider` is believed. */
-    endsTurns: 'session' | 'provider';
+    /**
+     * Who decides that a turn is over. `session`: the recognizer proposes it and voice detection must agree. `engine`: the
+     * engine, or its provider, decides alone.
+     */
+    endsTurns: 'session' | 'engine';
     /** `provider`: it ends turns, too, and begins a reply after each by itself, unless it is told not to. */
     startsReplies?: 'session' | 'provider';
     /**
@@ -101,7 +104,8 @@ export interface SessionState {
     lastVoiceAtMs: number;
     /** Voice before this belongs to turns that are over; stream time. */
     overUntilMs: number;
-    told: number;
+    /** Turns and DTMF entries that no answering machine would make. */
+    byPerson: number;
   };
   reply?: {
     id: string;
@@ -136,7 +140,7 @@ export interface SessionState {
     lastAtMs: number;
     /** They are whole by the engine's word. */
     isWhole?: boolean;
-    toldAtMs?: number;
+    completedAtMs?: number;
   };
   replies: ReplyCount;
   /** An answer waits until there is room for another reply. */
@@ -174,7 +178,7 @@ export function newSession(setup: SessionSetup): SessionState {
       isVoiced: false,
       lastVoiceAtMs: 0,
       overUntilMs: 0,
-      told: 0,
+      byPerson: 0,
     },
     mustWrapUp: false,
     playback: { items: [], expected: [], closed: new Set(), lastOverAtMs: 0, heardAnything: false },

@@ -119,11 +119,11 @@ export function endTurn(state: SessionState, text: string, atMs: number, how: Tu
   const { voice, isVoiced } = turns;
   const at = Math.round(atMs);
   const overUntilMs = how.voice?.endMs ?? how.streamMs ?? (isVoiced ? at : (voice?.endMs ?? turns.overUntilMs));
-  const told = turns.told + (how.showsPerson === false ? 0 : 1);
-  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, told });
-  const goesOn = isVoiced || (how.voice !== undefined && voice !== undefined && voice.endMs > how.voice.endMs);
+  const byPerson = turns.byPerson + (how.showsPerson === false ? 0 : 1);
+  const over = withTurns(withoutMayEnd(withoutVoice(state)), { words: '', overUntilMs, byPerson });
+  const voiceContinues = isVoiced || (how.voice !== undefined && voice !== undefined && voice.endMs > how.voice.endMs);
   const rest = how.voice !== undefined && voice !== undefined ? { ...voice, startMs: overUntilMs } : undefined;
-  const next = goesOn ? withTurns(over, { voice: rest ?? newVoice(overUntilMs, overUntilMs, atMs) }) : over;
+  const next = voiceContinues ? withTurns(over, { voice: rest ?? newVoice(overUntilMs, overUntilMs, atMs) }) : over;
   const turn = { text, ...spanOf(how, turns, at) };
   return inOrder(
     [
@@ -185,7 +185,7 @@ function nextVerdict(state: SessionState): { dueMs: number; take(atMs: number): 
   const turn = (atMs: number) => endTurn(state, words, atMs);
   const decided = { dueMs: turns.wordsAtMs + policy.turns.decidedWithinMs, take: turn };
   const hasWords = words !== '';
-  if (!voice.ended || (hasWords && setup.capabilities.endsTurns === 'provider')) return hasWords ? decided : undefined;
+  if (!voice.ended || (hasWords && setup.capabilities.endsTurns === 'engine')) return hasWords ? decided : undefined;
   const hurry = { dueMs: voice.cameAtMs + policy.turns.hurryAfterMs, take: () => hurried(state, voice) };
   const giveUpMs = voice.cameAtMs + policy.turns.giveUpAfterMs;
   const verdict = hasWords
@@ -220,7 +220,7 @@ export function flushWords(state: SessionState, atMs: number): SessionStep {
   const endMs = Math.round(voice?.endMs ?? atMs);
   const startMs = Math.round(Math.min(voice?.startMs ?? endMs - 500, endMs - 1));
   return [
-    withTurns(state, { words: '', told: state.turns.told + 1 }),
+    withTurns(state, { words: '', byPerson: state.turns.byPerson + 1 }),
     [{ type: 'store_turn', speaker: 'caller', text: words, startMs, endMs }],
   ];
 }

@@ -15,7 +15,7 @@ export function onAnsweredBy(state: SessionState, event: EventOf<'answered_by'>)
 
 /** The engine's ear is less certain than what the far end has said or pressed. */
 export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
-  const isPerson = state.turns.told > 0 || state.dtmf.digits !== '' || state.voicemail.carrierSays === 'human';
+  const isPerson = state.turns.byPerson > 0 || state.dtmf.digits !== '' || state.voicemail.carrierSays === 'human';
   return isPerson ? [state, []] : meetMachine(state, atMs);
 }
 
@@ -83,7 +83,7 @@ export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep
 export function whoAnswered({ setup, voicemail, turns }: SessionState): AnsweredBy | undefined {
   if (setup.isInbound === true) return undefined;
   if (voicemail.met || voicemail.carrierSays === 'voicemail') return 'voicemail';
-  return voicemail.carrierSays === 'human' || turns.told > 0 ? 'human' : 'unknown';
+  return voicemail.carrierSays === 'human' || turns.byPerson > 0 ? 'human' : 'unknown';
 }
 
 /** Who answered, as an engine's result has it. */
