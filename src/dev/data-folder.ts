@@ -2,18 +2,18 @@ import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { takeLock } from './processes/lock.js';
 
-/** All that a stack leaves in its data folder; nothing else in it is ever removed. */
+/** The databases and files that a stack creates in its data folder; nothing else is ever removed. */
 const DATABASES = ['mongodb', 'temporal.db', 'temporal.db-shm', 'temporal.db-wal', 'temporal.db-journal'];
 const FILES = ['secrets.json', 'runtime.json'];
 
 /**
- * Makes the folder when it is missing and takes it for this process.
- * @returns what gives it back
- * @throws Error when a stack runs on it
+ * Creates the folder if it is missing and locks it for this process.
+ * @returns a function that releases the lock
+ * @throws Error when another stack uses the folder
  */
 export async function lockDataFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // A folder from before may be open to others: it holds keys and what was said in calls.
+  // A folder from an earlier version may be readable by others; it contains API keys and transcripts.
   await chmod(folder, 0o700);
   const lock = await takeLock(join(folder, 'launcher.lock'));
   if (!lock.held) {
@@ -24,7 +24,7 @@ export async function lockDataFolder(folder: string): Promise<() => Promise<void
   return lock.release;
 }
 
-/** Removes the state of a stack that does not run. */
+/** Removes the state of a stack. The stack must not be running. */
 export async function clearDataFolder(folder: string): Promise<void> {
   for (const name of [...DATABASES, ...FILES]) await rm(join(folder, name), { recursive: true, force: true });
 }

@@ -8,11 +8,14 @@ export interface DemoAccess extends Secrets {
   accountId: string;
   agentId: string;
   phoneNumber: string;
-  /** For the portal; known only at the first start, since only a hash is kept. */
+  /** Portal login; null unless the owner was created just now, because only a hash of the password is stored. */
   owner: { email: string; password: string } | null;
 }
 
-/** The demo account with keys that work: those of an earlier start, or new ones when they were lost or revoked. */
+/**
+ * Creates or reuses the demo account and makes sure that its API keys work: keys of an earlier start are reused, and
+ * lost or revoked ones are replaced.
+ */
 export async function prepareDemoAccount(p: {
   database: Database;
   config: Config;

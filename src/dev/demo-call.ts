@@ -4,22 +4,22 @@ import type { Database } from '../database.js';
 import type { CallDocument } from '../calls/call-model.js';
 import type { Delivery, WebhookInbox } from './webhook-inbox.js';
 
-/** How one call of the demo went, by all that was seen of it. */
+/** A call of the demo with the webhooks it sent. */
 export interface WatchedCall {
   call: CallDocument;
   webhooks: readonly Delivery[];
 }
 
 const LOOK_EVERY_MS = 100;
-/** A talk of three questions takes about 45 s. */
+/** A conversation with three questions takes about 45 s. */
 const WITHIN_MS = 150_000;
-/** A second delivery would be a fault; it gets this long to show itself. */
+/** How long to wait for a second delivery, which would be an error. */
 const REPEAT_WITHIN_MS = 1_000;
 
 /**
- * Follows one call from its start to its webhook and says each state when it comes.
- * @param find the call's document, undefined while there is none
- * @throws Error when it does not end in time, or has no webhook
+ * Follows one call from its start to its webhook and prints each status.
+ * @param find returns the call's document, or null if it does not exist yet
+ * @throws Error when the call does not end in time or sends no webhook
  */
 export async function watchDemoCall(p: {
   find: () => Promise<CallDocument | null>;
@@ -49,8 +49,8 @@ export async function watchDemoCall(p: {
 }
 
 /**
- * What is wrong with a call that should have been answered, talked, billed and reported; empty when nothing is.
- * @param answers what the far end told
+ * Checks that a call was answered, conducted, billed and reported; returns the problems found.
+ * @param answers the answers that the remote party gave
  */
 export function faultsOf({ call, webhooks }: WatchedCall, answers: object): string[] {
   const told = JSON.stringify(answers);
@@ -70,7 +70,7 @@ export function faultsOf({ call, webhooks }: WatchedCall, answers: object): stri
   return expectations.filter(([holds]) => !holds).map(([, otherwise]) => otherwise);
 }
 
-/** The call's account at its end. */
+/** Formats the results of a call. */
 export function reportOf(name: string, { call, webhooks }: WatchedCall): string {
   const seconds = call.durationSeconds ?? 0;
   const lines = [
@@ -87,7 +87,7 @@ export function reportOf(name: string, { call, webhooks }: WatchedCall): string 
   return lines.join('\n');
 }
 
-/** The call's document by one of its fields. */
+/** A function that finds a call's document by one of its fields. */
 export function finderOf(database: Database, by: { _id: string } | { carrierSid: string }) {
   return () => database.calls.findOne(by).lean<CallDocument>().exec();
 }

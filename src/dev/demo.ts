@@ -5,7 +5,7 @@ import { finderOf, faultsOf, reportOf, watchDemoCall, type WatchedCall } from '.
 import { startStack, type Stack } from './launcher.js';
 import { untilStopped } from './processes/stop-signals.js';
 
-/** They answer the demo agent's three questions by voice. */
+/** The person at this number answers the demo agent's three questions by voice. */
 const CALLEE = '+12025550111';
 const CALLER_SCRIPT = '11';
 const ANSWERS = { appointment_confirmed: true, confirmation_code: '4152', preferred_time: 'afternoon' };
@@ -13,8 +13,8 @@ const CALLER = '+12025550123';
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * `callwright demo`: on a stack of its own, places one call and lets one arrive, and shows all of both.
- * @throws Error that says what was off, when a call did not go as it must
+ * Runs `callwright demo`: starts a separate stack, places one call, receives another, and shows both in full.
+ * @throws Error that lists the problems when a call does not go as expected
  */
 export async function runDemo(env: NodeJS.ProcessEnv): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`);
@@ -51,7 +51,7 @@ async function conduct(stack: Stack, write: (line: string) => void, signal: Abor
   write('Both calls rang, talked, took down the three answers, were billed to the second and reached their webhook.');
 }
 
-/** The call that `begin` makes, from its first state to its webhook. */
+/** Starts a call with `begin` and follows it from its first status to its webhook. */
 async function follow(
   name: string,
   stack: Stack,
@@ -82,7 +82,7 @@ async function placeCall({ runtime }: Stack): Promise<{ _id: string }> {
   return { _id: textField(answer, 'call_id') };
 }
 
-/** By the carrier's id, the only one that is known before the service answers the carrier. */
+/** Returns the carrier's call identifier, the only one known before the service responds to the carrier. */
 async function letCallArrive({ runtime, demo }: Stack): Promise<{ carrierSid: string }> {
   const answer = await post(`${runtime.carrier_url}/simulator/inbound`, {
     headers: {},

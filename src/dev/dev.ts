@@ -3,8 +3,8 @@ import { dataFolder } from './runtime-file.js';
 import { aborted, untilStopped } from './processes/stop-signals.js';
 
 /**
- * `callwright dev`: starts everything, tells where it is and stays up until it is asked to stop.
- * @throws Error in one sentence when it cannot start
+ * Runs `callwright dev`: starts everything, prints the addresses and runs until it is stopped.
+ * @throws Error with a one-sentence message when it cannot start
  */
 export async function runDev(env: NodeJS.ProcessEnv): Promise<void> {
   const write = (line: string) => void process.stdout.write(`${line}\n`);
@@ -26,7 +26,7 @@ export async function runDev(env: NodeJS.ProcessEnv): Promise<void> {
   });
 }
 
-/** Shown at the first start only: the password is kept nowhere but as a hash. */
+/** Shown at the first start only, because only a hash of the password is stored. */
 function logInLines(owner: Stack['demo']['owner']): string {
   if (owner === null) return '';
   return `

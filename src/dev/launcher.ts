@@ -15,7 +15,7 @@ import { createRuntimePublisher, describeRuntime } from './runtime.js';
 import { prepareMongodb, prepareTemporal } from './servers/servers.js';
 import { startWebhookInbox, type WebhookInbox } from './webhook-inbox.js';
 
-/** A whole Callwright on this machine. */
+/** A complete Callwright installation on this machine. */
 export interface Stack {
   runtime: Runtime;
   config: Config;
@@ -29,13 +29,13 @@ export interface Stack {
 export interface StackOptions {
   env: NodeJS.ProcessEnv;
   dataFolder: string;
-  /** Takes the launcher's own lines. */
+  /** Receives the launcher's own messages. */
   report: (line: string) => void;
-  /** Takes the lines of the roles, prefixed with the role. */
+  /** Receives the log lines of the roles, prefixed with the role's name. */
   log: (line: string) => void;
-  /** Only the roles' warnings and errors are passed on. */
+  /** Passes on only warnings and errors of the roles. */
   quiet?: boolean;
-  /** Gives up a start in progress, leaving nothing behind. */
+  /** Aborts a start in progress and cleans up. */
   signal: AbortSignal;
 }
 
@@ -44,9 +44,9 @@ const INBOX_PORT = 8_083;
 const DATABASE_WAIT_MS = 20_000;
 
 /**
- * Starts servers and roles on one data folder, and keeps them running until `stop`.
- * @throws Error in one sentence when the folder is in use, a server cannot be had or something does not come up; then
- * nothing of it runs any more
+ * Starts the servers and roles on one data folder and keeps them running until `stop`.
+ * @throws Error with a one-sentence message when the folder is in use, a server is unavailable or a process does not
+ *   start; everything started so far is stopped
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   parseConfig(options.env);
@@ -55,7 +55,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const stop = once(async () => {
     failed.abort();
     for (const step of undo.reverse()) {
-      // Whatever cannot be closed must not keep the rest running.
+      // An error in one step must not prevent the others.
       await step().catch((error: unknown) => options.report(`while stopping: ${String(error)}`));
     }
   });
@@ -67,7 +67,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** Whatever it opens it first lists in `undo`, which is undone from the end. */
+/** Starts everything. Each step adds its cleanup to `undo`, which runs in reverse order. */
 async function compose(
   options: StackOptions,
   undo: (() => Promise<void>)[],
@@ -125,7 +125,7 @@ async function compose(
   return { runtime, config, database, inbox, demo, stop };
 }
 
-/** What every role is started with. */
+/** The environment of every role. */
 function roleEnvironment(
   env: NodeJS.ProcessEnv,
   p: {
@@ -172,7 +172,7 @@ function addRole(options: StackOptions, processes: Processes, role: ServiceRole,
   return processes.add(role, name, (signal) => startRole({ role, env, onLine, signal }));
 }
 
-/** Waits for all of them, also when one fails, so that nothing still starts while the rest is stopped. */
+/** Waits for all starts even if one fails, so that nothing is still starting while the rest is being stopped. */
 async function together<T extends readonly Promise<unknown>[]>(
   failed: AbortController,
   starts: readonly [...T],

@@ -5,8 +5,8 @@ export interface MediaProxy {
 }
 
 /**
- * Hands each connection to the next media process that takes it, as a load balancer does in production.
- * @param p.ports of the media processes; one that refuses is passed over
+ * Distributes connections over the media processes round-robin, as a load balancer does in production.
+ * @param p.ports of the media processes; one that refuses a connection is skipped
  */
 export async function startMediaProxy(p: {
   host: string;
@@ -19,7 +19,7 @@ export async function startMediaProxy(p: {
     sockets.add(socket);
     socket.setNoDelay(true);
     socket.once('close', () => sockets.delete(socket));
-    // The other side learns of it by its own close; there is nobody to tell here.
+    // Closing this socket closes the other side too, so the error needs no further handling.
     socket.on('error', () => socket.destroy());
   };
 

@@ -3,8 +3,8 @@ import { clearDataFolder, lockDataFolder } from './data-folder.js';
 import { dataFolder } from './runtime-file.js';
 
 /**
- * `callwright reset`: removes calls, accounts and keys of the data folder.
- * @throws Error when Callwright runs on it
+ * Runs `callwright reset`: removes the calls, accounts and keys of the data folder.
+ * @throws Error when a stack uses the folder
  */
 export async function runReset(env: NodeJS.ProcessEnv): Promise<void> {
   const folder = dataFolder(env, process.cwd());

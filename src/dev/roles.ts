@@ -9,8 +9,8 @@ export type ServiceRole = 'api' | 'worker' | 'media' | 'simulator';
 const READY_TIMEOUT_MS = 75_000;
 
 /**
- * Starts one role as a process of its own and waits for its word that it serves.
- * @throws Error with what it wrote last when it does not come up
+ * Starts one role as a separate process and waits until it reports that it is ready.
+ * @throws Error with the last lines of its output when it does not start
  */
 export async function startRole(p: {
   role: ServiceRole;

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 export const PID_GROUPS = ['api', 'worker', 'media', 'simulator', 'temporal', 'mongodb'] as const;
 export type PidGroup = (typeof PID_GROUPS)[number];
 
-/** What a running stack tells of itself, for clients, tests and the command line. */
+/** The addresses, keys and pids of a running stack, for clients, tests and the command line. */
 export interface Runtime {
   base_url: string;
   stream_url: string;
@@ -22,21 +22,21 @@ export interface Runtime {
   test_carrier_account_sid: string;
   test_carrier_auth_token: string;
   webhook_inbox_url: string;
-  /** Of the processes themselves, so that a test can end exactly one. */
+  /** Pids of the processes themselves, so that a test can kill exactly one. */
   pids: Record<PidGroup, number[]>;
 }
 
-/** Where a stack keeps its state: CALLWRIGHT_DATA_DIR, else `.callwright` in the working folder. */
+/** The folder with a stack's state: CALLWRIGHT_DATA_DIR, or `.callwright` in the working directory. */
 export function dataFolder(env: NodeJS.ProcessEnv, cwd: string): string {
   return resolve(cwd, env.CALLWRIGHT_DATA_DIR || '.callwright');
 }
 
-/** What the stack of this data folder last told of itself; undefined when none runs. */
+/** Reads runtime.json of this data folder; undefined when no stack is running. */
 export async function readRuntime(folder: string): Promise<Runtime | undefined> {
   return readJson<Runtime>(join(folder, 'runtime.json'));
 }
 
-/** Written whole or not at all, and for the owner's eyes: it holds keys. */
+/** Writes runtime.json atomically and readable only by the owner, because it contains API keys. */
 export async function writeRuntime(folder: string, runtime: Runtime): Promise<void> {
   await writeJson(join(folder, 'runtime.json'), runtime);
 }
@@ -45,7 +45,7 @@ export async function removeRuntime(folder: string): Promise<void> {
   await rm(join(folder, 'runtime.json'), { force: true });
 }
 
-/** The demo account's keys, which the database does not know: it keeps only their hashes. */
+/** The demo account's API keys; the database only stores their hashes. */
 export interface Secrets {
   live_api_key: string;
   test_api_key: string;

@@ -3,7 +3,7 @@ import type { DemoAccess } from './demo-account.js';
 import { writeRuntime, type Runtime } from './runtime-file.js';
 import type { WebhookInbox } from './webhook-inbox.js';
 
-/** What runtime.json tells of a stack. */
+/** The content of runtime.json. */
 export function describeRuntime(p: {
   config: Config;
   demo: DemoAccess;
@@ -34,12 +34,12 @@ export function describeRuntime(p: {
   };
 }
 
-/** A real carrier's token belongs in no file. */
+/** Omits the auth token of a real carrier, which must not be written to a file. */
 function simulatedAccount(account: CarrierAccount): { carrierAccountId: string; authToken: string } {
   return account.kind === 'simulator' ? account : { carrierAccountId: account.carrierAccountId, authToken: '' };
 }
 
-/** Keeps runtime.json true while processes come and go. */
+/** Keeps runtime.json up to date while processes start and stop. */
 export function createRuntimePublisher(p: { dataFolder: string; report: (line: string) => void }) {
   let published: Runtime | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -56,13 +56,13 @@ export function createRuntimePublisher(p: { dataFolder: string; report: (line: s
       published = runtime;
       await write(runtime);
     },
-    /** New pids; before the first publication they wait for it. */
+    /** Publishes new pids; ignored before the first `publish`, which includes them. */
     update(pids: Runtime['pids']): void {
       if (published === undefined) return;
       published.pids = pids;
       void write({ ...published });
     },
-    /** Resolves when nothing will be written any more. */
+    /** Stops publishing; resolves after the last write. */
     async end(): Promise<void> {
       published = undefined;
       await writing;

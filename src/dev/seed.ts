@@ -13,17 +13,17 @@ import { createMembers } from '../identity/people/members.js';
 import { createPasswords } from '../identity/people/passwords.js';
 import { createPhoneNumbers } from '../agents/numbers/phone-numbers.js';
 
-/** Fixed, so that seeding twice, also at once, makes one account. */
+/** Fixed ids, so that repeated or concurrent seeding creates one account only. */
 const DEMO_ACCOUNT_ID = 'acct_0000000000000000000000DEM0';
 const DEMO_AGENT_ID = 'agent_0000000000000000000000DEM0';
-/** Of no domain that exists: nothing can be sent there. */
+/** An address in a domain that does not exist, so that no e-mail can be sent to it. */
 export const DEMO_EMAIL = 'demo@callwright.local';
 export const DEMO_PHONE_NUMBER = '+12025550199';
 
 const DEMO_BALANCE_MICROS = 100 * MICROS_PER_USD;
 
 const DEMO_INSTRUCTION = [
-  // Spoken as the greeting, whichever side called.
+  // The agent speaks the first sentence as its greeting, in both directions.
   'This is Amber at the Callwright front desk, about your appointment tomorrow at ten.',
   'Be polite and brief. Ask whether the person will come, for the four digits of the confirmation code,',
   'and for the time of day that suits best.',
@@ -38,7 +38,7 @@ const DEMO_TEMPLATE = JSON.stringify({
 
 export interface DemoAccount {
   accountId: string;
-  /** The secrets are known only to the call that made the keys; null when they existed. */
+  /** Only available when the keys were created just now; null when they already existed. */
   liveApiKey: string | null;
   testApiKey: string | null;
   agentId: string;
@@ -46,13 +46,13 @@ export interface DemoAccount {
 }
 
 /**
- * Makes a member of the demo account for the portal, with a password that is known only to this call. On a developer's
- * machine the same person runs the service, so this member is an operator.
- * @returns null when there is one already
+ * Creates the owner of the demo account for the portal, with a random password that is returned only here. The owner is
+ * also an operator, because a developer runs the service alone.
+ * @returns null when the owner already exists
  */
 export async function seedDemoOwner(database: Database): Promise<{ email: string; password: string } | null> {
   const made = await makeDemoOwner(database);
-  // Also for one that an earlier version made.
+  // Also updates an owner created by an earlier version.
   await database.users.updateOne({ email: DEMO_EMAIL, accountId: DEMO_ACCOUNT_ID }, { $set: { operator: true } });
   return made;
 }
@@ -77,9 +77,9 @@ async function makeDemoOwner(database: Database): Promise<{ email: string; passw
 }
 
 /**
- * Makes the demo account with 100 USD, a key of each mode, an agent and a number whose calls that agent takes. What is
- * there already stays as it is, so that it can run at every start.
- * @param p.reissueKeys revokes the demo keys and makes new ones, for a caller that has lost their secrets
+ * Creates the demo account with 100 USD, a key for each mode, an agent, and a number whose calls that agent answers.
+ * Existing parts are left unchanged, so it can run at every start.
+ * @param p.reissueKeys revokes the demo keys and creates new ones, for a caller that has lost their secrets
  */
 export async function seedDemo(p: {
   database: Database;
@@ -116,7 +116,7 @@ async function seedAgent(p: Parameters<typeof seedDemo>[0]): Promise<void> {
   const agents = createAgents(p.database);
   const present = await agents.find(DEMO_AGENT_ID);
   if (present) {
-    // The inbox gets another port at another start; a URL that someone set by hand is left alone.
+    // The inbox may have another port after a restart; a URL that the user has set to another host is kept.
     if (present.webhookUrl !== p.webhookUrl && isLoopback(present.webhookUrl)) {
       await agents.update(DEMO_AGENT_ID, { webhookUrl: p.webhookUrl });
     }

@@ -9,9 +9,9 @@ export interface Delivery {
   received_at: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** The body as JSON says it, or its text when it is no JSON. */
+  /** Parsed JSON, or the text if it is not JSON. */
   readonly body: unknown;
-  /** The body's text, to the byte. */
+  /** The exact text of the body. */
   raw: string;
 }
 
@@ -28,10 +28,10 @@ const LARGEST_BODY = 1_048_576;
 const CONNECTIONS = 100;
 
 /**
- * A receiver of completion webhooks for one's own machine: takes any POST, and lists what came, newest first, on GET. No
- * web page reaches it, neither by its address nor by a name that leads here. It keeps 1,000 deliveries and 16 Mi
- * characters at most.
- * @param port 0 for any
+ * A local receiver of completion webhooks: accepts any POST and lists the deliveries, newest first, on GET. Web pages
+ * cannot access it, even with a DNS name that points to this machine. Keeps at most 1,000 deliveries and 16 Mi
+ * characters.
+ * @param port 0 for any free port
  */
 export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
   const deliveries: Delivery[] = [];
@@ -68,7 +68,7 @@ export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
       received_at: new Date().toISOString(),
       path,
       headers,
-      // Read anew each time: the values of JSON may take many times the memory of its text.
+      // Parsed on each access, because parsed JSON may take many times the memory of its text.
       get body() {
         return parse(raw);
       },
@@ -94,19 +94,19 @@ export async function startWebhookInbox(port: number): Promise<WebhookInbox> {
   };
 }
 
-/** In characters: its body, and what it has besides. */
+/** Approximate size in characters: the body, the path and an allowance for the rest. */
 function sizeOf({ raw, path }: Delivery): number {
   return raw.length + path.length + 4_096;
 }
 
-/** One after the other: all of them may be longer than a string can be. */
+/** Yields one delivery at a time, because all of them together may exceed the maximum length of a string. */
 function* jsonOf(deliveries: readonly Delivery[]): Generator<string> {
   yield '[';
   for (const [index, delivery] of deliveries.entries()) yield `${index === 0 ? '\n' : ',\n'}${textOf(delivery)}`;
   yield ']\n';
 }
 
-/** As JSON; with the text of a body that is nested too deeply to be written again. */
+/** A delivery as JSON; a body nested too deeply for `JSON.stringify` is included as text. */
 function textOf(delivery: Delivery): string {
   try {
     return JSON.stringify(delivery, null, 2);

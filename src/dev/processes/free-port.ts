@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { cacheFolder } from '../servers/cache-folder.js';
 import { takeLock } from './lock.js';
 
-/** Below the range from which systems take the ports of outgoing connections, so that a role finds its port free again. */
+/** Below the ephemeral port range of common systems, so that a role finds its port still free. */
 const LOWEST = 20_000;
 const HIGHEST = 29_999;
 
 export interface Ports {
-  /** The port wanted when it is free, else another; it stays this process's until `release`. */
+  /** Takes the wanted port if it is free, otherwise another one. It is reserved for this process until `release`. */
   take: (wanted?: number) => Promise<number>;
   release: () => Promise<void>;
 }
 
-/** Chooses ports so that launchers which start at the same moment do not choose the same. */
+/** Chooses free ports and locks them, so that launchers starting at the same time do not choose the same ones. */
 export function createPorts(env: NodeJS.ProcessEnv): Ports {
   const folder = join(cacheFolder(env), 'ports');
   const releases: (() => Promise<void>)[] = [];
@@ -45,7 +45,10 @@ export function createPorts(env: NodeJS.ProcessEnv): Ports {
   };
 }
 
-/** Whether nobody listens there. @param host an address of this machine */
+/**
+ * Whether no process listens on the port.
+ * @param host an address of this machine
+ */
 export function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

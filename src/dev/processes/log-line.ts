@@ -1,7 +1,10 @@
 const LEVELS: Record<number, string> = { 10: 'trace', 20: 'debug', 40: 'WARN', 50: 'ERROR', 60: 'FATAL' };
 const NAME_WIDTH = 9;
 
-/** A role's log line for a terminal: whose, when, what; lines that are not of our logger stay as they are. */
+/**
+ * Formats a role's log line for a terminal: role, time, message. Lines that are not from our logger are left as they
+ * are.
+ */
 export function formatLogLine(role: string, line: string): string {
   const prefix = `${role.padEnd(NAME_WIDTH)} | `;
   const entry = parse(line);
@@ -13,7 +16,7 @@ export function formatLogLine(role: string, line: string): string {
   return prefix + parts.filter(Boolean).join(' ');
 }
 
-/** Whether the line tells of a warning or worse, or comes from no logger of ours at all. */
+/** Whether the line is a warning or worse, or is not from our logger. */
 export function isAlarming(line: string): boolean {
   const entry = parse(line);
   return entry === undefined || Number(entry.level) >= 40;

@@ -3,25 +3,25 @@ import type { StartServer } from '../servers/servers.js';
 import { supervise, type Supervised } from './supervise.js';
 import { startWatchdog } from './watchdog.js';
 
-/** How long each may take to end by itself, in the order in which they are asked to: in all under 10 s. */
+/** How long each group may take to exit, in the order in which they are stopped: less than 10 s in total. */
 const GRACE_MS: readonly (readonly [groups: readonly PidGroup[], ms: number])[] = [
   [['api'], 1_000],
-  // The conversations on it get a moment to end, and their workflows are told.
+  // Calls in progress get a moment to end, and their workflows are notified.
   [['media'], 5_000],
   [['simulator'], 500],
   [['worker'], 1_500],
   [['temporal', 'mongodb'], 1_000],
 ];
 
-/** Every process of a stack. */
+/** The processes of a stack. */
 export interface Processes {
-  /** Starts one and keeps it running. */
+  /** Starts a process and keeps it running. */
   add(group: PidGroup, name: string, start: StartServer): Promise<void>;
   pids(): Record<PidGroup, number[]>;
   stopAll: () => Promise<void>;
 }
 
-/** @param p.changed called whenever a pid has changed */
+/** @param p.changed called after every change of a pid */
 export function createProcesses(p: {
   signal: AbortSignal;
   log: (line: string) => void;
@@ -38,7 +38,7 @@ export function createProcesses(p: {
         void server.exited.then(() => watchdog.forget(server.pid));
         return server;
       };
-      // Its place is that of its name, whichever of those that start together is there first.
+      // Reserve the index now, so that the order of the pids does not depend on which process starts first.
       const place = running[group].push(undefined) - 1;
       running[group][place] = await supervise({ ...p, name, start: watched });
       p.changed();

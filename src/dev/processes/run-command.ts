@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 
-/** Takes one line for the person who watches. */
+/** Prints one line for the user. */
 export type Report = (line: string) => void;
 
 const PROGRESS_EVERY_MS = 5_000;
 const KEPT_OUTPUT = 4_000;
 
 export interface CommandLine {
-  /** What it does, as the beginning of a progress line: "building Temporal". */
+  /** What the command does, as the beginning of a progress message: "building Temporal". */
   what: string;
-  /** How long it takes as a rule, as the end of that line. */
+  /** The usual duration, as the end of that message. */
   usually?: string;
   file: string;
   args: readonly string[];
@@ -21,9 +21,9 @@ export interface CommandLine {
 }
 
 /**
- * Runs a long step to its end and reports every few seconds that it still runs.
- * @returns what it wrote to its standard output
- * @throws Error with the last lines it wrote, when it fails or takes longer than `timeoutMs`
+ * Runs a long command to its end and reports progress every few seconds.
+ * @returns its standard output
+ * @throws Error with the last lines of its output, when it fails or takes longer than `timeoutMs`
  */
 export async function runCommand(command: CommandLine): Promise<string> {
   const { what, usually, report } = command;
@@ -32,7 +32,7 @@ export async function runCommand(command: CommandLine): Promise<string> {
     cwd: command.cwd,
     env: command.env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, so that compilers started by the command end with it.
+    // Use a separate process group, so that compilers started by the command are killed with it.
     detached: true,
   });
   let written = '';

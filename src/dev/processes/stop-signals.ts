@@ -1,11 +1,11 @@
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Of the shells: 128 and the number of SIGINT. */
+/** The shells' exit code for SIGINT: 128 plus the signal's number. */
 const INTERRUPTED = 130;
 
 /**
- * Runs `work` with a signal that is aborted when this process is asked to stop. Asked a second time, it goes at once: its
- * processes are then ended by the watchdog.
+ * Runs `work` with a signal that is aborted when this process receives SIGINT, SIGTERM or SIGHUP. A second signal exits
+ * at once; the watchdog then kills the child processes.
  */
 export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const stopping = new AbortController();
@@ -14,7 +14,7 @@ export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>)
     stopping.abort();
   };
   for (const name of SIGNALS) process.on(name, onSignal);
-  // A terminal that is gone must not end the launcher before it has stopped what it started.
+  // A closed terminal must not end the launcher before it has stopped its processes.
   process.stdout.on('error', () => undefined);
   try {
     return await work(stopping.signal);
@@ -23,7 +23,6 @@ export async function untilStopped<T>(work: (signal: AbortSignal) => Promise<T>)
   }
 }
 
-/** Resolves when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -3,10 +3,10 @@ import type { ServerProcess } from '../servers/server-process.js';
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 10_000;
-/** A process that ran this long was healthy: its end does not count with earlier ones. */
+/** A process that ran this long was healthy: its exit resets the wait before the restart. */
 const HEALTHY_MS = 20_000;
 
-/** A process that is started again whenever it ends. */
+/** A process that is restarted whenever it exits. */
 export interface Supervised {
   /** Undefined while it is down. */
   pid(): number | undefined;
@@ -14,9 +14,9 @@ export interface Supervised {
 }
 
 /**
- * Starts a process and keeps it running until `stop`.
+ * Starts a process and restarts it until `stop`.
  * @param p.changed called when its pid has changed
- * @throws what the first start throws: a stack that does not come up is not to be tried for ever
+ * @throws whatever the first start throws: the first start is not retried
  */
 export async function supervise(p: {
   name: string;
@@ -64,7 +64,8 @@ export async function supervise(p: {
     pid: () => (current.isRunning() ? current.pid : undefined),
     async stop(graceMs) {
       stopping.abort();
-      // Nobody stops a process while it is being started again: that start gives up by the signal, or is done first.
+      // A restart in progress cannot be stopped here. It either aborts or completes, and the second `stop` ends its
+      // process.
       if (current.isRunning()) await current.stop(graceMs);
       await kept;
       await current.stop(graceMs);

@@ -3,11 +3,14 @@ import { spawn } from 'node:child_process';
 export interface Watchdog {
   watch(pid: number): void;
   forget(pid: number): void;
-  /** Resolves when the watchdog is gone, with nothing left to end. */
+  /** Resolves when the watchdog has exited and no watched process is left. */
   close: () => Promise<void>;
 }
 
-/** Runs in a process of its own: reads "+pid" and "-pid" lines, and when they end, so does every process still listed. */
+/**
+ * The watchdog's code, run in a separate process. It reads lines "+pid" and "-pid"; at the end of its input it kills
+ * every process that is still listed.
+ */
 const PROGRAM = `
 const pids = new Set();
 let rest = '';
@@ -23,12 +26,12 @@ process.stdin.on('end', () => {
 `;
 
 /**
- * Ends foreign servers when this process is killed and cannot do so itself. Its own roles need none: they see their IPC
- * channel close.
+ * Starts a process that kills the third-party servers if this process is killed. Our own roles do not need it: they
+ * exit when their IPC channel closes.
  */
 export function startWatchdog(): Watchdog {
   const child = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
-  // A watchdog that is gone is no reason to stop serving; writing to it must not be one either.
+  // A failed watchdog, or a failed write to it, must not stop the service.
   child.on('error', () => undefined);
   child.stdin.on('error', () => undefined);
   child.unref();

@@ -9,17 +9,17 @@ const LOOK_AGAIN_MS = 500;
 const SAY_AGAIN_MS = 5_000;
 
 export interface Build {
-  /** The folder that appears, whole, when the build is done. */
+  /** The result folder; it appears only when the build is complete. */
   folder: string;
-  /** What is built, for the person who waits. */
+  /** What is built, for progress messages. */
   what: string;
   report: Report;
   signal?: AbortSignal | undefined;
-  /** Fills the folder it is given; a folder it leaves half full is thrown away. */
+  /** Builds into the given folder, which is discarded if the build fails. */
   build: (folder: string) => Promise<void>;
 }
 
-/** Builds a folder of the cache unless it is there; of several processes that want it, one builds and the others wait. */
+/** Builds a cache folder unless it exists. If several processes need it at once, one builds and the others wait. */
 export async function buildOnce({ folder, what, report, signal, build }: Build): Promise<string> {
   if (existsSync(folder)) return folder;
   await mkdir(dirname(folder), { recursive: true });

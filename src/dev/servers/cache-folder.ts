@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** Where built and downloaded servers are kept between starts, for all data folders: CALLWRIGHT_CACHE_DIR or ours in the home folder. */
+/**
+ * The folder for built and downloaded servers, shared by all data folders: CALLWRIGHT_CACHE_DIR, or `.cache/callwright`
+ * in the home directory.
+ */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return env.CALLWRIGHT_CACHE_DIR || join(env.HOME || homedir(), '.cache', 'callwright');
 }
 
-/** The folder that holds package.json; the same whether this file runs from its source or compiled. */
+/** The folder that contains package.json, whether this code runs from source or compiled. */
 export function packageRoot(): string {
   let folder = __dirname;
   while (!existsSync(join(folder, 'package.json'))) {

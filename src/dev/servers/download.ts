@@ -4,7 +4,7 @@ import { runCommand, type Report } from '../processes/run-command.js';
 
 const TIMEOUT_MS = 600_000;
 
-/** A machine without a way out may leave a connection unanswered for minutes; one with a way has bytes by then. */
+/** Without internet access a connection may hang for minutes; with access, the first bytes arrive within this time. */
 const FIRST_BYTES_WITHIN_MS = 15_000;
 
 const COMMON = `
@@ -17,9 +17,10 @@ setTimeout(() => {
 `;
 
 /**
- * Runs a library's download in a process of its own: libraries print stack traces when they fail, and keep global state.
- * @param p.program JavaScript that puts something into the folder `process.argv[1]`, and calls `fail(error)` when it cannot
- * @returns false when it could not be had, which is then said in one line
+ * Runs a library's download in a separate process, because libraries print stack traces on failure and keep global
+ * state.
+ * @param p.program JavaScript that downloads into the folder `process.argv[1]` and calls `fail(error)` on failure
+ * @returns false when the download failed, after reporting the reason in one line
  */
 export async function tryDownload(p: {
   what: string;
@@ -50,7 +51,7 @@ export async function tryDownload(p: {
   }
 }
 
-/** The program's last line is its reason; libraries write their own before it. */
+/** The last line of the output is the reason; the library's own messages come before it. */
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return (message.split(/ \| | failed: /).at(-1) ?? '').slice(0, 200);

@@ -4,8 +4,8 @@ import { runCommand, type Report } from '../processes/run-command.js';
 const TIMEOUT_MS = 600_000;
 
 /**
- * Copies the libraries that a pom.xml names, with all they need, into a folder.
- * @throws Error when Maven is missing (with the advice), or fails
+ * Copies the libraries of a pom.xml and their dependencies into a folder.
+ * @throws Error with `advice` when Maven is missing, or with its output when Maven fails
  */
 export async function fetchLibraries(options: {
   what: string;

@@ -4,17 +4,17 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A running process, be it a role of ours or a foreign server. */
+/** A running process: one of our roles or a third-party server. */
 export interface ServerProcess {
   pid: number;
-  /** Resolves when the process has ended, with how: "code 1", "signal SIGKILL". */
+  /** Resolves when the process has exited, with the cause: "code 1", "signal SIGKILL". */
   exited: Promise<string>;
   isRunning(): boolean;
-  /** Whether it has sent a message over its IPC channel: a role's word that it serves. */
+  /** Whether the process has sent a message over its IPC channel, with which a role reports that it is ready. */
   hasReported(): boolean;
-  /** The last lines it wrote. */
+  /** The last lines of its output. */
   lastOutput(): string;
-  /** SIGTERM, then SIGKILL after `graceMs`. */
+  /** Sends SIGTERM, then SIGKILL after `graceMs`. Resolves when the process has exited. */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -24,18 +24,21 @@ export interface ServerCommand {
   file: string;
   args: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** Gives it an IPC channel, for Node.js programs; others get an open standard input, by which they may tell that we live. */
+  /**
+   * Opens an IPC channel, for Node.js programs. Other programs have an open standard input instead and may exit when it
+   * closes.
+   */
   ipc?: boolean;
-  /** Takes each line it writes. */
+  /** Called for each line of output. */
   onLine?: (line: string) => void;
 }
 
-/** @throws Error when the program cannot be run at all */
+/** @throws Error when the program cannot be executed */
 export async function startProcess(command: ServerCommand): Promise<ServerProcess> {
   const child = spawn(command.file, command.args, {
     env: command.env,
     stdio: command.ipc ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['pipe', 'pipe', 'pipe'],
-    // Not in the terminal's group: Ctrl-C is the launcher's to pass on, in its order.
+    // Not in the terminal's process group: on Ctrl-C the launcher stops the processes in its own order.
     detached: true,
   });
   let reported = false;
@@ -73,8 +76,8 @@ export async function startProcess(command: ServerCommand): Promise<ServerProces
 }
 
 /**
- * Starts a process and waits until `probe` succeeds; a process that does not come up is ended.
- * @throws Error with what it wrote last, when it ends, `timeoutMs` pass or `signal` is aborted
+ * Starts a process and waits until `probe` succeeds. A process that does not become ready is killed.
+ * @throws Error with the last lines of its output when it exits, `timeoutMs` pass or `signal` is aborted
  */
 export async function startReady(p: {
   name: string;
@@ -114,7 +117,7 @@ async function untilReady(server: ServerProcess, p: Parameters<typeof startReady
   throw new Error(`${p.name} was not ready within ${p.timeoutMs / 1_000} s (${reason}): ${server.lastOutput()}`);
 }
 
-/** Resolves when something listens on the port. */
+/** Resolves when a process listens on the port of 127.0.0.1; rejects otherwise. */
 export async function probePort(port: number): Promise<void> {
   const socket = connect({ port, host: '127.0.0.1' });
   try {

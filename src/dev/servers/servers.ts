@@ -23,12 +23,12 @@ export interface ServerDeps {
   signal: AbortSignal;
 }
 
-/** An embedded server that can be started any number of times, always at the same address. */
+/** Starts an embedded server. It can be called repeatedly; the address stays the same. */
 export type StartServer = (signal: AbortSignal) => Promise<ServerProcess>;
 
 /**
- * The database: the one that MONGODB_URI names, else an embedded one.
- * @returns its address, and how it is started when it is ours
+ * Prepares the database: the one at MONGODB_URI, or an embedded one.
+ * @returns its address and, for an embedded one, how to start it
  */
 export async function prepareMongodb(deps: ServerDeps): Promise<{ uri: string; start?: StartServer }> {
   const { env, ports } = deps;
@@ -43,8 +43,8 @@ export async function prepareMongodb(deps: ServerDeps): Promise<{ uri: string; s
 }
 
 /**
- * Temporal: the one that TEMPORAL_ADDRESS names, else an embedded one with its user interface.
- * @returns its address, that of its interface, and when it is ours how it is started and what to close after it
+ * Prepares Temporal: the one at TEMPORAL_ADDRESS, or an embedded one with its web UI.
+ * @returns its address and UI address and, for an embedded one, how to start it and the UI proxy to close after it
  */
 export async function prepareTemporal(
   deps: ServerDeps,

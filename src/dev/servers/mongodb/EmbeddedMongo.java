@@ -14,10 +14,12 @@ import java.util.function.Supplier;
 import org.h2.mvstore.MVStore;
 
 /**
- * A server of MongoDB's wire protocol for machines on which no mongod can be had: mongo-java-server on H2, made to answer
- * a write only when it is in the file. A development store: a killed process loses nothing, a power cut may.
+ * A server with MongoDB's wire protocol for machines without mongod: mongo-java-server on H2, changed to confirm a
+ * write only when it has been committed to the file. For development only: a killed process loses no data, but a power
+ * cut may lose some.
  *
- * Usage: EmbeddedMongo (data folder) (port). Ends when its standard input does, so that it never outlives its launcher.
+ * Usage: EmbeddedMongo (data folder) (port). Exits when its standard input closes, so that it never outlives its
+ * launcher.
  */
 public final class EmbeddedMongo {
     public static void main(String[] args) throws IOException {
@@ -27,7 +29,7 @@ public final class EmbeddedMongo {
             .cacheSize(64)
             .autoCommitDisabled()
             .open();
-        // Shorter than H2's 45 s, or the file grows with every write of the last 45 s.
+        // With H2's default of 45 s the file would grow by every write of the last 45 s.
         store.setRetentionTime(5_000);
         DurableBackend backend = new DurableBackend(store);
         MongoServer server = new MongoServer(backend);
@@ -35,14 +37,14 @@ public final class EmbeddedMongo {
         Runtime.getRuntime().addShutdownHook(new Thread(backend::commitAndClose));
         System.out.println("ready");
         while (System.in.read() >= 0) {
-            // Nothing is ever sent; only the end matters.
+            // Input is ignored; only its end matters.
         }
         System.exit(0);
     }
 
-    /** Group commit: whoever wrote waits for the next commit, and one commit serves all who wait. */
+    /** Group commit: each write waits for the next commit, and one commit serves all waiting writes. */
     private static final class DurableBackend extends H2Backend {
-        /** Of MongoDB 5.0; today's drivers refuse the 8 that the library tells. */
+        /** The version of MongoDB 5.0; current drivers reject version 8, which the library reports. */
         private static final int WIRE_VERSION = 13;
         private static final Set<String> READS = Set.of(
             "hello", "ismaster", "ping", "find", "getmore", "count", "distinct", "aggregate", "killcursors", "endsessions",
@@ -51,7 +53,7 @@ public final class EmbeddedMongo {
         private final MVStore store;
         private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
         private final Semaphore waiting = new Semaphore(0);
-        /** Written under the write lock, read under the read lock. */
+        /** Guarded by `lock`: written under the write lock, read under the read lock. */
         private CompletableFuture<Void> nextCommit = new CompletableFuture<>();
 
         DurableBackend(MVStore store) {
@@ -80,9 +82,9 @@ public final class EmbeddedMongo {
             return answer;
         }
 
-        /** A failed command may have written a part, and its answer too waits for that part. */
+        /** A failed command may have written some data, so its response waits for the commit too. */
         private Document durably(Supplier<Document> write) {
-            // The library hands some messages on as commands; the outer of the two waits.
+            // The library handles some messages as nested commands; only the outer call waits.
             if (lock.getReadHoldCount() > 0) return write.get();
             CompletableFuture<Void> commit;
             lock.readLock().lock();
@@ -101,7 +103,7 @@ public final class EmbeddedMongo {
                 waiting.acquireUninterruptibly();
                 waiting.drainPermits();
                 CompletableFuture<Void> done;
-                // Exclusive: a commit in the middle of another write would keep a document without its index entry.
+                // Exclusive: a commit during a write could store a document without its index entry.
                 lock.writeLock().lock();
                 try {
                     done = nextCommit;
@@ -118,7 +120,7 @@ public final class EmbeddedMongo {
             }
         }
 
-        /** Takes the lock for good: no write is answered after the store is closed. */
+        /** Never releases the lock, so that no write is confirmed after the store is closed. */
         void commitAndClose() {
             lock.writeLock().lock();
             store.close();

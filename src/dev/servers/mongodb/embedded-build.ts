@@ -13,7 +13,7 @@ const ADVICE =
   'Install a JDK of version 17 or later and Maven, or put MongoDB 8 (`mongod`) on PATH, or set MONGODB_URI to a running server.';
 
 /**
- * The stand-in's classes and libraries, built on first use.
+ * Builds the embedded MongoDB replacement (Java classes and libraries) on first use.
  * @throws Error when Java or Maven is missing, or the build fails
  */
 export async function buildEmbeddedMongo(

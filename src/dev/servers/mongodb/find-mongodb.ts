@@ -8,13 +8,13 @@ import type { FindOptions } from '../find-options.js';
 import { buildEmbeddedMongo } from './embedded-build.js';
 import { downloadMongod } from './mongod-download.js';
 
-/** A real mongod, or the classes of the small server that stands in for it. */
+/** A real mongod, or the Java classes of the embedded replacement. */
 export type MongodbProgram = { kind: 'mongod'; file: string } | { kind: 'embedded'; java: string; folder: string };
 
 /**
- * Finds a server for MongoDB's protocol, or makes one: PATH, our cache, the official download, a build. Data that one kind
- * of server has written stays with that kind, which the other cannot read.
- * @throws Error with one sentence that says what to install or to set
+ * Finds or builds a MongoDB server: on PATH, in the cache, by official download, or by building the embedded
+ * replacement. Existing data decides the kind of server, since neither can read the other's files.
+ * @throws Error with one sentence that says what to install or configure
  */
 export async function findMongodb(options: FindOptions & { dataFolder: string }): Promise<MongodbProgram> {
   const cache = cacheFolder(options.env);
@@ -40,7 +40,7 @@ function writerOf(dataFolder: string): MongodbProgram['kind'] | undefined {
   return undefined;
 }
 
-/** Changes with the stand-in's source, so that a changed one is built again. */
+/** A hash of the replacement's source, so that it is rebuilt when the source changes. */
 async function sourceVersion(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of ['pom.xml', 'EmbeddedMongo.java']) {

@@ -5,7 +5,7 @@ import { tryDownload } from '../download.js';
 import { isExecutable } from '../executables.js';
 import type { FindOptions } from '../find-options.js';
 
-/** Of the 8.0 line that production runs. */
+/** A version of the 8.0 series, which production uses. */
 const VERSION = '8.0.13';
 
 const PROGRAM = `
@@ -15,8 +15,8 @@ MongoBinary.getPath(options).then(() => process.exit(0), fail);
 `;
 
 /**
- * The mongod downloaded earlier, else the official download of it.
- * @returns undefined when it cannot be had here
+ * Returns the mongod downloaded earlier, or downloads it from the official source.
+ * @returns undefined when it cannot be downloaded
  */
 export async function downloadMongod(
   options: FindOptions & { downloads: string; unlessBuilt: string },
@@ -24,7 +24,7 @@ export async function downloadMongod(
   const { downloads, env, report, signal } = options;
   const earlier = await findDownloaded(downloads);
   if (earlier !== undefined) return earlier;
-  // A machine on which the stand-in had to be built does not try again at each start.
+  // Do not retry the download at each start on a machine where the replacement had to be built.
   if (existsSync(options.unlessBuilt)) return undefined;
   report('no mongod on PATH; trying the official download');
   const downloaded = await tryDownload({

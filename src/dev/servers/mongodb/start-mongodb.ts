@@ -5,7 +5,7 @@ import type { MongodbProgram } from './find-mongodb.js';
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** Blocks answers until the commit, so many connections need many threads. */
+/** The embedded server blocks a thread per write until the commit, so many connections need many threads. */
 const CONNECTION_THREADS = 64;
 
 export interface MongodbOptions {
@@ -18,7 +18,7 @@ export interface MongodbOptions {
 
 /**
  * Starts the server on the loopback interface and waits until it listens.
- * @throws Error with what it wrote last when it does not come up
+ * @throws Error with the last lines of its output when it does not start
  */
 export async function startMongodb(options: MongodbOptions): Promise<ServerProcess> {
   await mkdir(options.dataFolder, { recursive: true });
@@ -31,7 +31,10 @@ export async function startMongodb(options: MongodbOptions): Promise<ServerProce
   });
 }
 
-/** The address of a database; a single mongod answers before its journal is on disk unless it is asked to wait. */
+/**
+ * The connection string of a database. `journal=true` makes a standalone mongod confirm a write only when it is on
+ * disk.
+ */
 export function mongodbUri(program: MongodbProgram, port: number, database: string): string {
   const server = `mongodb://127.0.0.1:${port}/${database}`;
   return program.kind === 'mongod' ? `${server}?journal=true` : server;

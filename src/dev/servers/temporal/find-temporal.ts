@@ -7,16 +7,16 @@ import { runCommand } from '../../processes/run-command.js';
 import type { FindOptions } from '../find-options.js';
 import { downloadTemporal } from './temporal-download.js';
 
-/** The last version that `go install` takes; Server 1.29.1, UI 2.42.1. */
+/** The last version that `go install` can build; contains Server 1.29.1 and UI 2.42.1. */
 const VERSION = '1.5.1';
 const BUILD_TIMEOUT_MS = 1_800_000;
 const ADVICE =
   'Install Go 1.24 or later, or put the Temporal CLI (`temporal`) on PATH, or set TEMPORAL_ADDRESS to a running server.';
 
 /**
- * Finds the Temporal CLI, or makes it: PATH, our cache, the official download, a build.
- * @returns the path of the program
- * @throws Error with one sentence that says what to install or to set
+ * Finds or builds the Temporal CLI: on PATH, in the cache, by official download, or with Go.
+ * @returns the path of the executable
+ * @throws Error with one sentence that says what to install or configure
  */
 export async function findTemporal(options: FindOptions): Promise<string> {
   const { env, report, signal } = options;

@@ -8,8 +8,8 @@ const TIMEOUT_MS = 10_000;
 const { INDEXED_VALUE_TYPE_KEYWORD } = temporal.api.enums.v1.IndexedValueType;
 
 /**
- * Registers our search attributes on the Temporal that the environment names, because a call fails without them. Where this
- * is not allowed (Temporal Cloud has its own way), it is said and the start goes on.
+ * Registers our search attributes with the configured Temporal server, because calls fail without them. If this is not
+ * permitted (Temporal Cloud has its own procedure), reports the error and lets the start continue.
  */
 export async function registerSearchAttributes(p: { env: NodeJS.ProcessEnv; report: Report }): Promise<void> {
   const { address, namespace, tls, apiKey } = parseConfig(p.env).temporal;

@@ -5,24 +5,26 @@ import { probePort, startReady, type ServerProcess } from '../server-process.js'
 
 const READY_TIMEOUT_MS = 60_000;
 const NAMESPACE = 'default';
-/** Its HTTP interface cannot be turned off, and nobody uses it: it answers to a name that no web page has. */
+/**
+ * Temporal's HTTP API cannot be turned off. It is not used, so it only accepts a host name that no web page can have.
+ */
 const NO_HOST = 'nobody.invalid';
 
 export interface TemporalOptions {
-  /** The Temporal CLI. */
+  /** Path of the Temporal CLI. */
   file: string;
   port: number;
-  /** Absent: no user interface. */
+  /** Absent: no web UI. */
   ui?: UiAddress;
-  /** Absent: everything is lost when it stops. */
+  /** Absent: all data is lost when the server stops. */
   dataFile?: string;
   env: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Starts Temporal's development server on the loopback interface with our search attributes registered.
- * @throws Error with what it wrote last when it does not come up
+ * Starts Temporal's development server on the loopback interface with our search attributes.
+ * @throws Error with the last lines of its output when it does not start
  */
 export async function startTemporal(options: TemporalOptions): Promise<ServerProcess> {
   const { port, ui, dataFile } = options;
@@ -36,7 +38,7 @@ export async function startTemporal(options: TemporalOptions): Promise<ServerPro
     name: 'Temporal',
     command: { file: options.file, args, env: options.env },
     probe: async () => {
-      // First, because a client that found nobody there would stay and knock for ever.
+      // Probe the port first: a client that finds no server would keep reconnecting forever.
       await probePort(port);
       await probeTemporal(`127.0.0.1:${port}`);
     },
@@ -45,7 +47,7 @@ export async function startTemporal(options: TemporalOptions): Promise<ServerPro
   });
 }
 
-/** Resolves when the server at this address knows the namespace and every search attribute of ours. */
+/** Resolves when the server at this address has the namespace and all our search attributes; rejects otherwise. */
 export async function probeTemporal(address: string, namespace = NAMESPACE): Promise<void> {
   const connection = await Connection.connect({ address, connectTimeout: 1_000 });
   try {

@@ -5,7 +5,7 @@ import { tryDownload } from '../download.js';
 import { isExecutable } from '../executables.js';
 import type { FindOptions } from '../find-options.js';
 
-/** The library downloads only as a part of starting a server; so one is started and ended at once. */
+/** The library only downloads as part of starting a server, so start one and stop it at once. */
 const PROGRAM = `
 const { TestWorkflowEnvironment } = require('@temporalio/testing');
 const executable = { type: 'cached-download', downloadDir: process.argv[1], ttl: '10 years' };
@@ -15,8 +15,8 @@ TestWorkflowEnvironment.createLocal({ server: { executable } })
 `;
 
 /**
- * The Temporal CLI downloaded earlier, else the official download of it.
- * @returns undefined when it cannot be had here
+ * Returns the Temporal CLI downloaded earlier, or downloads it from the official source.
+ * @returns undefined when it cannot be downloaded
  */
 export async function downloadTemporal(options: FindOptions & { downloads: string }): Promise<string | undefined> {
   const { downloads, env, report, signal } = options;

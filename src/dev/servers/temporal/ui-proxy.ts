@@ -13,13 +13,13 @@ export interface UiAddress {
 }
 
 const CONNECTIONS = 100;
-/** Of one connection: the next has its own. */
+/** Headers that belong to a single connection and are not forwarded. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
 /**
- * Serves Temporal's user interface, which takes requests for any host and from anybody, to this machine's own names and to
- * its own pages: by a name that leads here, a web page would read and end every workflow.
- * @param ui where it listens
+ * Proxies Temporal's web UI and only accepts loopback host names and requests from the UI's own pages. The UI itself
+ * accepts any host and origin, so with DNS rebinding a web page could read and end every workflow.
+ * @param ui the address of the UI itself
  */
 export async function startUiProxy(port: number, ui: UiAddress): Promise<UiProxy> {
   const server = createServer((request, response) => {
@@ -46,7 +46,7 @@ export async function startUiProxy(port: number, ui: UiAddress): Promise<UiProxy
   };
 }
 
-/** Links of other sites may lead here; their scripts, forms and images may not. */
+/** Other sites may link to the UI, but their scripts, forms and images must not access it. */
 function isAdmitted({ headers, url = '' }: IncomingMessage): boolean {
   const { host = '', origin } = headers;
   if (!url.startsWith('/') || !isLoopbackHost(host)) return false;
