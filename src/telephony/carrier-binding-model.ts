@@ -8,7 +8,10 @@ import type { AnsweredBy } from '../kernel/call-state.js';
  */
 export interface CarrierBindingDocument {
   _id: string;
-  /** `closed:<call id>` in a closed row: the index is unique, and not sparse so that every server can build it. */
+  /**
+   * `closed:<call id>` in a closed row: the index is unique, and not sparse so that every supported database server can
+   * build it.
+   */
   carrierSid: string;
   /** The kind of the carrier. Absent in closed rows and in rows of earlier releases, which are Twilio calls. */
   carrier?: string;

@@ -35,5 +35,5 @@ export const carrierEventSchema = new Schema<CarrierEventDocument>(
   { collection: 'carrier_events', versionKey: false },
 );
 
-// Unique only because every supported database server can build a unique index.
+// Unique only because the embedded database server builds no other kind of index.
 carrierEventSchema.index({ callId: 1, createdAt: 1, _id: 1 }, { unique: true });

@@ -14,6 +14,7 @@ export const WAIVED_CALLS_PER_HOUR = 20;
 
 export type AccountCounts = ReturnType<typeof createAccountCounts>;
 
+/** A call that failed before its agent was heard and is therefore not billed. */
 export interface WaivedCall {
   accountId: string;
   mode: Mode;

@@ -17,6 +17,7 @@ export interface DialQueue {
 export interface WaitingCall {
   accountId: string;
   turn: number;
+  /** When the call first asked, ms since the epoch. */
   since: number;
   /** When the call is due to ask again (ms since the epoch); a call that does not is removed from the queue. */
   asksAt: number;
@@ -84,6 +85,7 @@ export function askForSlot(
   };
 }
 
+/** Whether it is too late to dial in a slot. Times are ms since the epoch. */
 export function isMissed(slotAt: number, now: number): boolean {
   return now > slotAt + SLOT_TOLERANCE_MS;
 }

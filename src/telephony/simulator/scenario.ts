@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { farEndScript, seconds } from './far-end-script.js';
 
+/**
+ * Faults of status callbacks. `shuffled` holds them all back until the call has ended and sends them in reverse order.
+ */
 const callbacks = z.strictObject({
   copies: z.number().int().min(1).max(10).default(1),
   order: z.enum(['fired', 'shuffled']).default('fired'),

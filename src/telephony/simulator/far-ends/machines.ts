@@ -7,10 +7,12 @@ type Script<K extends FarEndScript['kind']> = Extract<FarEndScript, { kind: K }>
 
 const deaf = { hear: () => undefined, cleared: () => undefined, close: () => undefined };
 
+/** A remote party that stays silent. */
 export function createSilent(): FarEnd {
   return { ...deaf, speak: () => undefined };
 }
 
+/** A remote party that stays silent and hangs up after a scripted time. */
 export function createHangUp(script: Script<'hangUp'>, deps: FarEndDeps): FarEnd {
   let framesLeft = framesIn(script.afterSeconds * deps.timeScale);
   return {
@@ -22,6 +24,7 @@ export function createHangUp(script: Script<'hangUp'>, deps: FarEndDeps): FarEnd
   };
 }
 
+/** A remote party that repeats its text without listening. */
 export function createTalker(script: Script<'talker'>, deps: FarEndDeps): FarEnd {
   const mouth = createFarMouth(deps.voices);
   return {
@@ -36,6 +39,7 @@ export function createTalker(script: Script<'talker'>, deps: FarEndDeps): FarEnd
 const BEEP_HERTZ = 1_000;
 const BEEP_SECONDS = 0.5;
 
+/** An answering machine: plays its greeting and a beep, records, and hangs up after a scripted time. */
 export function createMailbox(script: Script<'voicemail'>, deps: FarEndDeps): FarEnd {
   const mouth = createFarMouth(deps.voices);
   let step: 'greeting' | 'beep' | 'recording' = 'greeting';

@@ -23,6 +23,7 @@ export class RestError extends Error {
 
 const badRequest = (code: number, message: string) => new RestError(400, code, message);
 
+/** Errors with Twilio's status codes, error codes and messages. */
 export const REST_ERRORS = {
   authenticate: () => new RestError(401, 20003, 'Authenticate'),
   notFound: (path: string) => new RestError(404, 20404, `The requested resource ${path} was not found`),
