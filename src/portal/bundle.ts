@@ -4,8 +4,8 @@ import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
 /**
- * Builds the developer portal's browser code from `src/portal/app` into `dist/portal`: scripts split by page and one
- * style sheet, each with its content's hash in its name, and the page that loads them.
+ * Builds the portal from `src/portal/app` into `dist/portal`: scripts split by page, one style sheet, and the HTML page
+ * that loads them. Script and style file names contain a hash of their content.
  */
 async function bundlePortal(root: string): Promise<void> {
   const app = join(root, 'src/portal/app');

@@ -4,12 +4,15 @@ import { editedTools, givenTool, type EditedTool } from './components/tools-edit
 
 type Kind<F extends AgentFieldName> = (typeof AGENT_FIELDS)[F]['kind'];
 
-/** The fields of an agent as controls hold them: text, but for check boxes and tools. */
+/** Values of the agent form: text, except for check boxes and tools. */
 export type AgentForm = {
   [F in AgentFieldName]: Kind<F> extends 'tools' ? EditedTool[] : Kind<F> extends 'yesNo' ? boolean : string;
 };
 
-/** @param first what a new agent has in fields that the definition of agents knows no value for */
+/**
+ * Converts an agent to form values.
+ * @param first initial values of a new agent for fields without a default in `AGENT_FIELDS`
+ */
 export function formOf(agent: Agent | undefined, first: Partial<AgentForm>): AgentForm {
   const values: Record<string, unknown> = {};
   for (const field of AGENT_FIELD_LIST) {
@@ -23,7 +26,9 @@ export function formOf(agent: Agent | undefined, first: Partial<AgentForm>): Age
   return values as AgentForm;
 }
 
-/** The request that stores a form. An empty optional field is left out of a new agent and taken away from an old one. */
+/**
+ * Builds the request body for a form. Empty optional fields are omitted for a new agent and null for an existing one.
+ */
 export function requestOf(form: AgentForm, agent: Agent | undefined) {
   const none = agent === undefined ? undefined : null;
   const body: Record<string, unknown> = {};

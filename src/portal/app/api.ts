@@ -14,13 +14,15 @@ interface RequestOptions {
 
 export type Api = ReturnType<typeof createApi>;
 
-/** The typed way to the service: one origin, the session's cookie, JSON both ways. */
+/**
+ * Creates a typed client for the service: same origin, authenticated by the session cookie, JSON in both directions.
+ */
 export function createApi(deps: { mode: () => Mode; onSessionLost: () => void }) {
   async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
     const { query, body, signal } = options;
     let response: Response;
     try {
-      // The routes of people have no mode; for all others it is the one that is looked at, unless the query names one.
+      // Portal routes have no mode; all others use the selected mode unless the query sets one.
       const ofMode = path.startsWith('/portal/') ? {} : { mode: deps.mode() };
       response = await fetch(path + queryText({ ...ofMode, ...query }), {
         method,

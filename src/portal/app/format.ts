@@ -5,7 +5,7 @@ export const localTime = (iso: string) => DATE.format(new Date(iso));
 export const localClock = (iso: string) => CLOCK.format(new Date(iso));
 export const utcTime = (iso: string) => `${new Date(iso).toISOString().replace('T', ' ').slice(0, 19)} UTC`;
 
-/** USD as people read it: cents, and more digits, up to the micro-USD, only where they say something. */
+/** Formats USD with cents; uses 4 or 6 decimals only if the amount needs them. */
 export function usd(amount: number): string {
   const micros = Math.round(amount * 1e6);
   const digits = micros % 10_000 === 0 ? 2 : micros % 100 === 0 ? 4 : 6;
@@ -14,11 +14,11 @@ export function usd(amount: number): string {
   );
 }
 
-/** 75 is `1:15`. */
+/** Formats seconds as minutes and seconds: 75 becomes `1:15`. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
 }
 
-/** `callee_hangup` is `callee hangup`. */
+/** Formats a code as words: `callee_hangup` becomes `callee hangup`. */
 export const words = (code: string) => code.replaceAll('_', ' ');

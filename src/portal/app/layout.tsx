@@ -16,7 +16,7 @@ const PAGES = [
   { path: '/portal/settings', name: 'Settings' },
 ];
 
-/** What stands around every page of somebody who is logged in. */
+/** Frame around every page of a logged-in member. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const { path, route } = useLocation();
   const { api, session, mode, forget } = usePortal();
@@ -110,7 +110,7 @@ function ModeSwitch() {
   );
 }
 
-/** A page's heading with what can be done on it. */
+/** A page with its heading and actions. */
 export function Page(p: { title: string; actions?: ComponentChildren; children: ComponentChildren }) {
   useEffect(() => {
     document.title = `${p.title} · Callwright`;

@@ -35,7 +35,7 @@ const DOORS = [
   'check-email',
 ].map((name) => `/portal/${name}`);
 
-/** Who is not logged in sees the door, and after it the page they came for. */
+/** Without a session, shows the log-in page and returns to the requested page afterwards. */
 function Portal() {
   const { session } = usePortal();
   const { url, path, route } = useLocation();

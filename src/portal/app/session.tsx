@@ -6,11 +6,11 @@ import type { PortalSession } from '../../identity/sign-in/schemas.js';
 
 interface Portal {
   api: Api;
-  /** Undefined: nobody is logged in. */
+  /** Undefined without a log-in. */
   session: PortalSession | undefined;
   mode: Mode;
   setMode: (mode: Mode) => void;
-  /** Reads who is logged in again, after a log-in or a change of the own account. */
+  /** Reloads the session, after a log-in or a change to the member's own account. */
   refresh: () => Promise<void>;
   forget: () => void;
 }
@@ -25,7 +25,7 @@ export function usePortal(): Portal {
 
 const MODE_KEY = 'callwright-mode';
 
-/** Holds who is logged in and which mode is looked at; the mode outlives the visit. */
+/** Provides the session and the selected mode. The mode is remembered across visits. */
 export function PortalProvider({ children, waiting }: { children: ComponentChildren; waiting: ComponentChildren }) {
   const [session, setSession] = useState<PortalSession>();
   const [known, setKnown] = useState(false);
@@ -53,7 +53,7 @@ export function PortalProvider({ children, waiting }: { children: ComponentChild
       .refresh()
       .catch(() => setSession(undefined))
       .finally(() => setKnown(true));
-    // Once, at the start.
+    // Run once on mount.
   }, []);
 
   return <PortalContext.Provider value={portal}>{known ? children : waiting}</PortalContext.Provider>;

@@ -1,6 +1,6 @@
 const KEY = 'callwright-theme';
 
-/** `light`, `dark`, or empty for the system's; chosen per browser. */
+/** Returns `light`, `dark`, or '' for the system theme. Stored per browser. */
 export const chosenTheme = () => localStorage.getItem(KEY) ?? '';
 
 export function chooseTheme(theme: string): void {

@@ -1,4 +1,4 @@
-/** A tool's argument as the simple editor knows it. */
+/** A tool's argument as the list editor represents it. */
 export interface ToolParameter {
   name: string;
   type: 'string' | 'number' | 'integer' | 'boolean';
@@ -15,7 +15,7 @@ export const PARAMETER_TYPES: readonly { value: ToolParameter['type']; label: st
 
 type Json = Record<string, unknown>;
 
-/** The arguments that a JSON Schema describes, or undefined when it says more than the simple editor can keep. */
+/** Converts a JSON Schema to arguments; undefined if it contains more than the list editor can represent. */
 export function parametersOf(schema: string): ToolParameter[] | undefined {
   let parsed: unknown;
   try {
@@ -42,7 +42,10 @@ function parameterOf(name: string, property: unknown, required: readonly unknown
   return { name, type: known.value, description, required: required.includes(name) };
 }
 
-/** The JSON Schema of such arguments; rows without a name are left out. What else the schema before said, it says too. */
+/**
+ * Converts arguments to a JSON Schema, without rows that have no name.
+ * @param before the previous schema, whose `additionalProperties` is kept
+ */
 export function schemaOf(parameters: readonly ToolParameter[], before: string): string {
   const named = parameters.filter(({ name }) => name.trim() !== '');
   const properties = named.map(({ name, type, description }) => [
@@ -59,7 +62,7 @@ export function schemaOf(parameters: readonly ToolParameter[], before: string): 
   });
 }
 
-/** JSON as people read it; what is none stays as it is. */
+/** Indents JSON; any other text is returned unchanged. */
 export function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

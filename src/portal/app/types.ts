@@ -1,4 +1,4 @@
-/** A page of a list, as the management interface answers it. */
+/** A page of a list in a response of the management API. */
 export interface PageOf<T> {
   data: T[];
   has_more: boolean;

@@ -4,14 +4,14 @@ import { isFinalStatus } from '../../kernel/call-state.js';
 import type { Api, Mode } from './api';
 import type { Loading } from './use-data';
 
-/** A delivery has four attempts, the last some 51 s after the end. */
+/** A delivery has up to four attempts; the last starts at most 51 s after the end of the call. */
 const ATTEMPTS = 4;
 const SETTLE_EVERY_MS = 2_000;
 const SETTLE_READS = 45;
 
 /**
- * A call as it is now: read once, then told by server-sent events until it is final. The browser connects again by
- * itself when the connection breaks.
+ * Loads a call and follows it by server-sent events until it is final. The browser reconnects on its own after a lost
+ * connection.
  */
 export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & { reload: () => void } {
   const [loading, setLoading] = useState<Loading<Call>>({ state: 'loading' });
@@ -39,9 +39,9 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
     }
 
     function open(): EventSource {
-      // An event source sends no headers, so the mode goes with the address.
+      // `EventSource` cannot send headers, so the query contains the mode.
       const opened = new EventSource(`/calls/${callId}/events?mode=${mode}`);
-      // The service says that this session may not watch any longer; reading once more shows why.
+      // The service ended the stream because the session may no longer watch; reading the call again shows the reason.
       opened.addEventListener('end', () => {
         opened.close();
         events = undefined;
@@ -68,7 +68,7 @@ export function useCall(api: Api, mode: Mode, callId: string): Loading<Call> & {
   return { ...loading, reload: () => setTurn((before) => before + 1) };
 }
 
-/** After the final status the talk's result and the webhook still come in; then nothing changes any more. */
+/** Whether nothing more is expected: after the final status, the summary and the webhook attempts still arrive. */
 function isSettled(call: Call): boolean {
   const last = call.webhook_attempts.at(-1);
   const isTold = call.webhook_url === undefined || last?.outcome === 'delivered' || (last?.number ?? 0) >= ATTEMPTS;

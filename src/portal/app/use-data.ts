@@ -6,8 +6,8 @@ export type Loading<T> =
   | { state: 'ready'; data: T };
 
 /**
- * Loads something when the page is shown and whenever `key` changes; what was there stays visible while it is loaded
- * again. Requests that nobody waits for are given up.
+ * Loads data on mount and whenever `key` changes, and aborts outdated requests. A reload with the same key keeps the
+ * current data visible.
  */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>) {
   const [loading, setLoading] = useState<Loading<T>>({ state: 'loading' });

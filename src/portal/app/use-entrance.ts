@@ -3,8 +3,8 @@ import { useEffect } from 'preact/hooks';
 import { usePortal } from './session';
 
 /**
- * Of a page that lets somebody in: its title, and on to where they wanted as soon as they have a session.
- * @param destination a path of the portal
+ * Sets the title of a sign-in page and leaves it as soon as there is a session.
+ * @param destination portal path to open then
  */
 export function useEntrance(title: string, destination = '/portal'): void {
   const { session } = usePortal();

@@ -1,7 +1,7 @@
 import { useLocation } from 'preact-iso';
 import { queryText } from './api';
 
-/** Filters that live in the URL, so that a view can be kept, shared and gone back to. */
+/** Keeps filters in the URL, so that a view can be bookmarked, shared and returned to. */
 export function useFilters<T extends Record<string, string>>(standard: T) {
   const { query, path, route } = useLocation();
   const filters = Object.fromEntries(

@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks';
 import { ApiError } from './api';
 
 /**
- * A form's fields and what the server said of them. What was typed stays, whatever the answer.
- * @param send rejects with an ApiError whose fields are then shown where they belong
+ * Manages a form's values and the server's errors. Values are kept after an error.
+ * @param send rejects with an ApiError, whose field errors are shown next to the fields
  */
 export function useForm<T extends Record<string, unknown>>(first: T, send: (values: T) => Promise<unknown>) {
   const [values, setValues] = useState(first);
@@ -11,7 +11,7 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
 
-  /** Also of a place in a field, such as `tools.0.url`. */
+  /** Also true for a path inside a field, such as `tools.0.url`. */
   const isField = (name: string) => (name.split('.')[0] ?? '') in values;
 
   async function submit(event?: Event): Promise<void> {
@@ -42,7 +42,7 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
     busy,
     submit,
     set: (change: Partial<T>) => setValues((before) => ({ ...before, ...change })),
-    /** What a field component needs. */
+    /** Returns the props of a field component. */
     field: <K extends keyof T & string>(name: K) => ({
       name,
       value: values[name],
@@ -52,14 +52,14 @@ export function useForm<T extends Record<string, unknown>>(first: T, send: (valu
   };
 }
 
-/** By field; a refusal that comes from deeper inside names its field at the start of the sentence. */
+/** Returns messages by field. Errors without a field list start with the name of their field. */
 function fieldsOf(error: ApiError): Readonly<Record<string, string>> {
   if (Object.keys(error.fields).length > 0) return error.fields;
   const [, name] = /^([a-z][a-z_]*)[: ]/.exec(error.message) ?? [];
   return name === undefined ? {} : { [name]: error.message };
 }
 
-/** The field's name in front is the interface's word for what the label says already. */
+/** Removes the API's field name from the start of a message, because the label already says it. */
 function withoutName(name: string, sentence: string): string {
   const own = name.split('.').at(-1) ?? name;
   const rest = sentence.startsWith(own) ? sentence.slice(own.length).replace(/^:? /, '') : sentence;

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 
-/** The token of an e-mail's link. It is taken out of the address, so that it is not in the history or a bookmark. */
+/** Reads the token of an email link and removes it from the URL, so that it stays out of history and bookmarks. */
 export function useLinkToken(): string {
   const [token] = useState(() => {
     const found = /^#token=([\w-]{1,128})$/.exec(location.hash)?.[1] ?? '';

@@ -5,15 +5,15 @@ import { words } from '../format';
 import type { useForm } from '../use-form';
 import { CheckField, SelectField, TextArea, TextField } from './fields';
 
-/** One field of an agent with the control that fits its kind. */
+/** Renders an agent field with the control that fits its kind. */
 export function AgentField(p: {
   name: Exclude<AgentFieldName, 'tools'>;
   form: ReturnType<typeof useForm<AgentForm>>;
-  /** In place of the one in the definition. */
+  /** Replaces the hint of the definition. */
   hint?: ComponentChildren;
   rows?: number;
   placeholder?: string;
-  /** Where what is offered depends on the service. */
+  /** Options of a select field, when they depend on the service's configuration. */
   options?: readonly { value: string; label: string }[];
 }) {
   const definition: FieldDefinition = AGENT_FIELDS[p.name];

@@ -1,7 +1,7 @@
 interface Bar {
   label: string;
   value: number;
-  /** What the value is, in words. */
+  /** The value as text, shown as a tooltip. */
   text: string;
 }
 
@@ -9,7 +9,7 @@ const HEIGHT = 180;
 const LEFT = 8;
 const BOTTOM = 22;
 
-/** Bars on one scale; the figures themselves stand in the table below each chart. */
+/** Renders a bar chart. The numbers are in the table below each chart. */
 export function BarChart({ bars, title }: { bars: readonly Bar[]; title: string }) {
   const width = 720;
   const most = Math.max(...bars.map(({ value }) => value), 0);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** A modal window; the browser keeps the focus in it and closes it on Escape. */
+/** A modal dialog. The browser traps the focus and closes it on Escape. */
 export function Dialog(p: { title: string; onClose: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -19,7 +19,7 @@ export function Dialog(p: { title: string; onClose: () => void; children: Compon
   );
 }
 
-/** Asks before something that cannot be undone. */
+/** Asks for confirmation before an irreversible action. */
 export function Confirm(p: {
   title: string;
   text: string;

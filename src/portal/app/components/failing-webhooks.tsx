@@ -6,11 +6,11 @@ import { useData } from '../use-data';
 import { Failure } from './feedback';
 import { Time } from './values';
 
-/** While something fails, it is looked at again this often, so that the notice goes when it is over; for ten minutes. */
+/** Polls while an endpoint is failing, for at most ten minutes, so that the notice disappears after a success. */
 const READ_EVERY_MS = 15_000;
 const MOST_READS = 40;
 
-/** Receivers that take no webhooks now; nothing where all is well. With `only`, of that receiver. */
+/** Lists failing webhook endpoints; renders nothing if there are none. `only` limits it to one endpoint. */
 export function FailingWebhooks({ only }: { only?: string }) {
   const { api, mode } = usePortal();
   const failing = useData(mode, (signal) => api.get<Answer>('/failing_webhooks', {}, signal));

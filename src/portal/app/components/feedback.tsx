@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Loading } from '../use-data';
 
-/** Loading, failed, empty or the thing itself: no page is ever without one of them. */
+/** Renders the loading, failed, empty or ready state of loaded data. */
 export function Loaded<T>(p: {
   of: Loading<T> & { reload: () => void };
   isEmpty?: (data: T) => boolean;

@@ -8,7 +8,7 @@ interface FieldProps {
   children: (attributes: { id: string; 'aria-invalid'?: 'true'; 'aria-describedby'?: string }) => ComponentChildren;
 }
 
-/** A label, its control, a hint, and the server's word on it. */
+/** Renders a label, a control, a hint and the server's error message. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean);
@@ -58,7 +58,7 @@ export function TextField(
         <input
           {...attributes}
           name={p.name}
-          // Preact's types want a literal here; every one of ours is a text control.
+          // Preact's types require a literal; all our types are text inputs.
           type={(p.type ?? 'text') as 'text'}
           value={p.value}
           autocomplete={p.autocomplete ?? 'off'}

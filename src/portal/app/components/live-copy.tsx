@@ -6,13 +6,13 @@ import { Dialog } from './dialog';
 import { Failure } from './feedback';
 import { SubmitButton, TextField } from './fields';
 
-/** A secret header of a tool; the service shows its value to nobody, so a copy has it only if it is given again. */
+/** A secret header of a tool. The service never returns its value, so a copy needs it to be entered again. */
 interface Secret {
   tool: string;
   header: string;
 }
 
-/** A test agent stays one: what it has become is taken to live calls as another agent. */
+/** Copies a test agent to a new live agent, since an agent's mode cannot change. */
 export function LiveCopy({ agent }: { agent: Agent }) {
   const { api, setMode } = usePortal();
   const { route } = useLocation();
@@ -87,7 +87,7 @@ function keyOf({ tool, header }: Secret): string {
   return `${tool} ${header}`;
 }
 
-/** The fields of a new agent like this one, with the headers whose values are given. */
+/** Builds the request for a copy of an agent, with the entered header values. */
 function copyOf(agent: Agent, values: Readonly<Record<string, string>>) {
   const {
     agent_id: _id,

@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { PageOf } from '../types';
 
 /**
- * Pages of a cursor-paged list: forward by the answer's cursor, back by those gone through. A change of `key` (another
- * filter, another mode) begins anew.
+ * Tracks the page of a cursor-paged list: forward with the response's cursor, back through earlier cursors. A new `key`
+ * (another filter or mode) starts at the first page.
  */
 export function useCursor(key: string) {
   const [trail, setTrail] = useState<readonly string[]>([]);
@@ -42,7 +42,7 @@ export function Table({
 }: {
   label: string;
   head: readonly string[];
-  /** Those of the columns that hold figures, whose cells are of the class `number`. */
+  /** Titles of the columns with numbers; their cells have the class `number`. */
   numeric?: readonly string[];
   children: ComponentChildren;
 }) {
@@ -52,7 +52,7 @@ export function Table({
         <thead>
           <tr>
             {head.map((title) =>
-              // A column of buttons needs no title; an empty heading would be announced.
+              // A column of buttons has no title; screen readers would announce an empty heading.
               title === '' ? (
                 <td key={title} />
               ) : (

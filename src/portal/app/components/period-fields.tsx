@@ -1,12 +1,12 @@
 import { TextField } from './fields';
 
 interface Period {
-  /** Days, as date inputs give them; empty for none. */
+  /** Days in the format of date inputs; empty if not set. */
   from: string;
   to: string;
 }
 
-/** The days a list is about. */
+/** Renders the date range of a list. */
 export function PeriodFields({ period, onChange }: { period: Period; onChange: (change: Partial<Period>) => void }) {
   return (
     <>

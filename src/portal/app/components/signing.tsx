@@ -5,7 +5,7 @@ import { useData } from '../use-data';
 import { Failure, Loaded } from './feedback';
 import { Secret, Time } from './values';
 
-/** Signing of webhooks by the Standard Webhooks scheme: off until somebody turns it on. */
+/** Settings for signing webhooks by the Standard Webhooks scheme; off by default. */
 export function Signing() {
   const { api, session } = usePortal();
   const isOwner = session?.member.role === 'owner';

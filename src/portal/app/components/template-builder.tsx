@@ -16,7 +16,7 @@ const KINDS: readonly { value: Kind; label: string }[] = [
   { value: 'choices', label: 'One of a list' },
 ];
 
-/** Builds the template of the data to extract, a JSON object in a string, row by row. */
+/** Edits the template of the data to extract, a JSON object encoded as a string, row by row. */
 export function TemplateBuilder(p: { value: string; error: string | undefined; onChange: (json: string) => void }) {
   const [keys, setKeys] = useState<Key[]>(() => keysOf(p.value));
 

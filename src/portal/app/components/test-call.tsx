@@ -9,7 +9,7 @@ import { Failure } from './feedback';
 import { SubmitButton, TextField } from './fields';
 import { Status } from './values';
 
-/** Numbers of the simulated carrier that are worth a try. */
+/** Useful numbers of the simulated carrier. */
 const SCRIPTS = [
   ['+12025550111', 'answers the demo agent’s questions'],
   ['+12025550100', 'talks, says goodbye, hangs up'],
@@ -17,7 +17,7 @@ const SCRIPTS = [
   ['+12025550105', 'is a voicemail'],
 ] as const;
 
-/** Places a call and shows it live, from ringing to its outcome. */
+/** Places a call and shows its progress live. */
 export function TestCall({ agentId }: { agentId: string }) {
   const { api, mode } = usePortal();
   const [callId, setCallId] = useState<string>();

@@ -3,13 +3,13 @@ import { TextField } from './fields';
 
 type Changes = Readonly<Record<string, string | null>>;
 
-/** The secret headers of a tool. Those that are stored can be replaced and removed, but not read. */
+/** Edits the secret headers of a tool. Stored ones can be replaced and removed, but not read. */
 export function ToolHeaders(p: {
-  /** Stored ones. */
+  /** Names of stored headers. */
   names: readonly string[];
-  /** Whether these stay if nothing is given; they do not with another name or server of the tool. */
+  /** Whether stored headers stay unless changed. They are lost if the tool's name or server changes. */
   kept: boolean;
-  /** Values to store; null removes one. */
+  /** Values to store by header name; null removes a header. */
   changes: Changes;
   error?: string | undefined;
   onChange: (changes: Record<string, string | null>) => void;
@@ -20,7 +20,7 @@ export function ToolHeaders(p: {
   const without = (gone: string) => Object.fromEntries(Object.entries(changes).filter(([each]) => each !== gone));
   const add = () => {
     const typed = name.trim();
-    // The names of headers differ in more than letter case.
+    // Header names are case-insensitive.
     const present = [...names, ...fresh].find((each) => each.toLowerCase() === typed.toLowerCase()) ?? typed;
     if (typed !== '')
       p.onChange({ [present]: '', ...changes, ...(changes[present] === null ? { [present]: '' } : {}) });
@@ -81,7 +81,7 @@ export function ToolHeaders(p: {
         class="secret-header"
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
-          // It would save the agent without the header.
+          // Enter would submit the form without the header.
           event.preventDefault();
           add();
         }}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { indented, PARAMETER_TYPES, parametersOf, schemaOf, type ToolParameter } from '../tool-schema';
 import { TextArea } from './fields';
 
-/** The arguments of a tool: a list of named values, or a JSON Schema where that says more. */
+/** Edits the arguments of a tool: as a list, or as JSON Schema if the list cannot represent it. */
 export function ToolParameters(p: {
   name: string;
   value: string;

@@ -9,19 +9,21 @@ import { ToolParameters } from './tool-parameters';
 
 export type Tool = NonNullable<Agent['tools']>[number];
 
-/** A tool in the form. */
 export type EditedTool = Tool & {
-  /** Tells it from the others while they come and go. */
+  /** Stable key for rendering. */
   key: string;
   headers?: Record<string, string | null>;
-  /** As the service has it; absent in a new one. */
+  /** Name and URL stored by the service; absent for a new tool. */
   stored?: { name: string; url: string };
 };
 
 const METHODS = ['GET', 'POST'].map((value) => ({ value, label: value }));
 const NO_ARGUMENTS = '{"type":"object","properties":{}}';
 
-/** @param before the tools as they were sent; each keeps its key, so that it stays open */
+/**
+ * Converts stored tools to form values.
+ * @param before the tools as submitted; each keeps its key, so that it stays expanded
+ */
 export function editedTools(tools: readonly Tool[] = [], before: readonly EditedTool[] = []): EditedTool[] {
   return tools.map((tool, index) => {
     const { name, url } = tool;
@@ -29,17 +31,17 @@ export function editedTools(tools: readonly Tool[] = [], before: readonly Edited
   });
 }
 
-/** A tool as the service takes it. */
+/** Converts a tool to its form in a request. */
 export function givenTool(tool: EditedTool) {
   const { key: _key, header_names: names = [], stored: _stored, headers = {}, ...fields } = tool;
   if (keepsHeaders(tool)) return Object.keys(headers).length === 0 ? fields : { ...fields, headers };
-  // Empty values are refused by name, so that no header is lost unnoticed.
+  // Send lost headers with empty values: the service rejects them by name, so that none disappears unnoticed.
   const again = { ...Object.fromEntries(names.map((name) => [name, ''])), ...headers };
   const given = Object.fromEntries(Object.entries(again).filter(([, value]) => value !== null));
   return Object.keys(given).length === 0 ? fields : { ...fields, headers: given };
 }
 
-/** Whether stored headers stay with a tool: it still has the name and the server that they were given for. */
+/** Whether a tool keeps its stored headers: only with its stored name and the origin of its stored URL. */
 function keepsHeaders({ name, url, stored }: EditedTool): boolean {
   return stored !== undefined && name === stored.name && originOf(url) === originOf(stored.url);
 }
@@ -48,10 +50,10 @@ function originOf(url: string): string {
   return urlFrom(url)?.origin ?? '';
 }
 
-/** The requests that an agent may make to the customer's servers during a call. */
+/** Edits the HTTP tools of an agent. */
 export function ToolsEditor(p: {
   tools: readonly EditedTool[];
-  /** What the server says, by `tools` or by `tools.<index>.<field>`. */
+  /** Error messages of the server, by `tools` or `tools.<index>.<field>`. */
   errors: Readonly<Record<string, string>>;
   onChange: (tools: EditedTool[]) => void;
 }) {
@@ -104,7 +106,7 @@ function ToolFields(p: {
   const { tool, index, errors } = p;
   const place = `tools.${index}`;
   const isFaulty = Object.keys(errors).some((name) => name.startsWith(`${place}.`));
-  // A new one is open; so is one that the server refuses, or its fault could not be seen.
+  // Expand new tools, and rejected ones, whose error would otherwise be hidden.
   const [open, setOpen] = useState(tool.name === '');
   useEffect(() => {
     if (isFaulty) setOpen(true);

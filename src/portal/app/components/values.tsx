@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { localTime, utcTime, words } from '../format';
 
-/** A moment in the viewer's zone; UTC on hover. */
+/** Shows a time in the viewer's time zone, and in UTC on hover. */
 export function Time({ at }: { at: string | null | undefined }) {
   if (!at) return <span class="quiet">–</span>;
   return (
@@ -27,7 +27,7 @@ export function Status({ of: status }: { of: string }) {
   return <span class={`badge badge-${TONE[status] ?? 'quiet'}`}>{words(status.toLowerCase())}</span>;
 }
 
-/** Marks an agent that live calls do not know. */
+/** Marks test agents, which live calls cannot use. */
 export function TestBadge({ of: agent }: { of: { mode: 'live' | 'test' } }) {
   return agent.mode === 'test' ? <span class="badge badge-test">Test</span> : null;
 }
@@ -50,7 +50,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   );
 }
 
-/** Text to paste, with its copy button; long lines scroll. */
+/** Shows text with a copy button; long lines scroll. */
 export function Code({ text, label }: { text: string; label: string }) {
   return (
     <div class="code">
@@ -62,7 +62,7 @@ export function Code({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** A credential that is shown this once. */
+/** Shows a credential that is displayed only once. */
 export function Secret({ value, what }: { value: string; what: string }) {
   return (
     <div class="notice notice-good" role="status">

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { usePortal } from '../session';
 import { useSignUpOptions } from '../use-sign-up-options';
 
-/** Sends the link that verifies the own address once more. */
+/** Resends the member's verification email. */
 export function SendAgain() {
   const { api } = usePortal();
   const [answer, setAnswer] = useState('');

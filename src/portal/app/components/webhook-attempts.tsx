@@ -5,11 +5,11 @@ import { Failure } from './feedback';
 import { Table } from './pager';
 import { Status, Time } from './values';
 
-/** What is sent again is read again this often, and for so long at most. */
+/** Polling interval and maximum duration after a redelivery. */
 const READ_EVERY_MS = 1_000;
 const WAIT_MS = 70_000;
 
-/** The last attempts to deliver a call's event, and the way to send it again. */
+/** Lists the last delivery attempts of a call's event, with a button to redeliver it. */
 export function WebhookAttempts(p: {
   callId: string;
   attempts: readonly WebhookAttempt[];
@@ -19,7 +19,7 @@ export function WebhookAttempts(p: {
   const { api } = usePortal();
   const [failure, setFailure] = useState<string>();
   const [busy, setBusy] = useState(false);
-  /** The number of the last attempt when it was sent again; undefined: nothing is waited for. */
+  /** Number of the last attempt before a redelivery; undefined while not waiting for one. */
   const [sentAfter, setSentAfter] = useState<number>();
   const last = p.attempts.at(-1);
   const isWaiting = sentAfter !== undefined && ((last?.number ?? 0) <= sentAfter || last?.outcome === undefined);

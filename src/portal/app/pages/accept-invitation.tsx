@@ -6,7 +6,7 @@ import { useEntrance } from '../use-entrance';
 import { useForm } from '../use-form';
 import { useLinkToken } from '../use-link-token';
 
-/** Where an invitation's link leads. */
+/** Target page of an invitation link. */
 export function AcceptInvitation() {
   const { api, refresh } = usePortal();
   const { query } = useLocation();

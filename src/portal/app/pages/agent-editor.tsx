@@ -81,7 +81,7 @@ function Editor({ agent, choices }: { agent: Agent | undefined; choices: Choices
       route(`/portal/agents/${made.agent_id}`, true);
     } else {
       const { tools } = await api.patch<Agent>(`/agents/${agent.agent_id}`, body);
-      // What was typed as a secret is stored now, and not shown again.
+      // Entered secrets are stored now and not shown again.
       form.set({ tools: editedTools(tools, values.tools) });
       setSaved(true);
     }

@@ -6,7 +6,7 @@ import { duration } from '../format';
 import { usePortal } from '../session';
 import { useData } from '../use-data';
 
-/** The recording with the transcript beside it: each turn plays from where it was said. */
+/** The recording and the transcript; clicking a turn plays the recording from its start. */
 export function Talk({ call }: { call: Call }) {
   const { api, mode } = usePortal();
   const player = useRef<HTMLAudioElement>(null);

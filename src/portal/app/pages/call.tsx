@@ -200,7 +200,7 @@ function TimelineRow({ event }: { event: TimelineEvent }) {
   );
 }
 
-/** A JSON object in a string, as rows. */
+/** Shows a JSON object, encoded as a string, as rows. */
 export function Data({ json, none }: { json: string | undefined; none: string }) {
   const entries = entriesOf(json);
   if (entries.length === 0) return <p class="quiet">{none}</p>;

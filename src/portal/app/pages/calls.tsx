@@ -17,7 +17,7 @@ import { useFilters } from '../use-filters';
 const ANY = { value: '', label: 'Any' };
 const STATUSES = [ANY, ...CALL_STATUSES.map((value) => ({ value, label: words(value.toLowerCase()) }))];
 const DIRECTIONS = [ANY, { value: 'outbound', label: 'Outbound' }, { value: 'inbound', label: 'Inbound' }];
-/** While a call on the page is alive, the list is read again this often. */
+/** Polling interval while a call on the page is in progress. */
 const LIVE_EVERY_MS = 3_000;
 
 export function Calls() {

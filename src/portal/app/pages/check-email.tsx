@@ -2,7 +2,7 @@ import { SendAgain } from '../components/verification';
 import { usePortal } from '../session';
 import { useTitle } from '../use-title';
 
-/** After a sign-up whose address is not verified yet. */
+/** Shown after a sign-up until the email address is verified. */
 export function CheckEmail() {
   const { session } = usePortal();
   useTitle('Check your e-mail');

@@ -34,7 +34,7 @@ export function LogIn() {
   );
 }
 
-/** Back to the page one came from: only to one of the portal's, whatever the link says. */
+/** Returns the page to open after the log-in. Only portal paths are accepted, whatever the link contains. */
 function destination(to: string | undefined): string {
   return to !== undefined && /^\/portal(\/|\?|$)/.test(to) ? to : '/portal';
 }

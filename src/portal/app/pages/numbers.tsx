@@ -17,7 +17,7 @@ export function Numbers() {
   const data = useData(mode, async (signal) => {
     const [numbers, agents, account] = await Promise.all([
       api.get<PageOf<PhoneNumber>>('/phone_numbers', {}, signal),
-      // Numbers serve live calls, too, which know no test agents.
+      // Numbers also serve live calls, which cannot use test agents.
       api.get<PageOf<Agent>>('/agents', { limit: 100, mode: 'live' }, signal),
       api.get<Account>('/account', {}, signal),
     ]);

@@ -7,7 +7,7 @@ import { useForm } from '../use-form';
 import { useLinkToken } from '../use-link-token';
 import { useTitle } from '../use-title';
 
-/** Where the link of a password reset leads. */
+/** Target page of a password reset link. */
 export function ResetPassword() {
   const { api, forget } = usePortal();
   const token = useLinkToken();

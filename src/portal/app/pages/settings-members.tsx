@@ -16,7 +16,7 @@ const ROLES = [
   { value: 'viewer', label: 'Viewer: reads' },
 ];
 
-/** Who may come in, and who was asked to. */
+/** Lists members and pending invitations. */
 export function Members() {
   const { api, session } = usePortal();
   const isOwner = session?.member.role === 'owner';
@@ -35,7 +35,10 @@ export function Members() {
   };
 
   const changeRole = ({ user_id: id }: Member, to: string) => act(api.patch(`/portal/members/${id}`, { role: to }));
-  /** An owner who becomes something else loses keys, so that is asked first; the list shows the role that is in force. */
+  /**
+   * Asks for confirmation before demoting an owner, because that revokes keys. Until then the list shows the current
+   * role.
+   */
   const askOrChange = (member: Member, chosen: HTMLSelectElement) => {
     const role = chosen.value;
     if (member.role !== 'owner') return changeRole(member, role);

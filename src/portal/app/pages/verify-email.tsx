@@ -8,8 +8,8 @@ import { useLinkToken } from '../use-link-token';
 import { useTitle } from '../use-title';
 
 /**
- * Where the link of a verification leads. The link alone verifies nothing: it takes the session or the password of the
- * sign-up, so that nobody verifies what a stranger opened with their address.
+ * Target page of a verification link. The link alone is not enough: verifying also needs the session or the password of
+ * the sign-up, so that the owner of an address cannot verify an account that a stranger created with it.
  */
 export function VerifyEmail() {
   const { api, session, refresh } = usePortal();
@@ -20,7 +20,7 @@ export function VerifyEmail() {
     try {
       await api.post('/portal/verify-email', { token, ...(asksPassword ? { password } : {}) });
     } catch (error) {
-      // The session is that of another sign-up.
+      // The session belongs to another sign-up.
       if (error instanceof ApiError && 'password' in error.fields) setAsksPassword(true);
       throw error;
     }
