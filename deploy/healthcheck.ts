@@ -5,8 +5,9 @@ import { parseConfig, type Config } from '../src/platform/config/config.js';
 const TIMEOUT_MS = 4_000;
 
 /**
- * Whether the role that runs in this container is alive; the role is the last word of the container's first process.
- * Exits 0 or 1. Alive is not ready: an API without MongoDB answers 503 and is alive, restarting it would help nobody.
+ * Checks whether this container's role is alive, and exits with 0 or 1. The role is the last argument of the
+ * container's first process. Alive does not mean ready: an API without MongoDB responds with 503 but is alive, and a
+ * restart would not help.
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env);
@@ -20,12 +21,12 @@ const CHECKS: Readonly<Record<string, (config: Config) => Promise<void>>> = {
   api: ({ api }) => answers(`http://127.0.0.1:${api.port}/health/live`),
   media: ({ media }) => answers(`http://127.0.0.1:${media.port}/health`),
   simulator: ({ simulator }) => answers(`http://127.0.0.1:${simulator.port}/`),
-  // A worker listens on nothing: it is of use while it can reach the server that hands it work.
+  // A worker has no port; it is healthy while it can reach the Temporal server.
   worker: ({ temporal }) => accepts(temporal.address),
 };
 
 async function answers(url: string): Promise<void> {
-  // The role's own TLS rule must not fail the check.
+  // Satisfies the API's HTTPS requirement.
   const headers = { 'x-forwarded-proto': 'https' };
   const { status } = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (status >= 500) throw new Error(`It answers ${status}.`);

@@ -6,14 +6,14 @@ import { SEARCH_ATTRIBUTES } from '../src/platform/temporal/search-attributes.js
 import { createIndexes, requireReplicaSet } from '../src/platform/mongo/connection.js';
 import { openDatabase } from '../src/database.js';
 
-/** Temporal's number for a Keyword, the type of all our search attributes. */
+/** Temporal's enum value for Keyword, the type of all our search attributes. */
 const KEYWORD = 2;
 const SERVERS_WITHIN_MS = 180_000;
 const RETRY_MS = 2_000;
 
 /**
- * Prepares MongoDB and Temporal for the service: indexes, search attributes and the reconciler's schedule. Safe to
- * repeat; run once per deployment, before the roles start.
+ * Prepares MongoDB and Temporal: creates indexes, search attributes and the schedule of reconciliation. Idempotent; run
+ * it once per deployment, before the roles start.
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const config = parseConfig(env);
@@ -48,7 +48,7 @@ async function registerSearchAttributes({ temporal }: Config): Promise<void> {
       namespace,
       searchAttributes: Object.fromEntries(names.map((name) => [name, KEYWORD])),
     });
-    // Registered is not yet known everywhere: a call that starts before it is would fail.
+    // Registration takes time to spread; a call that starts earlier would fail.
     const unknown = await missing();
     if (unknown.length > 0)
       throw new Error(`Temporal does not know these search attributes yet: ${unknown.join(', ')}`);
@@ -57,7 +57,10 @@ async function registerSearchAttributes({ temporal }: Config): Promise<void> {
   }
 }
 
-/** Repeats until it succeeds, because servers come up in any order. */
+/**
+ * Retries until it succeeds, because servers start in any order.
+ * @throws Error after 3 minutes
+ */
 async function until(server: string, attempt: () => Promise<void>): Promise<void> {
   const deadline = Date.now() + SERVERS_WITHIN_MS;
   for (;;) {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
-/** Where the build leaves the workflow code and where workers take it from. */
+/** File the build writes the workflow code to and workers load it from. */
 export const WORKFLOW_BUNDLE = path.join(__dirname, 'workflow-bundle.js');
 
 async function buildBundle(): Promise<void> {

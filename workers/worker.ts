@@ -10,7 +10,7 @@ import type { Logger } from '../src/platform/telemetry/logger.js';
 import type { Contention } from '../src/platform/telemetry/contention.js';
 import { WORKFLOW_BUNDLE } from './bundle.js';
 
-/** Running activities get this long to finish after a stop was asked for; what they leave, another worker repeats. */
+/** Time for running activities to finish after a stop; another worker retries unfinished ones. */
 const SHUTDOWN_GRACE = '4s';
 const SHUTDOWN_FORCE = '7s';
 
@@ -19,18 +19,18 @@ export interface WorkerDeps {
   database: Database;
   logger: Logger;
   stop: AbortSignal;
-  /** By default those that the configuration names. */
+  /** Defaults to the carriers of the configuration. */
   carriers?: Carriers;
-  /** File with the workflow code, the build's own by default. */
+  /** File with the workflow code; defaults to that of the build. */
   bundlePath?: string;
-  /** Called when it takes work. */
+  /** Called when the worker is ready to take tasks. */
   onReady?: () => void;
 }
 
 /**
- * Works on calls until `stop` is aborted, then drains. Any number of these may run; a call goes on with another when one
- * dies.
- * @throws when Temporal cannot be reached at start, or the bundle is missing
+ * Runs a worker until `stop` is aborted, then drains it. Any number of workers may run; if one dies, another continues
+ * its calls.
+ * @throws when Temporal is unreachable at startup, or the bundle is missing
  */
 export async function runWorker(deps: WorkerDeps): Promise<void> {
   const { config, database, logger, stop, carriers = createCarriers({ config }) } = deps;
@@ -63,7 +63,7 @@ export async function runWorker(deps: WorkerDeps): Promise<void> {
   }
 }
 
-/** Adds writes that were tried again to the worker's metrics, by what was written to. */
+/** Counts retried writes in the worker's metrics, by target. */
 export function countRetries({ name, retries }: Contention): void {
   const { metricMeter } = Runtime.instance();
   metricMeter
@@ -71,13 +71,15 @@ export function countRetries({ name, retries }: Contention): void {
     .add(retries, { name });
 }
 
-/** Adds a stall of the event loop to the worker's metrics. */
+/** Counts a stall of the event loop in the worker's metrics. */
 export function countStall(): void {
   const { metricMeter } = Runtime.instance();
   metricMeter.createCounter('callwright_event_loop_stalls', 'stall', 'Stalls of the event loop above 100 ms').add(1);
 }
 
-/** With a build id, a call ends on the code it began on: old workers stay until their calls are over. */
+/**
+ * With a build id, calls stay pinned to the code they started on: old workers must run until their calls have ended.
+ */
 function versioning({ worker }: Config) {
   if (worker.buildId === undefined) return {};
   return {
@@ -89,7 +91,7 @@ function versioning({ worker }: Config) {
   };
 }
 
-/** The SDK's runtime is one per process; its own lines go to our log, warnings and worse only. */
+/** Installs the SDK's runtime, of which a process has only one. Its warnings and errors go to our log. */
 function installRuntime({ worker }: Config, logger: Logger): void {
   const sdkLogger = new DefaultLogger('WARN', ({ level, message, meta }) => {
     const { error, workflowId } = (meta ?? {}) as { error?: unknown; workflowId?: unknown };
@@ -104,7 +106,7 @@ function installRuntime({ worker }: Config, logger: Logger): void {
         : { telemetryOptions: { metrics: { prometheus: { bindAddress: worker.metricsAddress } } } }),
     });
   } catch (error) {
-    // A second worker in the process (tests run several) shares the runtime of the first.
+    // Tests run several workers in one process, which share the first one's runtime.
     if (!(error instanceof IllegalStateError)) throw error;
   }
 }
