@@ -30,6 +30,22 @@ const KEYWORDS = new Set([
 const NOT_AT_THE_TOP = ['allOf', 'anyOf', 'enum', 'not', 'oneOf'];
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+/** What the value of a keyword must be: providers reject anything else, and with it the whole request. */
+const VALUES: Record<string, 'string' | 'number'> = {
+  $comment: 'string',
+  $schema: 'string',
+  description: 'string',
+  exclusiveMaximum: 'number',
+  exclusiveMinimum: 'number',
+  maxItems: 'number',
+  maxLength: 'number',
+  maximum: 'number',
+  minItems: 'number',
+  minLength: 'number',
+  minimum: 'number',
+  multipleOf: 'number',
+  title: 'string',
+};
 const MAX_DEPTH = 8;
 /** Limits the number of schemas, because each value may be validated against every one of them. */
 const MAX_SUBSCHEMAS = 200;
@@ -60,6 +76,34 @@ export function toolSchemaFault(text: string): Fault {
  */
 export function closedToolSchema(schema: Record<string, unknown>): Record<string, unknown> {
   return closed(schema, true) as Record<string, unknown>;
+}
+
+/**
+ * The schema as it is offered to a model: every object in it has `properties`. OpenAI rejects a request that offers an
+ * object without them ("object schema missing properties").
+ */
+export function offeredToolSchema(schema: Record<string, unknown>): Record<string, unknown> {
+  return withProperties(schema) as Record<string, unknown>;
+}
+
+function withProperties(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const { type, properties, items, additionalProperties, anyOf, oneOf } = schema;
+  const isOfObjects = type === 'object' || (Array.isArray(type) && type.includes('object'));
+  const declared = isObject(properties)
+    ? Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, withProperties(each)]))
+    : isOfObjects
+      ? {}
+      : undefined;
+  const list = (each: unknown) => (Array.isArray(each) ? each.map(withProperties) : undefined);
+  const changes = {
+    properties: declared,
+    items: withProperties(items),
+    additionalProperties: withProperties(additionalProperties),
+    anyOf: list(anyOf),
+    oneOf: list(oneOf),
+  };
+  return { ...schema, ...Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) };
 }
 
 function closed(schema: unknown, isWhole: boolean): unknown {
@@ -108,7 +152,12 @@ function ownFault(schema: Record<string, unknown>): Fault {
   }
   if (required !== undefined && !isListOf(required, 'string')) return 'required must be a list of names';
   if (properties !== undefined && !isObject(properties)) return 'properties must be an object';
-  if (schema['enum'] !== undefined && !Array.isArray(schema['enum'])) return 'enum must be a list';
+  const lists = ['enum', 'examples'].find(
+    (keyword) => schema[keyword] !== undefined && !Array.isArray(schema[keyword]),
+  );
+  if (lists !== undefined) return `${lists} must be a list`;
+  const wrong = Object.entries(VALUES).find(([keyword, kind]) => keyword in schema && typeof schema[keyword] !== kind);
+  if (wrong !== undefined) return `${wrong[0]} must be a ${wrong[1]}`;
   if (![anyOf, oneOf].every((list) => list === undefined || Array.isArray(list)))
     return 'anyOf and oneOf must be lists';
   return undefined;

@@ -11,10 +11,18 @@ const dispatcher = new Agent();
 const asked: Record<string, unknown>[] = [];
 /** A field that the server does not know. */
 let refused: string | undefined;
+/** A function that the server refuses by name, as OpenAI does with a schema that it cannot use. */
+const INVALID = { error: { type: 'invalid_request_error', param: 'tools[0].function.parameters' } };
 const server = createServer((request, response) => {
   void text(request).then((body) => {
     const question = JSON.parse(body) as Record<string, unknown>;
     asked.push(question);
+    const [tool] = (question['tools'] ?? []) as { function: { name: string } }[];
+    if (tool !== undefined) {
+      const message = `Invalid schema for function '${tool.function.name}': object schema missing properties.`;
+      response.writeHead(400, { 'content-type': 'application/json' });
+      return response.end(JSON.stringify({ error: { ...INVALID.error, message } }));
+    }
     if (refused !== undefined && refused in question) {
       response.writeHead(422, { 'content-type': 'application/json' });
       return response.end(JSON.stringify({ detail: [{ type: 'extra_forbidden', loc: ['body', refused] }] }));
@@ -71,6 +79,27 @@ describe('what a model may write at the operator’s cost', () => {
     asked.length = 0;
     await askForJson(account, { name: 'conclusion', schema: {}, messages: [], signal: signal() });
     expect(asked.map((question) => question['max_tokens'])).toEqual([undefined, 8_192]);
+  });
+
+  it.each(['max_completion_tokens', 'max_tokens'])(
+    'keeps the name that its server takes when a tool of one account is refused: a tool named %s',
+    async (name) => {
+      // A model that thinks: it takes the present name only.
+      refused = 'max_tokens';
+      const model = createChatModel(account, { dispatcher });
+      const tools = [{ name, description: 'Looks up.', parameters: { type: 'object' } }];
+      const attack = model.stream({ messages: [], tools, mayCallTools: true, signal: signal() });
+      await expect(attack[Symbol.asyncIterator]().next()).rejects.toThrow('answered 400');
+      expect(await answerOf(model)).toBe('Yes.');
+    },
+  );
+
+  it('finds the name again when the server changes', async () => {
+    const model = createChatModel(account, { dispatcher });
+    for (const unknown of ['max_completion_tokens', 'max_tokens']) {
+      refused = unknown;
+      expect(await answerOf(model)).toBe('Yes.');
+    }
   });
 
   it('is limited for each response of the realtime engine', async () => {

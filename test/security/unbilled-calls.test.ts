@@ -1,4 +1,4 @@
-import { toolSchemaFault } from '../../src/agents/tool-schema.js';
+import { offeredToolSchema, toolSchemaFault } from '../../src/agents/tool-schema.js';
 import { outcomeOf, outcomeWithoutCarrier } from '../../src/calls/call-outcome.js';
 import { createCallGate } from '../../src/calls/wiring.js';
 import { newCall, type CallState } from '../../src/kernel/call-state.js';
@@ -52,9 +52,30 @@ describe('a tool schema that providers refuse', () => {
     ['an array without items', inProperty({ type: 'array' }), /array without items; add items/],
     ['a nullable one', inProperty({ type: ['array', 'null'] }), /array without items; add items/],
     ['one in an alternative', inProperty({ anyOf: [{ type: 'array' }] }), /array without items; add items/],
+    ['a description that is no text', inProperty({ type: 'string', description: 5 }), /description must be a string/],
+    ['a bound that is no number', inProperty({ type: 'string', maxLength: '5' }), /maxLength must be a number/],
+    ['examples that are no list', inProperty({ type: 'string', examples: 'x' }), /examples must be a list/],
     ...atTheTop,
   ])('is refused when the agent gets it: %s', (_name, schema, fault) => {
     expect(toolSchemaFault(JSON.stringify(schema))).toMatch(fault);
+  });
+
+  it('is never offered without properties: an object gets empty ones', () => {
+    const bare = { type: 'object' };
+    expect(offeredToolSchema(bare)).toEqual({ type: 'object', properties: {} });
+    expect(
+      offeredToolSchema({
+        type: 'object',
+        properties: { a: bare, b: { type: 'array', items: bare }, c: { anyOf: [bare] } },
+      }),
+    ).toEqual({
+      type: 'object',
+      properties: {
+        a: { type: 'object', properties: {} },
+        b: { type: 'array', items: { type: 'object', properties: {} } },
+        c: { anyOf: [{ type: 'object', properties: {} }] },
+      },
+    });
   });
 
   it('takes the same keywords in properties', () => {

@@ -64,30 +64,25 @@ export async function askForJson(
   };
 }
 
-async function post(
-  settings: ChatSettings,
-  signal: AbortSignal,
-  body: object,
-  limit = createOutputLimit(MAX_CONCLUSION_TOKENS),
-): Promise<Completion> {
-  let response: Response;
-  let text: string;
-  let isRefused: boolean;
-  try {
-    response = await fetch(`${settings.baseUrl}/chat/completions`, {
+async function post(settings: ChatSettings, signal: AbortSignal, body: object): Promise<Completion> {
+  const limit = createOutputLimit(MAX_CONCLUSION_TOKENS);
+  const request = (tokens: Record<string, number>) =>
+    fetch(`${settings.baseUrl}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${settings.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, ...limit.fields() }),
+      body: JSON.stringify({ ...body, ...tokens }),
       redirect: 'error',
       signal,
     });
-    isRefused = await limit.isRefused(response);
+  let response: Response;
+  let text: string;
+  try {
+    response = await limit.send(request);
     text = response.bodyUsed ? '' : await response.text();
   } catch (error) {
     if (signal.aborted) throw error;
     throw new ChatError('the model could not be reached, or broke off', true);
   }
-  if (isRefused) return post(settings, signal, body, limit);
   if (!response.ok) {
     throw new ChatError(`the model answered ${response.status}`, response.status === 429 || response.status >= 500);
   }

@@ -1,5 +1,6 @@
 import { DTMF_PATTERN } from '../audio/dtmf.js';
 import type { HttpTool } from '../../agents/model.js';
+import { offeredToolSchema } from '../../agents/tool-schema.js';
 import type { AgentSnapshot } from '../../agents/agent-snapshot.js';
 import type { ToolDefinition } from '../engines/port.js';
 
@@ -55,5 +56,5 @@ function transferCall(numbers: readonly string[]): ToolDefinition {
 }
 
 function definitionOf({ name, description, parameters }: HttpTool): ToolDefinition {
-  return { name, description, parameters: JSON.parse(parameters) as Record<string, unknown> };
+  return { name, description, parameters: offeredToolSchema(JSON.parse(parameters) as Record<string, unknown>) };
 }

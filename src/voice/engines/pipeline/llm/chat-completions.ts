@@ -58,12 +58,20 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
   const limit = createOutputLimit(MAX_ANSWER_TOKENS);
 
   async function post(body: object, signal: AbortSignal): Promise<Response> {
-    let response: Response;
+    const response = await limit.send((tokens) => request({ model: account.model, ...tokens, ...body }, signal));
+    if (response.ok && response.body !== null) return response;
+    await response.body?.cancel();
+    const seconds = Number(response.headers.get('retry-after') ?? NaN);
+    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
+    throw new ProviderError('model', `answered ${response.status}`, retryAfterMs);
+  }
+
+  async function request(body: object, signal: AbortSignal): Promise<Response> {
     try {
-      response = await fetch(`${withoutTrailing(account.baseUrl, '/')}/chat/completions`, {
+      return await fetch(`${withoutTrailing(account.baseUrl, '/')}/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account.apiKey}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model: account.model, ...limit.fields(), ...body }),
+        body: JSON.stringify(body),
         signal,
         redirect: 'error',
         dispatcher: deps.dispatcher,
@@ -71,12 +79,6 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
     } catch (error) {
       throw asProviderError(error, signal);
     }
-    if (response.ok && response.body !== null) return response;
-    if (await limit.isRefused(response)) return post(body, signal);
-    await response.body?.cancel();
-    const seconds = Number(response.headers.get('retry-after') ?? NaN);
-    const retryAfterMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS) : undefined;
-    throw new ProviderError('model', `answered ${response.status}`, retryAfterMs);
   }
 
   return {
