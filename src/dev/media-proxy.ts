@@ -6,7 +6,7 @@ export interface MediaProxy {
 
 /**
  * Distributes connections over the media processes round-robin, as a load balancer does in production.
- * @param p.ports of the media processes; one that refuses a connection is skipped
+ * @param p.ports of the media processes; one that rejects a connection is skipped
  */
 export async function startMediaProxy(p: {
   host: string;

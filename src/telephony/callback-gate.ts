@@ -58,7 +58,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     return { deadline: deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), requestId: ctx.state.requestId };
   }
 
-  /** The carrier that a call without a key says to come from, as far as its headers tell. */
+  /** The carrier that a call without an API key claims to come from, judging by its headers alone. */
   function claimedCarrier(ctx: ApiContext): Carrier | undefined {
     if (keyOf(ctx, true) !== undefined) return undefined;
     return accounts.find(({ carrier }) => carrier.mayBeSigned(ctx.headers))?.carrier;
@@ -66,7 +66,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
 
   function logRejection({ state: { requestId } }: ApiContext, error: unknown, isVerified: boolean): void {
     if (!isVerified) {
-      // Anybody may have sent it, so what cannot be our fault is not worth a line of the log.
+      // The sender is not verified, so log only problems on our side above debug level.
       const code = error instanceof ServiceError ? error.code : undefined;
       const isOurs = code === undefined || code === 'SERVICE_UNAVAILABLE';
       logger[isOurs ? 'warn' : 'debug'](
@@ -138,7 +138,7 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
   };
 }
 
-/** Whether a refusal says that no carrier account of ours made the request. */
+/** Whether an error means that none of our carrier accounts made the request. */
 function isForgers(error: unknown): boolean {
   return error instanceof ServiceError && ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMIT_EXCEEDED'].includes(error.code);
 }

@@ -16,7 +16,7 @@ export interface CarrierBindingDocument {
   /** The kind of the carrier. Absent in closed rows and in rows of earlier releases, which are Twilio calls. */
   carrier?: string;
   closed?: boolean;
-  /** Who answered, according to the carrier's answering machine detection; set once. */
+  /** The result of the carrier's answering machine detection; set once. */
   answeredBy?: AnsweredBy;
   /** The highest stream number granted after a lost stream; absent: only the first stream is admitted. */
   resumptions?: number;

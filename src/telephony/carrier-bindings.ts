@@ -52,7 +52,7 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       await bindings.updateOne({ _id: callId, carrierSid, answeredBy: null }, { $set: { answeredBy } });
     },
 
-    /** Who answered, by call id; calls without a detection result are left out. */
+    /** Detection results by call id; calls without a result are left out. */
     async answeredBy(callIds: readonly string[]): Promise<Map<string, AnsweredBy>> {
       const found = await bindings
         .find({ _id: { $in: [...callIds] }, answeredBy: { $ne: null } }, { answeredBy: 1 })

@@ -3,8 +3,8 @@ import { Schema } from 'mongoose';
 /** A status callback as received, including late ones and ones that changed nothing. Contains no phone number. */
 export interface CarrierEventDocument {
   /**
-   * `<call id>:<carrier's call id>:<sequence>`; the carrier repeats a callback with the same sequence number. Without a
-   * sequence number the status takes its place.
+   * `<call id>:<carrier's call id>:<sequence>`, or with the status if there is no sequence number. A repeated callback
+   * has the same sequence number.
    */
   _id: string;
   callId: string;

@@ -34,8 +34,8 @@ export interface CarrierCall {
 }
 
 /**
- * What the response to a dial request proves. `ambiguous` means that a call may exist: never dial again, only look the
- * call up. `throttled` and `unreachable` prove that no call exists, so dialing again is safe.
+ * The outcome of a dial request, as far as the response proves it. `ambiguous` means that a call may exist: never dial
+ * again, only look the call up. `throttled` and `unreachable` prove that no call exists, so dialing again is safe.
  */
 export type DialOutcome =
   | { outcome: 'accepted'; carrierSid: string }
@@ -90,12 +90,12 @@ export interface CarrierApi extends CarrierIdentity {
 export interface StreamUpgrade {
   /** The configured stream URL plus the call's id, without anything that follows the id. */
   url: string;
-  /** What follows the call's id in the request, unchanged: another path segment or a query; usually empty. */
+  /** The rest of the request URL after the call's id, unchanged: another path segment or a query; usually empty. */
   rest: string;
   headers: IncomingHttpHeaders;
 }
 
-/** What the callback routes of a carrier need. */
+/** The dependencies of a carrier's callback routes. */
 export interface CallbackDeps {
   publicBaseUrl: string;
   /** The carrier accounts that may send these requests. */

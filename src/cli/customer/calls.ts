@@ -72,7 +72,7 @@ function rowOf(call: CallSummary) {
     ...call,
     state: call.end_reason === undefined ? call.status : `${call.status} (${call.end_reason})`,
     number: outbound ? `to ${call.to_phone_number}` : `from ${call.from_phone_number}`,
-    // A temporary agent has no name, and its id is of no use.
+    // A temporary agent has no name, and its id is useless to the reader.
     agent: call.agent_name ?? (call.agent_id.startsWith('agent_tmp_') ? 'temporary' : call.agent_id),
     cost: call.cost_micros === undefined ? '' : formatUsd(call.cost_micros),
   };

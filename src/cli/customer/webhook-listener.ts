@@ -106,7 +106,7 @@ export async function startWebhookListener(p: {
   };
 }
 
-/** Rejects requests by web pages, including those that use a DNS name of their own for this machine. */
+/** Rejects requests by web pages, including those with a foreign DNS name that points to this machine. */
 function isForUs(headers: IncomingHttpHeaders, answeredHost: string | undefined): boolean {
   const { host = '' } = headers;
   if (isFromWebPage(headers) || !/^[\w.:[\]-]+$/.test(host)) return false;

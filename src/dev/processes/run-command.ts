@@ -7,7 +7,7 @@ const PROGRESS_EVERY_MS = 5_000;
 const KEPT_OUTPUT = 4_000;
 
 export interface CommandLine {
-  /** What the command does, as the beginning of a progress message: "building Temporal". */
+  /** The beginning of a progress message: "building Temporal". */
   what: string;
   /** The usual duration, as the end of that message. */
   usually?: string;

@@ -11,7 +11,7 @@ const SAY_AGAIN_MS = 5_000;
 export interface Build {
   /** The result folder; it appears only when the build is complete. */
   folder: string;
-  /** What is built, for progress messages. */
+  /** The name of the result, for progress messages. */
   what: string;
   report: Report;
   signal?: AbortSignal | undefined;

@@ -1,7 +1,7 @@
 import { CALL_ID_PATTERN } from '../../kernel/ids.js';
 
 /**
- * What is dialed: the callee of a call, or the number that the agent transfers the call to. A call has at most one of
+ * The dialed party: the callee of a call, or the number that the agent transfers the call to. A call has at most one of
  * each.
  */
 export type Leg = 'call' | 'transfer';

@@ -27,14 +27,14 @@ export const destinationCountSchema = new Schema<PeriodCountDocument>(fields, {
   minimize: false,
 });
 
-/** Unanswered dials of one number by all accounts together. The id is a keyed hash of the number. */
+/** Unanswered dials of one number by all accounts together. The id is an HMAC of the number. */
 export const unansweredAttemptSchema = new Schema<PeriodCountDocument>(
   { ...fields, expiresAt: { type: Date, required: true, index: true } },
   { collection: 'unanswered_attempts', versionKey: false, minimize: false },
 );
 
 /**
- * Unanswered dials of one number by one account, including dials it canceled at once. The id is a keyed hash of account
+ * Unanswered dials of one number by one account, including dials it canceled at once. The id is an HMAC of account
  * and number.
  */
 export const accountAttemptSchema = new Schema<PeriodCountDocument>(

@@ -24,7 +24,7 @@ const KEPT_MS = 2 * 60 * 60 * 1_000;
  * Unanswered dials per number and UTC hour, for all accounts together, because they all ring the same person's phone. A
  * dial counts from right before the request to the carrier, under the number without surplus digits, since those ring
  * the same phone. A dial without a known outcome, because a process died, counts until the hour ends. Numbers are
- * stored only as hashes keyed with the pepper, for two hours.
+ * stored only as HMACs under the pepper, for two hours.
  */
 export function createUnansweredAttempts(deps: {
   database: TelephonyDatabase;

@@ -1,6 +1,6 @@
 /**
  * Decides which call may dial next on one carrier account, and when. Slots are points in time, one interval apart, so
- * an unused slot simply expires. Accounts share the slots fairly (start-time fair queueing with equal weights): the
+ * an unused slot expires by itself. Accounts share the slots fairly (start-time fair queueing with equal weights): the
  * turn number of a call is one more than the last turn of its account, and at least one more than the last turn served.
  * So before the j-th waiting call of an account, at most j + 1 calls of each other account are served, no matter how
  * many are waiting.

@@ -34,7 +34,7 @@ export interface CallCourse {
   source: TwimlSource;
   /** Ring timeout of an outbound call. */
   ringSeconds: number;
-  /** What the callee does, and how many seconds after the call begins to ring. */
+  /** The callee's reaction, and its delay in seconds after the call begins to ring. */
   ring: { outcome: 'answer' | 'busy' | 'failed' | 'nothing'; seconds: number; sip?: number | undefined };
   /** Multiplies scripted waits. */
   timeScale: number;

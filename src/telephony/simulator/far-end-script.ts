@@ -19,7 +19,7 @@ const line = z.union([
   z.strictObject({ waitSeconds: seconds }),
 ]);
 
-/** What the remote party does once the call is answered. */
+/** The behavior of the remote party once the call is answered. */
 export const farEndScript = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('person'),

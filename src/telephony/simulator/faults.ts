@@ -19,7 +19,7 @@ export interface Faults {
   pending(): { fault: string; count: number }[];
 }
 
-/** Maximum number of create requests remembered to recognize retries. */
+/** Maximum number of create requests kept to recognize retries. */
 const MAX_REMEMBERED = 10_000;
 
 export function createFaults(scenarios: Scenarios): Faults {

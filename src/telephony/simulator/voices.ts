@@ -42,7 +42,7 @@ export function createVoices(deps: { logger: Logger }): Voices {
   };
 }
 
-/** What a person says after waiting in vain for the agent to speak. */
+/** Said by a person after waiting in vain for the agent to speak. */
 export const NUDGE = 'Hello?';
 
 function textsOf(script: FarEndScript): string[] {

@@ -29,7 +29,7 @@ export interface Line {
    * them
    */
   bridge(other: FarEnd): () => void;
-  /** What the remote party has heard, as mu-law, limited to the first ten minutes. */
+  /** The audio that the remote party has heard, as mu-law, limited to the first ten minutes. */
   heard(): Buffer;
   /** Discards the recording and stops recording. */
   forget(): void;
