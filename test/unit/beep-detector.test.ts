@@ -5,13 +5,13 @@ import { dtmfTones } from '../../src/voice/audio/dtmf.js';
 import { listenForTone } from '../../src/voice/session/mailbox-tone.js';
 import { silence, tone } from '../support/spoken';
 
-describe('an ear for the tones of answering machines', () => {
-  it('hears each of them, where a message is to be left', () => {
+describe('listening for the tones of answering machines', () => {
+  it('reports each tone if a message is to be left', () => {
     const audio = Buffer.concat([silence(200), tone(1_000, 500), silence(400), tone(1_000, 500), silence(200)]);
     const heardBy = (action: 'leave_message' | 'hang_up') => {
-      const ear = listenForTone(action);
+      const listener = listenForTone(action);
       const starts = Array.from({ length: Math.floor(audio.length / 160) }, (_, index) => index * 160);
-      return starts.filter((at) => ear.hear(audio.subarray(at, at + 160), at / 8)).length;
+      return starts.filter((at) => listener.hear(audio.subarray(at, at + 160), at / 8)).length;
     };
     expect(heardBy('leave_message')).toBe(2);
     expect(heardBy('hang_up')).toBe(0);

@@ -42,7 +42,7 @@ describe('voicemail of a session', () => {
     expect(ends(world)).toEqual(['voicemail']);
   });
 
-  it('a tone that a greeting follows is none that ends it', () => {
+  it('a tone before a greeting does not count as the tone at its end', () => {
     const world = introducedWorld(leaves);
     world.happens({ type: 'tone_heard', streamMs: world.now() });
     world.happens({ type: 'machine_heard' });
@@ -58,7 +58,7 @@ describe('voicemail of a session', () => {
     expect(lines(world)).toEqual(['voicemail_message']);
   });
 
-  it('the voice that a tone is taken for takes nothing from it, one that goes on after it does', () => {
+  it('voice that ends with the tone leaves it valid, voice that continues after it does not', () => {
     for (const [goesOnMs, quietMs] of [
       [100, 1_000],
       [900, 4_000],
@@ -78,7 +78,7 @@ describe('voicemail of a session', () => {
     }
   });
 
-  it('who answered is stored when it is known, and again when that changes', () => {
+  it('answered_by is stored when it is known, and again when it changes', () => {
     const world = introducedWorld(leaves);
     const known = () => world.of('store_answered_by').map(({ who }) => who);
     expect(known()).toEqual([]);
@@ -92,7 +92,7 @@ describe('voicemail of a session', () => {
     expect(byEar.of('store_answered_by')).toMatchObject([{ who: 'voicemail' }]);
   });
 
-  it('nobody answers an inbound call, and no machine does', () => {
+  it('an inbound call has no answered_by and meets no answering machine', () => {
     const world = introducedWorld({ isInbound: true });
     world.says('Yes.');
     world.happens({ type: 'machine_heard' });

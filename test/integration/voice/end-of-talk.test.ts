@@ -24,8 +24,8 @@ async function talk(agent: Partial<AgentSnapshot> = {}) {
   return { ...placed, line, scripted };
 }
 
-describe('the end of a talk whose engine takes long to conclude it', () => {
-  it('closes the line first; the conclusion follows, and the call is told when it is stored', async () => {
+describe('the end of a session whose engine needs long for its conclusion', () => {
+  it('closes the line first, stores the conclusion later, and then signals the workflow', async () => {
     const { line, scripted, callId } = await talk();
     await eventually(async () => (await media.results.find(callId)) !== null);
     scripted.sink.end('agent_hangup');
@@ -33,7 +33,7 @@ describe('the end of a talk whose engine takes long to conclude it', () => {
     expect(await line.closed).toBe(1000);
     // Half a second on an idle machine.
     expect(performance.now() - decidedAt).toBeLessThan(CONCLUDES_AFTER_MS - 500);
-    // The carrier that asks now is told to hang up.
+    // A carrier that requests instructions now gets a hang-up.
     expect(await media.results.find(callId)).toMatchObject({ endReason: 'agent_hangup' });
     expect(await media.signals(callId)).toMatchObject([{ kind: 'started' }, { kind: 'ended', resultStored: false }]);
     await eventually(async () => (await media.signals(callId)).length === 3, 10_000);
@@ -54,7 +54,7 @@ describe('the end of a talk whose engine takes long to conclude it', () => {
     await eventually(async () => (await media.results.find(callId))?.summary === 'Scripted.', 10_000);
   }, 60_000);
 
-  it('waits for it when the far end has hung up: nobody hears the silence', async () => {
+  it('waits for the conclusion when the callee has hung up and hears no silence', async () => {
     const { line, callId } = await talk();
     await eventually(async () => (await media.results.find(callId)) !== null);
     line.hangUp();
