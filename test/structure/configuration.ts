@@ -54,8 +54,8 @@ export function configurationPage(): string {
 <!-- ${GENERATED} -->
 
 Every setting of the service is an environment variable. For operators: [Operations](operations.md#production) lists those
-that production requires, [.env.example](../.env.example) has values for Docker Compose. The command line has
-[variables of its own](command-line.md#service-and-key).
+that production requires, [.env.example](../.env.example) has values for Docker Compose. The variables of
+the command line are [on its page](command-line.md#service-and-key).
 
 Variables are read when a role starts. A wrong value stops the role with a message that names the variable and the remedy. An
 empty value counts as not set.

@@ -38,7 +38,7 @@ export const carrierVariables = {
   }),
   SIMULATOR_AUTH_TOKEN: z.string().optional().meta({
     description:
-      'auth token of `SIMULATOR_ACCOUNT_SID`; make one with `openssl rand -hex 16`. Production refuses the published one and what is easy to guess',
+      'auth token of `SIMULATOR_ACCOUNT_SID`; make one with `openssl rand -hex 16`. Production rejects the published one and what is easy to guess',
     shown: 'well-known; in production one made per deployment',
     production: '',
   }),

@@ -74,7 +74,7 @@ export const engineVariables = {
     .min(1)
     .default('nova-3')
     .describe(
-      'model of speech to text. A `flux-…` model detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are refused',
+      'model of speech to text. A `flux-…` model detects the end of a turn by meaning. One that ends in `-en` understands English only, and agents with other languages are rejected',
     ),
   LLM_API_KEY: z.string().min(1).optional().describe('key of the language model of `pipeline`'),
   LLM_BASE_URL: url.default('https://api.openai.com/v1').meta({

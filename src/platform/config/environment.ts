@@ -22,7 +22,7 @@ const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 export const environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
     description:
-      '`production` requires TLS, secrets that cannot be guessed and a named carrier, and refuses webhooks to private addresses',
+      '`production` requires TLS, secrets that cannot be guessed and a named carrier, and rejects webhooks to private addresses',
     compose: 'development',
     trial: 'development',
     production: 'production',
@@ -93,11 +93,11 @@ export const environment = z.object({
   TEMPORAL_UI_URL: url
     .optional()
     .describe(
-      'address of the Temporal UI; in the portal, [portal operators](operating-accounts.md#portal-operators) see links to the workflow of a call, nobody else',
+      'address of the Temporal UI; in the portal, only [portal operators](operating-accounts.md#portal-operators) see links to the workflow of a call',
     ),
   TEMPORAL_POSTGRES_PASSWORD: z.string().optional().meta({
     description:
-      'password of PostgreSQL in the compose file; make one with `openssl rand -hex 16` before the first start. Production refuses `change-me`',
+      'password of PostgreSQL in the compose file; make one with `openssl rand -hex 16` before the first start. Production rejects `change-me`',
     shown: '`change-me` in the compose file',
     compose: 'change-me',
     trial: 'change-me',
@@ -173,8 +173,8 @@ export const environment = z.object({
     ),
   WEBHOOK_PORTS: portList.optional().meta({
     description:
-      'ports that the URLs of webhooks and tools may use, such as `443,8443,9000-9999`. Ports of other protocols are always refused',
-    shown: 'all but other protocols’',
+      'ports that the URLs of webhooks and tools may use, such as `443,8443,9000-9999`. Ports of other protocols are always rejected',
+    shown: 'all except those of other protocols',
   }),
   WEBHOOK_NAMESERVERS: nameserverList.optional().meta({
     description: 'name servers that resolve the URLs of webhooks and tools, such as `10.0.0.2,10.0.0.3:5353`',

@@ -40,7 +40,7 @@ export const liveLimitVariables = {
     .default('50')
     .meta({
       description:
-        'USD that an account may spend on live calls in a UTC day unless it has a limit of its own, or `none`; not on the simulated carrier',
+        'USD that an account may spend on live calls in a UTC day unless an operator has set another limit, or `none`; not on the simulated carrier',
       production: '50',
     }),
   UNANSWERED_ATTEMPTS_PER_HOUR: z
@@ -62,7 +62,7 @@ export const liveLimitVariables = {
     .default(2_000)
     .meta({
       description:
-        'live calls and transfers that an account may place in a UTC day, and live calls that it may receive, unless it has a limit of its own, or `none`; not on the simulated carrier',
+        'live calls and transfers that an account may place in a UTC day, and live calls that it may receive, unless an operator has set another limit, or `none`; not on the simulated carrier',
       production: '2000',
     }),
   TEST_CALLS_PER_DAY: z
