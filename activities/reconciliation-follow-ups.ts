@@ -142,7 +142,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
   };
 
   async function follow(check: CheckDocument): Promise<FollowUp> {
-    // No workflow may be started by such an id.
+    // A malformed call id must not become a workflow id.
     if (!isWellFormed(check)) throw new RangeError('The record of what to look at again is broken.');
     switch (check.kind) {
       case 'estimate':

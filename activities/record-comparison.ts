@@ -42,7 +42,7 @@ export function createRecordComparison(
     return found;
   }
 
-  /** Read together; where that fails one by one, so that a broken record keeps no other from being compared. */
+  /** Reads the bills in one batch. If that fails, reads them one by one, so that one broken record does not stop the others. */
   async function billsOf(walk: Walk, calls: readonly MetCall[]): Promise<CallBill[]> {
     try {
       return await readBills(database, calls);
@@ -56,14 +56,14 @@ export function createRecordComparison(
     }
   }
 
-  /** It is looked at again, by itself. Rejects while nothing can be written down, so that the walk meets the call again. */
+  /** Schedules a separate check of the call. Rejects if the database is unavailable, so that the walk repeats this step. */
   async function putAside(walk: Walk, call: NamedCall, err: unknown): Promise<void> {
     logger.error({ err, callId: call.callId, walk }, 'the records of a call could not be compared');
     await checks.add(walk === 'holds' ? 'ending' : 'comparison', call);
     if (walk === 'calls') await checks.add('webhook', call);
   }
 
-  /** As with bills; a call whose attempts cannot be read is noted, to be looked at by itself. */
+  /** Schedules checks of unfinished webhooks, in one batch or one by one as in `billsOf`. Unreadable attempts count as unfinished. */
   async function noteWebhooks(bills: readonly CallBill[]): Promise<void> {
     const final = new Map(bills.filter(({ call }) => call && isFinalStatus(call.status)).map((b) => [b.callId, b]));
     const note = async (callIds: readonly string[]) => {
@@ -110,7 +110,7 @@ export function createRecordComparison(
       if (bill) await compare(bill);
     },
 
-    /** @returns `broken`: records that were skipped, since they name no call or ledger account */
+    /** @returns `broken`: skipped records, which name no call or no ledger account */
     async compareWalk(walk: Walk): Promise<{ compared: number; found: number; broken: number }> {
       const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
       const until = new Date(Date.now() - ageSeconds * 1_000);

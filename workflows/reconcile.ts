@@ -63,7 +63,7 @@ export async function NotifyWorkflow(input: { callId: string }): Promise<void> {
   await deliverWebhook(input);
 }
 
-/** @throws once all were tried, when one or more could not be started */
+/** Starts the webhook workflow of every call. @throws ApplicationFailure after the last one, if any could not be started */
 async function notifyEach(callIds: readonly string[]): Promise<void> {
   const started = await Promise.allSettled(callIds.map(notifyLater));
   const failed = started.filter(({ status }) => status === 'rejected').length;

@@ -152,7 +152,7 @@ export function createLeases(
   };
 }
 
-/** Never throws, whatever the document holds: of a place whose time is none nobody knows how long it has been taken. */
+/** Reads the taken slots of a document. Never throws: a slot without a valid time counts as acquired in 1970. */
 function placesIn({ _id, count, leases }: LeaseDocument): LeaseCount {
   const [accountId = '', name] = String(_id).split('~');
   const mode = name === 'live' ? 'live' : 'test';

@@ -32,7 +32,7 @@ export class ServiceError extends Error {
      * More members of the error object, e.g. `limit` and `current`, or `fields` with a message for each invalid field.
      */
     readonly details: Readonly<Record<string, string | number | Readonly<Record<string, string>>>> = {},
-    /** When the same request may have another answer, where the refusing part knows. */
+    /** Seconds until a retry can succeed, if known; sent as Retry-After with a 429 or 503. */
     readonly retryAfterSeconds?: number,
   ) {
     super(message);

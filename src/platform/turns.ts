@@ -1,23 +1,23 @@
-/** Whose groups are remembered as served; more than ever wait at once. */
+/** Groups whose last turn is remembered: more than can wait at once. */
 const MOST_REMEMBERED = 4_096;
 
 export interface TurnClaim {
-  /** The groups that who asks belongs to, the widest first, such as the networks of an address. By default none. */
+  /** Groups of the requester, widest first, such as the networks of its address. Default: none. */
   groups?: readonly string[];
-  /** Aborted when nobody waits for the result any more; its reason is what a claim that still waits is rejected with. */
+  /** Abort it when the result is not needed any more. A waiting claim is then rejected with its reason. */
   until?: AbortSignal;
 }
 
 export interface TurnLimits {
   atOnce: number;
-  /** By default as many as come. */
+  /** Default: unlimited. */
   mostWaiting?: number;
-  /** What a claim is rejected with for which there is no room. */
+  /** Creates the error for a claim that finds the queue full. */
   turnedAway?: () => Error;
 }
 
 interface Waiting {
-  /** Each group with those around it, so that names need to be unique only within their group. */
+  /** Each group prefixed with its outer groups, so that names need to be unique only within their group. */
   groups: readonly string[];
   begin: () => void;
   turnAway: () => void;
@@ -26,15 +26,15 @@ interface Waiting {
 type Turns = ReturnType<typeof createTurns>;
 
 /**
- * Runs as much work at once as given; more waits. The next turn goes to the group that was served longest ago, within it to
- * its group that was, and so on; of equals to who came first. Where too much waits, the group with most of it loses its
- * newest: who floods from one network waits for themselves and turns away themselves. Work whose claim ends while it waits
- * makes room at once and never begins.
+ * Limits concurrent work and queues the rest. The next turn goes to the group whose last turn is longest ago, then to its
+ * subgroup by the same rule, and so on; ties are first come, first served. When the queue is full, the group with the most
+ * waiting claims loses its newest one, so a flood from one network delays and rejects only itself. Work whose claim is aborted
+ * leaves the queue at once and never starts.
  */
 export function createTurns(limits: TurnLimits) {
   const { atOnce, mostWaiting = Infinity, turnedAway = () => new Error('Too much waits for its turn.') } = limits;
   const waiting: Waiting[] = [];
-  /** When each group was served, the latest last. */
+  /** Number of the last turn of each group, latest last. */
   const served = new Map<string, number>();
   let running = 0;
   let turns = 0;
@@ -77,9 +77,9 @@ export function createTurns(limits: TurnLimits) {
   }
 
   /**
-   * Takes a turn, which lasts until `leave`.
-   * @returns undefined when it is there at once; otherwise what settles as the claim does
-   * @throws the reason of `until` when that is aborted already
+   * Takes a turn; `leave` ends it.
+   * @returns undefined if the turn begins at once, otherwise a promise that resolves when it begins
+   * @throws the reason of `until` if it is already aborted
    */
   function enter({ groups: names = [], until }: TurnClaim): Promise<void> | undefined {
     until?.throwIfAborted();
@@ -100,13 +100,13 @@ export function createTurns(limits: TurnLimits) {
   return {
     enter,
     leave,
-    /** Whether the next one must wait. */
+    /** Whether the next claim must wait. */
     isFull,
     isIdle: () => running === 0,
 
     /**
-     * Does work in turn, at once where nothing is before it.
-     * @throws what `turnedAway` makes, when too much waits, or the reason of `until`
+     * Runs work in its turn, synchronously if one is free.
+     * @throws the error of `turnedAway` when the queue is full, or the reason of `until`
      */
     async run<T>(claim: TurnClaim, work: () => Promise<T>): Promise<T> {
       const turn = enter(claim);
@@ -122,7 +122,7 @@ export function createTurns(limits: TurnLimits) {
 
 export type TurnsByKey = ReturnType<typeof createTurnsByKey>;
 
-/** Turns for each key by itself; keys never wait for each other. */
+/** Separate turns for each key: keys never wait for each other. */
 export function createTurnsByKey(limits: TurnLimits) {
   const lines = new Map<string, Turns>();
 
@@ -143,10 +143,10 @@ export function createTurnsByKey(limits: TurnLimits) {
     enter,
     leave,
     isFull: (key: string) => lines.get(key)?.isFull() ?? false,
-    /** Keys of which something is under way. */
+    /** Number of keys with work in progress. */
     size: () => lines.size,
 
-    /** As `run` of the turns of the key. */
+    /** Runs work in a turn of the key; see `createTurns`. */
     async run<T>(key: string, claim: TurnClaim, work: () => Promise<T>): Promise<T> {
       const turn = enter(key, claim);
       if (turn !== undefined) await turn;
@@ -159,7 +159,7 @@ export function createTurnsByKey(limits: TurnLimits) {
   };
 }
 
-/** Goes down from group to group, each time to the one that ranks highest: of equals to the first. */
+/** Narrows the claims down to the highest-ranking group, then to its highest-ranking subgroup, and so on; ties go to the first. */
 function descend(all: readonly Waiting[], rank: (group: string, members: Waiting[]) => number): readonly Waiting[] {
   let left = all;
   for (let depth = 0; ; depth++) {

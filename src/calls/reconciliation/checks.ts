@@ -52,7 +52,7 @@ export function createReconciliationChecks(database: CallsDatabase) {
       return [...taken, ...(await longestOverdue({ _id: { $nin: taken.map(({ _id }) => _id) } }, left))];
     },
 
-    /** Also a broken one, which then counts anew. */
+    /** Puts a check off, each time for longer. A check without a valid number of attempts starts from 0. */
     async postpone({ _id, attempts: made }: CheckDocument): Promise<void> {
       const attempts = Number.isSafeInteger(made) ? made : 0;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS);

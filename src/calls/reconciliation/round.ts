@@ -6,7 +6,7 @@ export const RECONCILE_SCHEDULE_ID = 'reconcile-ledger';
 export interface ReconciliationRound {
   auditedAccounts: number;
   comparedCalls: number;
-  /** Records that were skipped, since they name no call or ledger account; the log has their ids. */
+  /** Skipped records, which name no call or no ledger account; their ids are in the log. */
   brokenRecords: number;
   /** Calls that their workflow had left and that are final now. */
   endedCalls: number;

@@ -13,7 +13,7 @@ export interface MetCall {
   estimated: boolean;
 }
 
-/** The row that a walk met it in. */
+/** A call with the position of its record in the walk. */
 type Row = MetCall & { at: Date; id: string };
 type EntryRow = Pick<LedgerEntryDocument, '_id' | 'at' | 'ledgerAccountId' | 'estimated'>;
 
@@ -21,7 +21,7 @@ export type Walk = 'settlements' | 'calls' | 'holds';
 
 export interface Step {
   calls: MetCall[];
-  /** Ids of rows that name no call, or no ledger account. */
+  /** Ids of the skipped records, which name no call or no ledger account. */
   broken: string[];
   /** Whether rows may be left. */
   more: boolean;
@@ -42,7 +42,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
   const moveTo = (walk: string, place: Omit<CursorDocument, '_id'>) =>
     cursors.updateOne({ _id: walk }, { $set: place }, { upsert: true });
 
-  // No other field is read: one that cannot be decoded would stop the walk.
+  // Reads as few fields as possible, because one that cannot be decoded would stop the walk.
   const entries = (filter: object, limit: number) =>
     ledgerEntries
       .find(filter, { at: 1, ledgerAccountId: 1, estimated: 1 })
@@ -152,7 +152,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
   };
 }
 
-/** Rows that can be followed up, and the ids of those that cannot. */
+/** Separates the calls to follow up from the ids of broken records. */
 function told(rows: readonly Row[]): Pick<Step, 'calls' | 'broken'> {
   const names = ({ callId, ledgerAccountId: account }: Row) =>
     CALL_ID_PATTERN.test(callId) && typeof account === 'string' && account !== '';

@@ -8,12 +8,12 @@ import type { IdentityDatabase } from '../database.js';
 import type { Principal } from './principal.js';
 
 const DAY_SECONDS = 24 * 3_600;
-/** Changes of an account within 24 hours: 1,000 in all. Keys make more of them than people do. */
+/** Changes that an account may make within 24 hours, 1,000 in total. Keys have more because scripts make more changes. */
 const CHANGES_PER_DAY: Readonly<Record<Principal['actor']['kind'], Readonly<Record<Mode, number>>>> = {
   key: { live: 400, test: 300 },
   member: { live: 200, test: 100 },
 };
-/** Each of the above, of an account whose owner's address is not verified. */
+/** Upper bound of each limit above until the owner's e-mail address is verified. */
 const MOST_UNVERIFIED = 50;
 
 export type ChangeQuota = ReturnType<typeof createChangeQuota>;
@@ -25,7 +25,7 @@ export type ChangeQuota = ReturnType<typeof createChangeQuota>;
  * from a change, and a test key no live one.
  */
 export function createChangeQuota(database: IdentityDatabase) {
-  // It counts; what is too much depends on whose changes they are.
+  // Only counts: `admit` compares with the limit of the actor and mode.
   const limiter = createLimiter(database, { points: Number.MAX_SAFE_INTEGER, duration: DAY_SECONDS });
 
   const isCounted = ({ method, changes, bounded }: Route) =>
