@@ -91,7 +91,7 @@ function versioning({ worker }: Config) {
   };
 }
 
-/** Installs the SDK's runtime, of which a process has only one. Its warnings and errors go to our log. */
+/** Installs the SDK's runtime, one per process. Its warnings and errors go to our log. */
 function installRuntime({ worker }: Config, logger: Logger): void {
   const sdkLogger = new DefaultLogger('WARN', ({ level, message, meta }) => {
     const { error, workflowId } = (meta ?? {}) as { error?: unknown; workflowId?: unknown };

@@ -64,7 +64,7 @@ const STORED_KINDS: { [K in FieldKind['kind']]: unknown } = {
   tools: { type: [httpToolSchema], default: undefined },
 };
 
-/** Schema definition of agent fields. By default all but optional fields are required. */
+/** Schema definition of agent fields. By default every field that is not optional is required. */
 export function storedAgentFields(fields: readonly FieldDefinition[], required = isRequired): SchemaDefinition {
   const entries = fields.map((field) => {
     const type = STORED_KINDS[field.kind];

@@ -92,7 +92,7 @@ export function createAgentHandlers(deps: AgentHandlersDeps): RouteHandlers<type
   };
 }
 
-/** Whether an update changed nothing. Headers given again are encrypted anew, so they count as changed. */
+/** Whether an update changed nothing. Headers given again are encrypted again, so they count as changed. */
 function isSame(before: AgentDocument, after: AgentDocument): boolean {
   return isDeepStrictEqual({ ...before, updatedAt: null }, { ...after, updatedAt: null });
 }

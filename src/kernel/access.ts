@@ -11,8 +11,8 @@ export type Actor =
   | { kind: 'member'; userId: string; email: string; role: Role; sessionId: string };
 
 /**
- * Whether a member of this role may use an operation. Operations without `roles` allow every role to read and all but
- * viewers to write.
+ * Whether a member of this role may use an operation. Without `roles`, every role may read, and owners and developers
+ * may write.
  */
 export function mayUse(role: Role, operation: { method: string; roles?: readonly Role[] }): boolean {
   const allowed = operation.roles ?? (operation.method === 'get' ? ROLES : ['owner', 'developer']);

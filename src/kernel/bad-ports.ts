@@ -6,7 +6,7 @@ const BAD_PORTS = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-/** Whether browsers and `fetch` refuse to send HTTP to this port. */
+/** Whether browsers and `fetch` block HTTP requests to this port. */
 export function isBadPort(port: number): boolean {
   return BAD_PORTS.has(port);
 }

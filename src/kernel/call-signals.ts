@@ -48,7 +48,7 @@ export interface ReconnectRequest {
   at: number;
   /** Start of the call's first media stream, if a media server recorded it. */
   startedAt?: number;
-  /** The stream was refused: no media server has noted its start. */
+  /** True when no media server accepted the stream, so that it never started. */
   neverStarted?: true;
   agentAudioPlayed: boolean;
 }

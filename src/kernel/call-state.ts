@@ -88,7 +88,7 @@ export interface CallState {
   readonly mediaEnd?: MediaEnd;
   /** Number of new media streams granted, which is the number of the last one. */
   readonly resumptions?: number;
-  /** Of these, the streams granted because the one before never started. */
+  /** Number of those granted because the previous stream never started. */
   readonly refusedStreams?: number;
   readonly carrierEnd?: CarrierEnd;
   /** Why we asked the carrier to end the call. The first cause wins. */

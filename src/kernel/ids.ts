@@ -24,8 +24,8 @@ export function completionEventId(callId: string): string {
 }
 
 /**
- * Id of the ledger account that holds an account's money in one mode. Stripes above 0 are reserved for very hot
- * accounts.
+ * Id of the ledger account that holds an account's money in one mode. Stripes above 0 are reserved for accounts with
+ * too many operations for one document.
  */
 export function ledgerAccountId(accountId: string, mode: Mode): string {
   return `${accountId}~${mode}#0`;

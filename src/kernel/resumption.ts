@@ -2,9 +2,9 @@ import type { CallState } from './call-state.js';
 
 /** Maximum new media streams for a call after its stream was lost. */
 export const MAX_RESUMPTIONS = 3;
-/** Maximum new media streams after one that never started: a media server that is full or stopping refuses the upgrade. */
+/** Maximum new media streams after ones that never started, because the media server was full or stopping. */
 export const MAX_REFUSED_STREAMS = 5;
-/** The highest number of a stream; the first is 0. */
+/** Highest stream number; the first stream of a call is 0. */
 export const MAX_STREAM_NUMBER = MAX_RESUMPTIONS + MAX_REFUSED_STREAMS;
 
 /**
@@ -13,12 +13,12 @@ export const MAX_STREAM_NUMBER = MAX_RESUMPTIONS + MAX_REFUSED_STREAMS;
  */
 export type ReconnectAnswer =
   | { decision: 'stream'; resumption: number }
-  /** `over`: the call has ended or is ending. `limit`: it has lost too many streams. */
+  /** `over`: the call has ended or is ending. `limit`: too many streams were lost or never started. */
   | { decision: 'hang_up'; why: 'over' | 'limit' };
 
 /**
  * Decides whether a call that lost its media stream reconnects: only if it has not ended and no hang-up was requested.
- * @param neverStarted true if the stream was refused rather than lost
+ * @param neverStarted true if no media server accepted the stream
  */
 export function answerReconnect(state: CallState, neverStarted = false): ReconnectAnswer {
   const { outcome, carrierEnd, mediaEnd, hangUpCause, resumptions = 0, refusedStreams = 0 } = state;

@@ -1,4 +1,4 @@
-/** What an agent does when voicemail answers. */
+/** How an agent reacts when voicemail answers. */
 export const VOICEMAIL_ACTIONS = ['hang_up', 'leave_message', 'continue'] as const;
 export type VoicemailAction = (typeof VOICEMAIL_ACTIONS)[number];
 

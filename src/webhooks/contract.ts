@@ -59,7 +59,7 @@ export const deliveryRoutes = {
       'The same bytes and webhook-id with a new timestamp, in up to four attempts. While it is under way, asking again changes nothing. At most 30 a minute.',
     auth: 'keyOrSession',
     changes: 'mode',
-    // The delivery tells of it.
+    // The delivery itself records it.
     unaudited: true,
     params: callParams,
     success: ratedJsonAnswer('It is on its way.', RedeliverAnswer, {

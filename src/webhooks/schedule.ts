@@ -34,7 +34,7 @@ export type DeliveryStep = NextStep & { nth?: number };
 export function nextStepOf(rows: readonly WebhookAttemptDocument[], redelivery: number, now: number): DeliveryStep {
   const own = rows.filter((row) => (row.redelivery ?? 0) === redelivery);
   const highest = rows.at(-1)?.number ?? 0;
-  // Attempt numbers continue across deliveries, but each delivery has four attempts of its own.
+  // Attempt numbers continue across deliveries, but each delivery has up to four attempts.
   const before = redelivery === 0 ? 0 : (own[0]?.number ?? highest + 1) - 1;
   const next = nextStep(
     own.map((row) => ({ ...row, number: row.number - before })),

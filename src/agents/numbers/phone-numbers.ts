@@ -44,14 +44,15 @@ export function createPhoneNumbers(database: AgentsDatabase) {
       return phoneNumbers.findOne({ _id: number }).lean<PhoneNumberDocument>();
     },
 
-    /** Lists numbers, oldest first. Agents without a number of their own call from the first one. */
+    /** Lists numbers, oldest first. The first one is the default for agents without a number. */
     list(accountId: string): Promise<PhoneNumberDocument[]> {
       return phoneNumbers.find({ accountId }).sort({ createdAt: 1, _id: 1 }).lean<PhoneNumberDocument[]>().exec();
     },
 
     /**
      * Removes a number from its account.
-     * @throws ServiceError NOT_FOUND; CONFLICT while a live agent calls from it (test calls use a number of their own)
+     * @throws ServiceError NOT_FOUND; CONFLICT while a live agent calls from it (test calls do not use the account's
+     * numbers)
      */
     async remove(accountId: string, number: string): Promise<PhoneNumberDocument> {
       const present = await this.find(number);

@@ -14,8 +14,8 @@ export class LedgerBusyError extends Error {
 }
 
 /**
- * What an operation changes, based on the account as it was read: its marker, the increments, and the conditions that
- * must still hold.
+ * The effect of an operation on the account as it was read: its marker, the increments, and the conditions that must
+ * still hold.
  */
 export interface LedgerPlan {
   marker: Omit<LedgerMarker, 'epoch' | 'at'>;
@@ -51,8 +51,8 @@ export interface Decision {
  * second one. A sweep removes the marker only after its entry exists, and increments the epoch. A late writer reads the
  * account (with its epoch) first and the entry second. If the sweep came after its first read, its epoch is outdated
  * and the filter rejects the write; if it came before, the entry exists when the writer looks for it, and the writer
- * returns that entry. The order of the two reads is therefore essential. Refusals and voids are recorded, too, so that
- * a late hold finds a decision.
+ * returns that entry. The order of the two reads is therefore essential. Rejected and void operations are recorded,
+ * too, so that a late hold finds a decision.
  * @throws LedgerBusyError when other writers won every attempt
  */
 export async function decide(work: LedgerWork, decision: Decision): Promise<LedgerEntryDocument> {

@@ -42,7 +42,7 @@ export interface Ledger {
    */
   topUp(p: TopUpRequest): Promise<{ amountMicros: Micros }>;
   /**
-   * Grants or refuses window `window` of a call; repeats return the same result.
+   * Grants or rejects window `window` of a call; repeats return the same result.
    * @throws LedgerBusyError (retry) when the previous window is undecided, or after too many conflicts with other
    * writers
    */
@@ -54,13 +54,13 @@ export interface Ledger {
    */
   settle(p: SettleRequest): Promise<Settlement>;
   /**
-   * Credits an overbilled amount as an entry of its own, once per number.
+   * Credits an overbilled amount with a separate entry, once per number.
    * @throws ServiceError IDEMPOTENCY_CONFLICT when the number exists with another amount or reference; MISSING_PARAMS
    * for a call that is not settled, a gap in the numbers, or more than the call was billed
    */
   correct(p: CorrectionRequest): Promise<{ amountMicros: Micros }>;
   /**
-   * Refuses the first hold of every new call; running calls may still extend theirs. The first reason stays until the
+   * Rejects the first hold of every new call; running calls may still extend theirs. The first reason stays until the
    * freeze is lifted. A delayed freeze or lift can overwrite a later one, so callers must check the result.
    */
   freeze(ledgerAccountId: string, reason: string): Promise<void>;
@@ -74,7 +74,7 @@ export interface Ledger {
   audit(ledgerAccountId: string): Promise<LedgerAudit>;
   /** Lists the ids of all ledger accounts, or of those of one customer account. */
   accounts(accountId?: string): Promise<string[]>;
-  /** Moves an account's latest operations to entries of their own; busy accounts do this automatically. */
+  /** Moves an account's latest operations to ledger entries; busy accounts do this automatically. */
   sweep(ledgerAccountId: string): Promise<void>;
 }
 

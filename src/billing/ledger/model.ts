@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Micros } from '../../kernel/money.js';
 
-/** Why a hold was refused or granted only in part. */
+/** The reason why a hold was rejected or granted only in part. */
 export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACCOUNT_FROZEN';
 
 /**
@@ -11,7 +11,7 @@ export type HoldRefusal = 'INSUFFICIENT_BALANCE' | 'SPEND_LIMIT_EXCEEDED' | 'ACC
 export interface LedgerMarker {
   type: 'topUp' | 'hold' | 'settlement' | 'correction';
   callId?: string;
-  /** Amount granted by a hold (0: refused or void), or credited by a top-up or correction. */
+  /** Amount granted by a hold (0: rejected or void), or credited by a top-up or correction. */
   amountMicros?: Micros;
   /**
    * Price per second of the amounts. Hold: the call's price. Settlement and correction: the price of the call's first
@@ -27,7 +27,7 @@ export interface LedgerMarker {
   /** Hold: no further window may follow. */
   last?: boolean;
   refused?: boolean;
-  /** Hold: why it was refused or covers only part of its window. */
+  /** Hold: why it was rejected or covers only part of its window. */
   refusal?: HoldRefusal;
   void?: boolean;
   /**

@@ -29,13 +29,13 @@ export interface HoldRequest {
 }
 
 export interface HoldAnswer {
-  /** 0 when refused. */
+  /** 0 when rejected. */
   grantedSeconds: number;
   /** Total of all windows so far, including this one. */
   heldSeconds: number;
   /** True when no window may follow. */
   last: boolean;
-  /** Why the hold was refused or covers only part of the window. */
+  /** The reason why the hold was rejected or covers only part of the window. */
   refusal?: HoldRefusal;
 }
 
@@ -61,7 +61,7 @@ export interface CorrectionRequest {
   number: number;
   /** Above 0: corrections only credit. Underbilled amounts are written off. */
   amountMicros: Micros;
-  /** What was wrong, as text for people. */
+  /** Explanation for people. */
   reason: string;
   /** Identifies the correction when several compete for the same number. */
   reference?: string;

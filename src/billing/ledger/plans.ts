@@ -20,8 +20,8 @@ export interface PlannedHold {
 
 /**
  * Plans the hold of a window: all of it, or (from the second window on) the whole seconds that balance and daily cap
- * still cover, or nothing. Refusals are recorded, too, so that a later attempt of the same operation cannot succeed
- * after the caller saw a refusal. A frozen account is refused only first windows, never those of a running call.
+ * still cover, or nothing. A rejection is recorded, too, so that a later attempt of the same operation cannot succeed
+ * after the caller was rejected. A frozen account rejects only first windows, never those of a running call.
  */
 export function holdPlan(account: LedgerAccountDocument, hold: PlannedHold): LedgerPlan {
   const { callId, window, request, microsPerSecond, dailyCap, now } = hold;

@@ -55,7 +55,7 @@ export function addSpending(account: LedgerAccountDocument, spending: Spending, 
   };
 }
 
-/** Guard for a refused hold: the day's spending must leave less than `micros` below the cap. */
+/** Guard for rejecting a hold: the day's spending must leave less than `micros` below the cap. */
 export function spendingExhausted(account: LedgerAccountDocument, spending: Spending, micros: Micros, cap: Micros) {
   if (spending.day !== account.spendDay) return {};
   return {

@@ -1,6 +1,9 @@
 import type { Micros } from '../../kernel/money.js';
 
-/** Type of a statement entry. A refusal changes no amount; it explains a 402 response or an early end of a call. */
+/**
+ * Type of a statement entry. `refusal` is a rejected hold: it changes no amount, but explains a 402 response or an
+ * early end of a call.
+ */
 export type StatementEntryType = 'top_up' | 'hold' | 'refusal' | 'settlement' | 'correction';
 
 /** The four amounts of a balance: credited - billed = available + held. */
@@ -22,7 +25,7 @@ export interface StatementEntry extends Amounts {
   window?: number;
   /** Whole seconds billed by a settlement. */
   billedSeconds?: number;
-  /** An error code when a hold was refused or only partly granted; a sentence for a correction. */
+  /** An error code if a hold was rejected or granted in part; a sentence for a correction. */
   reason?: string;
 }
 

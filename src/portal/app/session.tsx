@@ -25,7 +25,7 @@ export function usePortal(): Portal {
 
 const MODE_KEY = 'callwright-mode';
 
-/** Provides the session and the selected mode. The mode is remembered across visits. */
+/** Provides the session and the selected mode. The mode is stored in the browser. */
 export function PortalProvider({ children, waiting }: { children: ComponentChildren; waiting: ComponentChildren }) {
   const [session, setSession] = useState<PortalSession>();
   const [known, setKnown] = useState(false);

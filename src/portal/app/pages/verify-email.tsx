@@ -9,7 +9,7 @@ import { useTitle } from '../use-title';
 
 /**
  * Target page of a verification link. The link alone is not enough: verifying also needs the session or the password of
- * the sign-up, so that the owner of an address cannot verify an account that a stranger created with it.
+ * the sign-up, so that the owner of an address cannot verify an account that someone else created with it.
  */
 export function VerifyEmail() {
   const { api, session, refresh } = usePortal();
