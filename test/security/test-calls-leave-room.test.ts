@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws';
 import { parseConfig } from '../../src/platform/config/config.js';
 import { createCallRequests } from '../../src/calls/call-requests.js';
 import { createCarrierBindings } from '../../src/telephony/carrier-bindings.js';
+import { createStreamPlaces } from '../../src/voice/media/stream-places.js';
 import { openMediaFixture, STREAM_URL, type MediaFixture } from '../integration/voice/support/media-fixture';
 import { dialIn } from '../integration/voice/support/carrier-line';
 import { newSid, SIMULATED } from '../support/sids.js';
@@ -22,13 +23,16 @@ afterEach(async () => {
   await Promise.all(gone);
 });
 
-/** The stream of a call that waits for it, opened by the carrier of its mode; or the status of the refusal. */
-async function stream(mode: 'live' | 'test'): Promise<string> {
+/**
+ * The stream of a call that waits for it, opened by the carrier of its mode; or the status of the refusal.
+ * @param accountId whose call it is; an account of its own unless given
+ */
+async function stream(mode: 'live' | 'test', accountId = `acct_${newSid('CA')}`): Promise<string> {
   const callId = `call_${encodeCrockford(randomBytes(16))}`;
   const carrierSid = newSid('CA');
   await createCallRequests(media.database).insert({
     _id: callId,
-    accountId: 'acct_1',
+    accountId,
     mode,
     direction: 'outbound',
     fromPhoneNumber: '+12025550199',
@@ -50,8 +54,8 @@ async function stream(mode: 'live' | 'test'): Promise<string> {
   }
 }
 
-const many = (count: number, mode: 'live' | 'test') =>
-  Promise.all(Array.from({ length: count }, () => stream(mode))).then((all) => all.toSorted());
+const many = (count: number, mode: 'live' | 'test', accountId?: string) =>
+  Promise.all(Array.from({ length: count }, () => stream(mode, accountId))).then((all) => all.toSorted());
 
 describe('test calls never take the media server from live calls', () => {
   it('they have half of its streams, and live calls find the other half', async () => {
@@ -77,4 +81,20 @@ describe('test calls never take the media server from live calls', () => {
     for (let tries = 0; tries < 50 && last !== 'open'; tries += 1) last = await stream('test');
     expect(last).toBe('open');
   }, 60_000);
+
+  it('nor does one account take it from the test calls of others', async () => {
+    expect(await many(LIMITS.test, 'test', 'acct_a')).toEqual(['open', 'open', 'refused with 503']);
+    expect(await many(LIMITS.test, 'test', 'acct_b')).toEqual(['open', 'refused with 503', 'refused with 503']);
+  }, 60_000);
+
+  it('nor do several accounts', () => {
+    const places = createStreamPlaces({ all: 400, test: 200 });
+    const socket = { once: () => undefined };
+    const placesOf = (accountId: string) => {
+      let taken = 0;
+      while (places.keep({ ...socket }, { mode: 'test', accountId })) taken += 1;
+      return taken;
+    };
+    expect(['a', 'b', 'c', 'd', 'e', 'victim'].map(placesOf)).toEqual([100, 50, 25, 13, 6, 3]);
+  });
 });

@@ -6,6 +6,7 @@ import { createCarrierBindings } from '../../telephony/carrier-bindings.js';
 import { createConversationResults } from '../results/conversation-results.js';
 import type { VoiceDatabase } from '../database.js';
 import type { ConversationResultDocument } from '../results/model.js';
+import type { StreamOwner } from './stream-places.js';
 
 export type Admission =
   /** `earlier`: what the call's streams before this one left; the stream's `start` must say that it follows them. */
@@ -47,13 +48,13 @@ export function createAdmission(deps: {
 
   /**
    * @param room.take called once a carrier's account is known to ask; false: no more streams are taken
-   * @param room.keep called once the call is known; false: no more streams of its mode are taken
+   * @param room.keep called once the call is known; false: no more streams of its mode, or of its account's test calls, are taken
    * @throws the database's error when it is away
    */
   return async function admit(
     callId: string,
     upgrade: Pick<StreamUpgrade, 'rest' | 'headers'>,
-    room: { take: () => boolean; keep: (mode: Mode) => boolean } = { take: () => true, keep: () => true },
+    room: { take: () => boolean; keep: (owner: StreamOwner) => boolean } = { take: () => true, keep: () => true },
   ): Promise<Admission> {
     const asked = { ...upgrade, url: `${config.streamUrl}/${callId}` };
     const isAdmittedBy = (mode: Mode) => carriers[mode].admitsStream(asked);
@@ -71,7 +72,7 @@ export function createAdmission(deps: {
     if (request === null) return refusal(404, 'no such call');
     const carrier = carriers[request.mode];
     if (!isAdmittedBy(request.mode)) return refusal(403, 'no valid carrier signature');
-    if (!room.keep(request.mode)) return refusal(503, `no more streams of ${request.mode} calls are taken`);
+    if (!room.keep(request)) return refusal(503, `no more streams of ${request.mode} calls are taken`);
     if (isFinal) return refusal(404, 'the call is over');
     if (binding === null || binding.closed === true) return refusal(404, 'the call has no call of the carrier');
     if ((binding.carrier ?? carrier.kind) !== carrier.kind) return refusal(404, 'the call is with another carrier');

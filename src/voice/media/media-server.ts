@@ -121,7 +121,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
       const admission = await admit(
         callId,
         { rest, headers: request.headers },
-        { take: () => welcome(socket), keep: (mode) => places.keep(socket, mode) },
+        { take: () => welcome(socket), keep: (owner) => places.keep(socket, owner) },
       );
       if (!admission.admitted) refuse(socket, admission.status, admission.why);
       else if (closing) refuse(socket, 503, 'shutting down');

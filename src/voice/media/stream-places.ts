@@ -18,22 +18,37 @@ export interface StreamLimits {
  */
 export const MAX_STREAMS: StreamLimits = { all: 4_000, test: 200 };
 
-/** Counts the streams of a media server; a socket gives its places back when it closes. */
+/** The call that a stream belongs to, as far as its place depends on it. */
+export interface StreamOwner {
+  mode: Mode;
+  accountId: string;
+}
+
+/**
+ * Counts the streams of a media server; a socket gives its places back when it closes. Test calls of one account have at
+ * most as many streams as they leave free: half of all if it is alone, and those of a newcomer always find room.
+ */
 export function createStreamPlaces(limits: StreamLimits) {
   const all = new Set<PlacedSocket>();
-  const test = new Set<PlacedSocket>();
+  const test = new Map<PlacedSocket, string>();
 
-  function take(places: Set<PlacedSocket>, limit: number, socket: PlacedSocket): boolean {
-    if (places.size >= limit) return false;
-    places.add(socket);
-    socket.once('close', () => places.delete(socket));
+  function keepTest(socket: PlacedSocket, accountId: string): boolean {
+    const own = [...test.values()].filter((each) => each === accountId).length;
+    if (own >= limits.test - test.size) return false;
+    test.set(socket, accountId);
+    socket.once('close', () => test.delete(socket));
     return true;
   }
 
   return {
     /** @returns whether there is a place for the socket, of whichever mode its call turns out to be */
-    take: (socket: PlacedSocket) => take(all, limits.all, socket),
-    /** @returns whether calls of the mode may have the place that the socket took */
-    keep: (socket: PlacedSocket, mode: Mode) => mode === 'live' || take(test, limits.test, socket),
+    take(socket: PlacedSocket): boolean {
+      if (all.size >= limits.all) return false;
+      all.add(socket);
+      socket.once('close', () => all.delete(socket));
+      return true;
+    },
+    /** @returns whether the call may have the place that the socket took */
+    keep: (socket: PlacedSocket, { mode, accountId }: StreamOwner) => mode === 'live' || keepTest(socket, accountId),
   };
 }
