@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { DestinationCap } from '../kernel/destinations/destinations.js';
 import { MICROS_PER_USD, type Micros } from '../kernel/money.js';
+import { isPaymentId } from '../billing/ledger/keys.js';
 import { utcMoment } from '../billing/statements/statement.js';
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -22,6 +23,12 @@ export function wholeNumberOrDefault(text: string): number | 'default' {
 /** An id, or null for `none`. */
 export function idOrNone(text: string): string | null {
   return text === 'none' ? null : text;
+}
+
+/** A payment's id, in the format that payment webhooks take. */
+export function paymentId(text: string): string {
+  if (!isPaymentId(text)) throw new InvalidArgumentError('It must have 1 to 128 letters, digits, _ or -.');
+  return text;
 }
 
 /** An amount in USD, converted exactly to micro-USD: at most six decimals, no rounding. */

@@ -2,9 +2,9 @@ import { Schema } from 'mongoose';
 import type { Mode } from '../../kernel/ids.js';
 import type { Micros } from '../../kernel/money.js';
 
-/** A payment as the payment provider first reported it. */
+/** A payment as the payment provider or an operator first reported it. */
 export interface PaymentDocument {
-  /** The provider's payment id. */
+  /** The provider's payment id, or the operator's. */
   _id: string;
   accountId: string;
   mode: Mode;

@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import type { PaymentDocument } from './model.js';
 
 export interface Payment {
-  /** The provider's id: 1 to 128 letters, digits, `_` or `-`. */
+  /** The provider's id, or the operator's: 1 to 128 letters, digits, `_` or `-`. */
   paymentId: string;
   accountId: string;
   mode: Mode;
@@ -15,7 +15,7 @@ export interface Payment {
 }
 
 /**
- * Credits a payment once. The ledger detects duplicates only within one balance; the payment's row, written first,
+ * Credits a payment once, whether a webhook or an operator reports it. The ledger detects duplicates only within one balance; the payment's row, written first,
  * prevents a second credit to another account or mode.
  * @throws ServiceError IDEMPOTENCY_CONFLICT when the payment exists with another account, mode or amount
  */

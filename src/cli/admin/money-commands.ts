@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { moment, usd, wholeNumber } from '../arguments.js';
+import { moment, paymentId, usd, wholeNumber } from '../arguments.js';
 import type { RunOnDatabase } from './connect.js';
 
 const MODES = ['live', 'test'];
@@ -12,7 +12,7 @@ export function addMoneyCommands(admin: Command, run: RunOnDatabase): void {
     .argument('<account_id>')
     .argument('<usd>', 'like 25 or 0.15', usd)
     .addOption(new Option('--mode <mode>', 'which of its balances').choices(MODES).default('live'))
-    .option('--payment-id <id>', 'makes a repeat harmless (default: a new one)')
+    .option('--payment-id <id>', 'makes a repeat harmless (default: a new one)', paymentId)
     .action((id, micros, options) => run(async () => (await load()).topUpAccount, id, micros, options));
   admin
     .command('correct')

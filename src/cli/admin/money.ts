@@ -5,6 +5,7 @@ import { usdFromMicros, type Micros } from '../../kernel/money.js';
 import { createAccounts } from '../../identity/accounts/accounts.js';
 import { createLeases } from '../../billing/leases.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
+import { creditPayment } from '../../billing/payments/payments.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
 import { refillTestBalance } from '../../identity/accounts/test-balance.js';
 import type { AdminConnection } from './connect.js';
@@ -25,7 +26,8 @@ export async function topUpAccount(
   const ledger = createLedger(database);
   const id = ledgerAccountId(account._id, options.mode);
   const paymentId = options.paymentId ?? `cli_${ulid()}`;
-  await ledger.topUp({ ledgerAccountId: id, paymentId, amountMicros });
+  // Through the row that payment webhooks use, so that a payment is credited once however it is reported.
+  await creditPayment({ database, ledger }, { paymentId, accountId: account._id, mode: options.mode, amountMicros });
   const { availableMicros } = await ledger.balance(id);
   await out.record(`Credited ${formatUsd(amountMicros)} USD; repeating this payment id credits nothing more.`, {
     account_id: account._id,
