@@ -115,10 +115,7 @@ export function createWebhookSender(deps: {
     await attempts.finish(callId, number, { outcome: 'interrupted' }, new Date(failedAt));
   }
 
-  /**
-   * Records the state for lists. If the worker dies before, a later call makes up for it, because the attempts are
-   * authoritative.
-   */
+  /** Records the state for lists. A later call makes up for a lost write, because the attempts are authoritative. */
   async function noteState(
     { callId, state }: WebhookDeliveryDocument,
     step: 'delivered' | 'exhausted' | 'retry',
