@@ -19,12 +19,14 @@ export interface WorldHabits {
   speechMs: number;
   /** From a request to its audio, ms. */
   afterMs: number;
-  /** Whether the carrier sends marks back. */
-  marks: boolean;
+  /** Whether the carrier sends marks back, or loses the last one of each item. */
+  marks: boolean | 'all but the last';
 }
 
 const HABITS: WorldHabits = { speechMs: 3_000, afterMs: 300, marks: true };
 const MARK_EVERY_MS = 200;
+/** A session that has more timers due at one moment goes round in circles. */
+const MAX_TIMERS_AT_ONCE = 50;
 
 type Given = {
   command: SessionCommand;
@@ -84,11 +86,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
         const due = later.filter((each) => each.atMs <= atMs);
         later = later.filter((each) => each.atMs > atMs);
         for (const { what } of due) if (!isCancelled(what)) world.happens(what);
-        for (const [timer, dueMs] of timers) {
-          if (dueMs > atMs || timers.get(timer) !== dueMs) continue;
-          timers.delete(timer);
-          world.happens({ type: 'timer', timer });
-        }
+        fireTimers();
         play();
       }
     },
@@ -112,6 +110,18 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
     },
     presses: (digits: string) => digits.split('').forEach((digit) => world.happens({ type: 'dtmf_digit', digit })),
   };
+
+  /** A timer that is started for now fires now, too, but not for ever. */
+  function fireTimers(): void {
+    let fired = 0;
+    for (const [timer, dueMs] of timers) {
+      if (dueMs > atMs || timers.get(timer) !== dueMs) continue;
+      fired += 1;
+      if (fired > MAX_TIMERS_AT_ONCE) throw new Error(`the session comes to no rest: its timer ${timer} at ${atMs} ms`);
+      timers.delete(timer);
+      world.happens({ type: 'timer', timer });
+    }
+  }
 
   function isCancelled(what: SessionHappening): boolean {
     if ('replyId' in what && what.replyId !== undefined && cancelled.has(what.replyId)) return true;
@@ -195,7 +205,8 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
     const complete = head.ended && head.leftMs === 0;
     if (complete) line = line.filter((item) => item !== head);
     const isMarked = complete || (ms > 0 && head.playedMs % MARK_EVERY_MS === 0);
-    if (how.marks && isMarked) {
+    const isLost = how.marks === false || (complete && how.marks === 'all but the last');
+    if (isMarked && !isLost) {
       world.happens({ type: 'item_played', itemId: head.itemId, playedMs: head.playedMs, complete });
     }
   }
