@@ -84,6 +84,14 @@ describe('playback of a session', () => {
     expect(world.of('send_audio')).toHaveLength(sent);
   });
 
+  it('an item whose last mark is lost was heard to its end, when its time has passed', () => {
+    const world = openWorld({}, { marks: 'all but the last', speechMs: 1_000, afterMs: 20 });
+    world.happens({ type: 'line_opened' });
+    world.pass(1_000 + SESSION_POLICY.playback.markGraceMs + 100);
+    expect(world.of('close_item')).toMatchObject([{ kind: 'introduction', complete: true, playedMs: 1_000 }]);
+    expect(told(world)).not.toContain(INTRODUCE_AGAIN);
+  });
+
   it('audio of a reply that was taken back is not sent', () => {
     const world = introducedWorld();
     world.says('Yes.');
@@ -112,6 +120,19 @@ describe('silence of a session', () => {
     expect(ends(world)).toEqual(['silence']);
   });
 
+  it.each([
+    ['its last mark is lost', 'all but the last' as const],
+    ['none of its marks comes', false],
+  ])('begins when a line of the agent has been played, also if %s', (_, marks) => {
+    const world = openWorld({ resumed: true, introduced: true }, { marks, speechMs: 9_000, afterMs: 20 });
+    world.happens({ type: 'line_opened' });
+    const endMs = 9_020;
+    world.pass(endMs + 9_900);
+    expect(lines(world)).toEqual([]);
+    world.pass(200);
+    expect(lines(world)).toEqual(['are_you_there']);
+  });
+
   it('begins anew when the caller is heard', () => {
     const world = introducedWorld();
     world.pass(9_000);
@@ -131,6 +152,37 @@ describe('silence of a session', () => {
     world.pass(60_000);
     expect(lines(world)).toEqual([]);
     expect(ends(world)).toEqual([]);
+  });
+
+  it('is asked into once, also when the agent says more before it ends', () => {
+    const world = introducedWorld();
+    world.pass(10_000);
+    expect(lines(world)).toEqual(['are_you_there']);
+    world.happens({ type: 'ending_soon', secondsLeft: 20 });
+    world.pass(25_000);
+    expect(world.of('close_item').at(-1)).toMatchObject({ kind: 'reply', complete: true });
+    expect(lines(world)).toEqual(['are_you_there']);
+    world.pass(12_000);
+    expect(lines(world)).toEqual(['are_you_there', 'silent_goodbye']);
+  });
+
+  it('begins with a noise that came after the agent’s last word, though that became known later', () => {
+    const world = openWorld(
+      { resumed: true, introduced: true },
+      { marks: 'all but the last', speechMs: 3_000, afterMs: 20 },
+    );
+    world.happens({ type: 'line_opened' });
+    world.pass(5_000);
+    world.happens({ type: 'voice_started', startMs: world.now(), streamMs: world.now() });
+    world.pass(100);
+    world.happens({ type: 'voice_paused', endMs: world.now(), lastVoiceAtMs: world.now() });
+    world.hushes();
+    expect(world.of('close_item')).toEqual([]);
+    world.pass(5_100 + 9_900 - world.now());
+    expect(world.of('close_item')).toMatchObject([{ complete: true }]);
+    expect(lines(world)).toEqual([]);
+    world.pass(200);
+    expect(lines(world)).toEqual(['are_you_there']);
   });
 
   it('is asked into anew in the next silence', () => {

@@ -123,13 +123,22 @@ export function dropExpected(state: SessionState, itemId: string, kind: ItemKind
 export function playbackDueMs({ playback, setup }: SessionState): number | undefined {
   const [first] = playback.items;
   if (first === undefined || !first.isWhole) return undefined;
-  const beganMs = Math.max(first.startedAtMs ?? first.queuedAtMs, playback.lastOverAtMs);
-  return Math.max(beganMs + first.queuedMs, first.endsAtMs) + setup.policy.playback.markGraceMs;
+  return endOf(first, playback.lastOverAtMs) + setup.policy.playback.markGraceMs;
 }
 
-export function onPlaybackTimer(state: SessionState, atMs: number): SessionStep {
+/** Its last mark is lost. An item that marks prove begun was heard to its end; of another one no word was. */
+export function onPlaybackTimer(state: SessionState): SessionStep {
   const [first] = state.playback.items;
-  return first === undefined ? [state, []] : closeItem(state, first, false, atMs);
+  if (first === undefined) return [state, []];
+  const endMs = endOf(first, state.playback.lastOverAtMs);
+  if (first.playedMs === 0) return closeItem(state, first, false, endMs);
+  return closeItem(state, { ...first, playedMs: first.queuedMs }, true, endMs);
+}
+
+/** When an item has been played that began after the one before it was over. */
+function endOf(item: LineItem, lastOverAtMs: number): number {
+  const beganMs = Math.max(item.startedAtMs ?? item.queuedAtMs, lastOverAtMs);
+  return Math.max(beganMs + item.queuedMs, item.endsAtMs);
 }
 
 function withItem(state: SessionState, item: LineItem): SessionState {

@@ -44,7 +44,7 @@ import {
   tellWhetherToAnswer,
 } from './provider-replies.js';
 import { SESSION_TIMERS, type SessionTimer } from './kinds.js';
-import { agentDone, onSilenceTimer, silenceDueMs } from './silence.js';
+import { itemOver, onSilenceTimer, silenceDueMs } from './silence.js';
 import { inOrder, isClosing, startsReplies, without, type SessionState, type SessionStep } from './state.js';
 import { onToolCalled, onToolFinished } from './tools.js';
 import {
@@ -96,7 +96,7 @@ const ON_TIMER: Record<SessionTimer, (state: SessionState, atMs: number) => Sess
   filler: onFillerTimer,
   voicemail: onVoicemailTimer,
   closing: finishClosing,
-  playback: onPlaybackTimer,
+  playback: onPlaybackOverdue,
 };
 
 const ON_EVENT: Handlers = {
@@ -178,16 +178,23 @@ function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): Se
   return answerNote(opened, note, atMs, { task: 'resume' });
 }
 
-/** An item that is over may have been the last line; one that was heard gives the caller all the time from here. */
+/** An item that is over may have been the last line. */
 function afterClosedItems(step: SessionStep, atMs: number): SessionStep {
   const closed = step[1].filter((command) => command.type === 'close_item');
   return inOrder(
     step,
-    ...closed.map(({ itemId, kind, complete }) => (state: SessionState) => {
-      const isSpeech = kind === 'introduction' || kind === 'reply';
-      return onClosingItemOver(complete && isSpeech ? agentDone(state, atMs) : state, itemId, atMs);
-    }),
+    ...closed.map(
+      ({ itemId, kind, complete }) =>
+        (state: SessionState) =>
+          onClosingItemOver(complete ? itemOver(state, kind) : state, itemId, atMs),
+    ),
   );
+}
+
+/** Of an item without any mark no word was heard, but its time has passed. */
+function onPlaybackOverdue(state: SessionState): SessionStep {
+  const [first] = state.playback.items;
+  return inOrder(onPlaybackTimer(state), (next) => (first === undefined ? next : itemOver(next, first.kind)));
 }
 
 /** A timer that was stopped may still fire: it is due by the state, or nothing happens. */

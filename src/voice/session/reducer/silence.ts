@@ -2,6 +2,7 @@ import { expectItem } from './playback.js';
 import { answerNote } from './replies.js';
 import { mustIntroduce } from './resume.js';
 import { beginClosing } from './closing.js';
+import type { ItemKind } from './kinds.js';
 import { isBusy, type SessionState, type SessionStep } from './state.js';
 
 const NO_ANSWER = 'The far end has not answered. Introduce yourself again, and ask whether they are there.';
@@ -14,6 +15,12 @@ export function callerHeard(state: SessionState, atMs: number): SessionState {
 /** The agent has said its line, or was cut off in it. A reprompt leaves the silence as long as it is. */
 export function agentDone(state: SessionState, atMs: number): SessionState {
   return { ...state, silence: { ...state.silence, quietSinceMs: atMs } };
+}
+
+/** An item came to its end, known by a mark or by the time: one that was said to the caller gives them all the time from there. */
+export function itemOver(state: SessionState, kind: ItemKind): SessionState {
+  if (kind !== 'introduction' && kind !== 'reply') return state;
+  return agentDone(state, Math.max(state.silence.quietSinceMs, state.playback.lastOverAtMs));
 }
 
 /** Nothing is due while somebody speaks or an answer is being made. */
