@@ -15,6 +15,7 @@ describe('the pipeline engine and a language model', () => {
   afterEach(async () => {
     await line.hangUp();
     pipeline.chat.faults.length = 0;
+    pipeline.tts.faultOf = () => undefined;
   });
   afterAll(() => pipeline.close());
 
@@ -136,6 +137,23 @@ describe('the pipeline engine and a language model', () => {
     expect(pipeline.chat.requests.at(-1)?.messages.slice(-2)).toEqual([
       { role: 'assistant', content: `${heard} [interrupted]` },
       { role: 'user', content: 'Stop, please.' },
+    ]);
+  });
+
+  it('an answer that is taken back before its first sound: the model learns that nobody heard it', async () => {
+    pipeline.chat.answers.set('When is it?', { says: 'At ten.' });
+    pipeline.chat.answers.set('And where?', { says: 'At the clinic.' });
+    await greeted(['When is it?', 'And where?']);
+    pipeline.tts.faultOf = (text) => (text === 'At ten.' ? { kind: 'stall' } : undefined);
+    await ask();
+    await eventually(() => line.callerTurns().length === 1 && pipeline.tts.texts.at(-1) === 'At ten.', ANSWER_MS);
+    line.say(await pipeline.speak('And where is it going to be?'));
+    await eventually(() => line.agentTurns().at(-1) === 'At the clinic.', ANSWER_MS);
+    expect(pipeline.chat.requests.at(-1)?.messages.slice(1)).toEqual([
+      { role: 'user', content: '[The line is open. Begin to speak.]' },
+      { role: 'assistant', content: GREETING },
+      { role: 'user', content: 'When is it?' },
+      { role: 'user', content: 'And where?' },
     ]);
   });
 

@@ -92,11 +92,13 @@ export function createSpeech(p: {
       const endMs = startMs + Math.max(1, Math.round(playedMs));
       p.happened({ type: 'item_words', itemId, text, complete, startMs, endMs });
     },
-    /** Items that never came to the line. */
+    /** An item that never came to the line: nothing of it was heard. */
     forget(itemId: string): void {
-      live.get(itemId)?.utterance.close(0, false);
+      const item = live.get(itemId);
       live.delete(itemId);
       waiting.delete(itemId);
+      item?.utterance.close(0, false);
+      item?.onClosed?.('', false);
     },
   };
 }
