@@ -1,4 +1,4 @@
-import { BRIDGE, GREETING } from './fakes/openai-realtime-session';
+import { ASIDE, BRIDGE, GREETING } from './fakes/openai-realtime-session';
 import { eventually } from './support/media-fixture';
 import { ANSWER_MS, placeRealtimeCall } from './support/realtime-call';
 import type { RealtimeCall } from './support/realtime-call';
@@ -233,6 +233,19 @@ describe('the realtime engine', () => {
     await call.ask();
     expect(call.line.failed).toBeUndefined();
   }, 90_000);
+
+  it('asks into silence in the new session when that is due before it is there', async () => {
+    call = await placeRealtimeCall({
+      silence: { promptAfterMs: 2_000, endAfterMs: 60_000 },
+      timings: { renewAfterMs: 1_000 },
+    });
+    call.fake.nasty.upgradeMs = 4_000;
+    await call.greeted();
+    await eventually(() => call.line.failed !== undefined || call.line.agentTurns().length > 1, ANSWER_MS);
+    expect(call.line.failed).toBeUndefined();
+    expect(call.line.agentTurns()[1]).toBe(ASIDE);
+    expect(call.fake.sessions[1]?.events.map(({ type }) => type)).toContain('response.create');
+  });
 
   it('introduces itself again when nobody heard its first words', async () => {
     call = await placeRealtimeCall({

@@ -88,7 +88,7 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
 
 function sayByModel({ call, link, responses, happened }: PerformerDeps, { itemId, line }: CommandOf<'say'>): void {
   const task = line === 'voicemail_message' ? messageTask(call) : TASKS[line];
-  if (task === undefined || !link.isReady()) {
+  if (task === undefined || !link.hasSession()) {
     return happened({ type: 'item_failed', itemId, part: 'model', message: 'the provider is away' });
   }
   link.send(textItem('system', task));

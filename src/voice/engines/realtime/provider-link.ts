@@ -37,6 +37,8 @@ export function createProviderLink(p: {
   let connection: ProviderConnection | undefined;
   let ready = false;
   let begun = false;
+  /** A session was left in order, and another takes its place. */
+  let renewing = false;
   let attempts = 0;
   let generation = 0;
   let readySinceMs = 0;
@@ -56,6 +58,7 @@ export function createProviderLink(p: {
       handlers: {
         onReady() {
           ready = true;
+          renewing = false;
           readySinceMs = performance.now();
           const first = !begun;
           begun = true;
@@ -85,6 +88,7 @@ export function createProviderLink(p: {
     if (over) return;
     connection = undefined;
     ready = false;
+    renewing = false;
     if (attempts > 1) {
       over = true;
       return handlers.onGone(why);
@@ -97,6 +101,8 @@ export function createProviderLink(p: {
     dial: () => connect('first'),
     send,
     isReady: () => ready,
+    /** Whether what is asked for now is asked of a session: of this one, or of the one that takes its place in a moment. */
+    hasSession: () => ready || renewing,
     /** Changes with every connection: what one was told, another does not know. */
     generation: () => generation,
     /** How old the session is, ms. */
@@ -114,6 +120,7 @@ export function createProviderLink(p: {
     /** Goes on in a new session without a word. */
     renew(): void {
       drop();
+      renewing = true;
       attempts = 0;
       connect('renewed');
     },

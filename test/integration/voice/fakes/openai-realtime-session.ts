@@ -7,6 +7,8 @@ import type { ScriptedTurn } from '../engine-contract';
 export interface Nastiness {
   /** Answers the next so many upgrades with this status. */
   refuseUpgrades: { status: number; times: number };
+  /** Takes so long to answer an upgrade. */
+  upgradeMs: number;
   /** Takes everything and answers nothing. */
   hangs: boolean;
   /** Sends nothing for this long, once, before the next answer to the caller. */

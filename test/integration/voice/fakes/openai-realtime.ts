@@ -16,6 +16,7 @@ export type FakeRealtime = Awaited<ReturnType<typeof startFakeRealtime>>;
 export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
   const nasty: Nastiness = {
     refuseUpgrades: { status: 429, times: 0 },
+    upgradeMs: 0,
     hangs: false,
     stallMs: 0,
     closeAfterDeltas: undefined,
@@ -66,7 +67,7 @@ export async function startFakeRealtime(options: Partial<Nastiness> = {}) {
       socket.end(`HTTP/1.1 ${status ?? 400} No\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
       return;
     }
-    sockets.handleUpgrade(request, socket, head, (webSocket) => open(webSocket));
+    later(() => sockets.handleUpgrade(request, socket, head, (webSocket) => open(webSocket)), nasty.upgradeMs);
   });
 
   function later(act: () => void, ms: number): void {
