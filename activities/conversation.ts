@@ -4,22 +4,34 @@ import type { ConversationResultDocument } from '../src/voice/results/model.js';
 import type { CallDocument } from '../src/calls/call-model.js';
 import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
 import type { Recordings } from '../src/voice/recordings/recordings.js';
+import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
 
 interface Deps {
+  bindings: CarrierBindings;
   results: ConversationResults;
   projection: CallProjection;
   recordings: Recordings;
 }
 
 /** What the media server stored of a conversation. */
-export function createConversationActivities({ results, projection, recordings }: Deps) {
+export function createConversationActivities({ bindings, results, projection, recordings }: Deps) {
   return {
-    /** What the media server saw, for a workflow that its signals did not reach. Times in ms. */
-    async readMediaFacts(input: { callId: string }): Promise<{ startedAt?: number; end?: MediaEnd }> {
-      const result = await results.findHead(input.callId);
-      if (!result) return {};
-      const end = mediaEndOf(result);
-      return { startedAt: result.startedAt.getTime(), ...(end === undefined ? {} : { end }) };
+    /**
+     * What the media server saw, for a workflow that its signals did not reach. Times in ms.
+     * @param input.givenUpAt when the call was given up, where the workflow was told
+     */
+    async readMediaFacts(input: {
+      callId: string;
+      givenUpAt?: number;
+    }): Promise<{ startedAt?: number; end?: MediaEnd }> {
+      const { callId } = input;
+      const [result, binding] = await Promise.all([results.findHead(callId), bindings.find(callId)]);
+      const givenUpAt = input.givenUpAt ?? binding?.givenUpAt?.getTime();
+      const end = (result ? mediaEndOf(result) : undefined) ?? endOfGivenUp(result, givenUpAt);
+      return {
+        ...(result ? { startedAt: result.startedAt.getTime() } : {}),
+        ...(end === undefined ? {} : { end }),
+      };
     },
 
     /** Adds the conversation to the read model: as it was finished, or as far as it was checkpointed. */
@@ -40,6 +52,12 @@ export function mediaEndOf(result: ResultHead): MediaEnd | undefined {
     return { reason: endReason, at: endedAt.getTime(), agentAudioPlayed };
   }
   return agentAudioPlayed ? undefined : { reason: 'media_failed', at: startedAt.getTime(), agentAudioPlayed };
+}
+
+/** A call that we could not go on with is our own fault, also when the agent was heard before. */
+function endOfGivenUp(result: ResultHead | null, givenUpAt: number | undefined): MediaEnd | undefined {
+  if (givenUpAt === undefined) return undefined;
+  return { reason: 'media_failed', at: givenUpAt, agentAudioPlayed: result?.agentAudioPlayed ?? false };
 }
 
 /**

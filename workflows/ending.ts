@@ -28,7 +28,9 @@ export async function awaitEnd(call: CallRun): Promise<void> {
 async function awaitMedia(call: CallRun): Promise<void> {
   if (await condition(() => isFinal(call.state), MEDIA_WAIT_MS)) return;
   // Its signals may have been lost while Temporal was away; what it stored is not.
-  const facts = await durable.readMediaFacts({ callId: call.input.callId }).catch(() => undefined);
+  const { givenUpAt } = call.state;
+  const known = givenUpAt === undefined ? {} : { givenUpAt };
+  const facts = await durable.readMediaFacts({ callId: call.input.callId, ...known }).catch(() => undefined);
   const now = Date.now();
   if (facts?.startedAt !== undefined) call.apply({ type: 'media_started', at: facts.startedAt, now });
   if (facts?.end !== undefined) call.apply({ type: 'media_ended', end: facts.end, now });

@@ -56,6 +56,7 @@ export function receiveEvents(call: CallRun): void {
       call.resultStored = true;
       return;
     }
+    if (signal.kind === 'given_up') return giveUp(call, signal, now);
     call.resultStored = signal.resultStored !== false;
     const { at, reason = 'carrier_stop', agentAudioPlayed = false } = signal;
     call.apply({ type: 'media_ended', end: { reason, at, agentAudioPlayed }, now });
@@ -82,4 +83,10 @@ export function receiveEvents(call: CallRun): void {
   });
 
   setHandler(detailsQuery, () => describeCall(call));
+}
+
+/** The carrier was told to end the call because of a fault of ours; a stray call says nothing about this one. */
+function giveUp(call: CallRun, { carrierSid, at }: MediaSignal, now: number): void {
+  if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) return;
+  call.apply({ type: 'given_up', at, now });
 }

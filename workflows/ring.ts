@@ -35,5 +35,8 @@ async function awaitStream(call: CallRun, settled: () => boolean): Promise<void>
 export function isEnding(call: CallRun): boolean {
   const { state } = call;
   const streamIsOver = state.mediaEnd !== undefined && !isTransferred(state);
-  return isFinal(state) || state.carrierEnd !== undefined || streamIsOver || state.hangUpCause !== undefined;
+  const isGivenUp = state.givenUpAt !== undefined;
+  return (
+    isFinal(state) || state.carrierEnd !== undefined || streamIsOver || isGivenUp || state.hangUpCause !== undefined
+  );
 }

@@ -16,6 +16,8 @@ export type CallEvent =
    * `neverStarted`: the stream was refused.
    */
   | { type: 'stream_lost'; at: number; agentAudioPlayed: boolean; neverStarted?: true; now: number }
+  /** The carrier was told to end the call because of a fault of ours. */
+  | { type: 'given_up'; at: number; now: number }
   /** We want the call to end: a cancel request, a timer, or money that ran out. */
   | { type: 'hang_up_requested'; cause: EndReason; now: number }
   /** The carrier says it is over and the media server had its time to say what it saw. */

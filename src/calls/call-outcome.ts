@@ -30,7 +30,7 @@ export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
 
 /** The carrier was never heard of again: what our own facts prove is billed, marked as an estimate. */
 export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcome {
-  const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? now);
+  const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? state.givenUpAt ?? now);
   const none = { endedAt, billableSeconds: 0, estimated: false };
   if (brokenBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed', ...none };
   if (state.answeredAt === undefined && isCancelCause(state.hangUpCause)) {
@@ -83,6 +83,7 @@ function reasonOfTalk(state: CallState): EndReason {
   if (state.hangUpCause !== undefined) return state.hangUpCause;
   const media = state.mediaEnd?.reason;
   if (media !== undefined && media !== 'carrier_stop' && media !== 'transferred') return media;
+  if (media === undefined && state.givenUpAt !== undefined) return 'media_failed';
   return state.direction === 'inbound' ? 'caller_hangup' : 'callee_hangup';
 }
 

@@ -47,6 +47,8 @@ function addFacts(state: CallState, event: CallEvent): CallState {
       return { ...state, mediaEnd: state.mediaEnd ?? event.end };
     case 'stream_lost':
       return withLostStream(state, event);
+    case 'given_up':
+      return { ...state, givenUpAt: state.givenUpAt ?? event.at };
     case 'hang_up_requested':
       return { ...state, hangUpCause: state.hangUpCause ?? event.cause };
     case 'dial_failed':

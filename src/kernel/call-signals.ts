@@ -32,8 +32,11 @@ export interface CarrierSignal {
 }
 
 export interface MediaSignal {
-  /** `stored`: the result and recording that were pending at `ended` are now in the database. */
-  kind: 'started' | 'ended' | 'stored';
+  /**
+   * `stored`: the result and recording that were pending at `ended` are now in the database. `given_up`: the carrier was
+   * told to end the call because of a fault of ours; `reason` is for workers of an earlier release, which read it as `ended`.
+   */
+  kind: 'started' | 'ended' | 'stored' | 'given_up';
   at: number;
   carrierSid: string;
   reason?: MediaEndReason;

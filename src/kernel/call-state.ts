@@ -90,6 +90,8 @@ export interface CallState {
   readonly resumptions?: number;
   /** Number of those granted because the previous stream never started. */
   readonly refusedStreams?: number;
+  /** When the carrier was told to end the call because of a fault of ours. */
+  readonly givenUpAt?: number;
   readonly carrierEnd?: CarrierEnd;
   /** Why we asked the carrier to end the call. The first cause wins. */
   readonly hangUpCause?: EndReason;

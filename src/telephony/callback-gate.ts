@@ -13,6 +13,9 @@ import type { CallbackDeps, Carrier } from './port.js';
 /** Longer than for API clients: carriers wait longer, and a call in progress is worth a second database attempt. */
 const CALLBACK_ANSWER_WITHIN_MS = 4_000;
 
+/** A call that has lost its stream ends unless we tell how it goes on. The carrier waits 15 s for the answer. */
+const LOST_STREAM_ANSWER_WITHIN_MS = 12_000;
+
 const MAX_CALLBACK_BYTES = 64 * 1_024;
 
 /** A request made by one of our carrier accounts. */
@@ -54,8 +57,8 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     return signed;
   }
 
-  function terms(ctx: ApiContext): AnswerTerms {
-    return { deadline: deadlineOf(ctx, CALLBACK_ANSWER_WITHIN_MS), requestId: ctx.state.requestId };
+  function terms(ctx: ApiContext, withinMs = CALLBACK_ANSWER_WITHIN_MS): AnswerTerms {
+    return { deadline: deadlineOf(ctx, withinMs), requestId: ctx.state.requestId };
   }
 
   /** The carrier that a call without an API key claims to come from, judging by its headers alone. */
@@ -99,7 +102,10 @@ export function createCallbackGate({ carriers, publicBaseUrl, signedRequests, lo
     },
 
     /** The deadline and the request id of a callback. */
-    terms,
+    terms: (ctx: ApiContext) => terms(ctx),
+
+    /** The same for the question how a call goes on that has lost its stream: there is more time. */
+    termsOfLostStream: (ctx: ApiContext) => terms(ctx, LOST_STREAM_ANSWER_WITHIN_MS),
 
     /**
      * Decides what to do with an incoming call. If the carrier sent the webhook, or may have sent it, any error rejects the

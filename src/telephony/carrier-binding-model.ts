@@ -20,6 +20,8 @@ export interface CarrierBindingDocument {
   answeredBy?: AnsweredBy;
   /** The highest stream number granted after a lost stream; absent: only the first stream is admitted. */
   resumptions?: number;
+  /** When the carrier was told to end the call because of a fault of ours. */
+  givenUpAt?: Date;
   boundAt: Date;
 }
 
@@ -31,6 +33,7 @@ export const carrierBindingSchema = new Schema<CarrierBindingDocument>(
     closed: Boolean,
     answeredBy: String,
     resumptions: Number,
+    givenUpAt: Date,
     boundAt: { type: Date, required: true },
   },
   { collection: 'carrier_bindings', versionKey: false },

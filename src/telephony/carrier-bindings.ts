@@ -47,6 +47,11 @@ export function createCarrierBindings(database: TelephonyDatabase) {
       await bindings.updateOne({ _id: callId, carrierSid }, { $max: { resumptions: resumption } });
     },
 
+    /** Records that the bound call was given up because of a fault of ours. The first time is final. */
+    async noteGivenUp(callId: string, carrierSid: string, givenUpAt: Date): Promise<void> {
+      await bindings.updateOne({ _id: callId, carrierSid, givenUpAt: null }, { $set: { givenUpAt } });
+    },
+
     /** Records who answered the bound call. The first result is final; a result for another carrier call is ignored. */
     async noteAnsweredBy(callId: string, carrierSid: string, answeredBy: AnsweredBy): Promise<void> {
       await bindings.updateOne({ _id: callId, carrierSid, answeredBy: null }, { $set: { answeredBy } });

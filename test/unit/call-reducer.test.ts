@@ -151,6 +151,24 @@ describe('how a call ends', () => {
     });
   });
 
+  it('is media_failed when we gave it up and nobody knows another reason, also without the carrier’s word', () => {
+    const talk = [reserved, accepted, answered, streaming];
+    const givenUp: CallEvent = { type: 'given_up', at: T + 9_000, now: T + 9_100 };
+    const over: CallEvent = { type: 'media_wait_over', now: T + 17_000 };
+    const whole = { status: 'COMPLETED', endReason: 'media_failed', billableSeconds: 10 };
+    expect(outcomeOf('outbound', ...talk, givenUp, completed, over)).toMatchObject(whole);
+    expect(outcomeOf('outbound', ...talk, givenUp, mediaEnded('agent_hangup'), completed)).toMatchObject({
+      endReason: 'agent_hangup',
+    });
+    const lost: CallEvent = { type: 'carrier_lost', now: T + 60_000 };
+    expect(outcomeOf('outbound', ...talk, givenUp, lost)).toMatchObject({
+      ...whole,
+      endedAt: T + 9_000,
+      billableSeconds: 7,
+      estimated: true,
+    });
+  });
+
   it('is FAILED / media_failed at no cost when we broke it before the agent was heard, COMPLETED and billed after', () => {
     const talk = [reserved, accepted, answered, streaming];
     expect(outcomeOf('outbound', ...talk, mediaEnded('media_failed', false), completed)).toMatchObject({

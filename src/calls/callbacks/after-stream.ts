@@ -2,7 +2,6 @@ import type { Mode } from '../../kernel/ids.js';
 import type { Config } from '../../platform/config/config.js';
 import { mayTransfer } from '../../platform/config/live-limits.js';
 import { MAX_STREAM_NUMBER } from '../../kernel/resumption.js';
-import { within } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallInstruction, CallInstructions, CarrierCallRef, EndedStream } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
@@ -11,6 +10,7 @@ import type { ConversationResults } from '../../voice/results/conversation-resul
 import type { CallRequests } from '../call-requests.js';
 import type { CallGateway } from '../gateway.js';
 import { calledRequest } from './called-request.js';
+import { createInstructing } from './own-faults.js';
 import { CANNOT_CONNECT } from './sorry.js';
 import { transferInstruction } from './transfer.js';
 
@@ -32,6 +32,7 @@ const HANG_UP: CallInstruction = { kind: 'hang_up' };
  */
 export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructions['streamEnded'] {
   const { gateway, requests, bindings, results, logger } = deps;
+  const instructed = createInstructing(deps);
 
   async function next(
     callId: string,
@@ -78,14 +79,10 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     return answer.why === 'limit' ? CANNOT_CONNECT : HANG_UP;
   }
 
-  return async (callId, told, ended, { deadline, requestId }) => {
-    try {
-      return await within(deadline, next(callId, told, ended, deadline));
-    } catch (error) {
-      logger.error({ callId, requestId, err: error }, 'a call that lost its stream cannot go on');
-      return CANNOT_CONNECT;
-    }
-  };
+  return (callId, told, ended, terms) =>
+    instructed({ callId, told, terms, isTalkOver: ended.transferConnected !== undefined }, (deadline) =>
+      next(callId, told, ended, deadline),
+    );
 }
 
 /** The count of unanswered attempts errs on the safe side; the call is to go on all the same. */

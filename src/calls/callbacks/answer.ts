@@ -1,13 +1,14 @@
-import { within } from '../../platform/http/deadline.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallInstructions, CarrierCallRef } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { CallQueries } from '../call-queries.js';
 import type { CallRequests } from '../call-requests.js';
+import type { CallGateway } from '../gateway.js';
 import { calledRequest } from './called-request.js';
-import { CANNOT_CONNECT } from './sorry.js';
+import { createInstructing } from './own-faults.js';
 
 export interface AnswerDeps {
+  gateway: CallGateway;
   requests: CallRequests;
   queries: CallQueries;
   bindings: CarrierBindings;
@@ -20,6 +21,7 @@ export interface AnswerDeps {
  */
 export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['answered'] {
   const { requests, queries, bindings, logger } = deps;
+  const instructed = createInstructing(deps);
 
   async function isWanted(callId: string, { mode, carrier, carrierSid }: CarrierCallRef): Promise<boolean> {
     const request = await calledRequest(requests, callId, mode);
@@ -29,14 +31,10 @@ export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['an
     return binding.closed !== true && binding.carrierSid === carrierSid;
   }
 
-  return async (callId, told, { deadline, requestId }) => {
-    try {
-      if (await within(deadline, isWanted(callId, told))) return { kind: 'stream', callId };
+  return (callId, told, terms) =>
+    instructed({ callId, told, terms, isTalkOver: false }, async () => {
+      if (await isWanted(callId, told)) return { kind: 'stream', callId };
       logger.warn({ callId }, 'a carrier call that is not wanted was hung up');
       return { kind: 'hang_up' };
-    } catch (error) {
-      logger.error({ callId, requestId, err: error }, 'an answered call could not be checked');
-      return CANNOT_CONNECT;
-    }
-  };
+    });
 }

@@ -8,7 +8,7 @@ import { bindRoutes } from '../../platform/http/routing/bound-route.js';
 import type { Handlers } from '../../platform/http/routing/handlers.js';
 import { presentFields, validated } from '../../platform/http/validation.js';
 import { createCallbackGate } from '../callback-gate.js';
-import type { AnswerTerms, ArrivedCall, CallInstruction, CarrierCallRef } from '../callbacks.js';
+import type { ArrivedCall, CallInstruction, CarrierCallRef } from '../callbacks.js';
 import type { CallbackDeps, Carrier, CarrierContract } from '../port.js';
 import { twilioCallbackRoutes, twilioInboundRoute } from './contract.js';
 import { CallbackIdentifiers, InboundCallForm, InboundCallQuery } from './forms.js';
@@ -52,18 +52,16 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
       gate.acknowledge(ctx, work(await verified(ctx), params?.call_id ?? ''));
   }
 
-  function instructing(
-    decide: (callback: Callback, callId: string, terms: AnswerTerms, ctx: ApiContext) => Promise<CallInstruction>,
-  ) {
+  function instructing(decide: (callback: Callback, callId: string, ctx: ApiContext) => Promise<CallInstruction>) {
     return async ({ ctx, params }: CallbackRequest) => {
       const callback = await verified(ctx);
-      const instruction = await decide(callback, params?.call_id ?? '', gate.terms(ctx), ctx);
+      const instruction = await decide(callback, params?.call_id ?? '', ctx);
       return callback.told.carrier.render(instruction).body;
     };
   }
 
   return {
-    answerOutboundCall: instructing(({ told }, callId, terms) => instructions.answered(callId, told, terms)),
+    answerOutboundCall: instructing(({ told }, callId, ctx) => instructions.answered(callId, told, gate.terms(ctx))),
     reportOutboundStatus: noting(({ told, form }, callId) =>
       events.statusOf(callId, told, statusReportOf(told.carrierSid, form, Date.now())),
     ),
@@ -79,13 +77,13 @@ function createCallbackHandlers(deps: CallbackDeps): Handlers<typeof twilioCallb
     reportInboundStatus: noting(({ told, form }) =>
       events.status(told, statusReportOf(told.carrierSid, form, Date.now())),
     ),
-    continueAfterStream: instructing(({ told, form }, callId, terms, ctx) => {
+    continueAfterStream: instructing(({ told, form }, callId, ctx) => {
       const transferConnected = transferConnectedOf(form);
       const ended = {
         after: streamNumber(ctx.query['after']),
         ...(transferConnected === undefined ? {} : { transferConnected }),
       };
-      return instructions.streamEnded(callId, told, ended, terms);
+      return instructions.streamEnded(callId, told, ended, gate.termsOfLostStream(ctx));
     }),
   };
 }

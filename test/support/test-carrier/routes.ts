@@ -70,7 +70,8 @@ export const TEST_CONTRACT: CarrierContract = {
           after: Number(ctx.query['stream'] ?? 0),
           ...(otherSide === undefined ? {} : { transferConnected: otherSide === 'answered' }),
         };
-        return sent(carrier.render(await instructions.streamEnded(params.call_id, ref, ended, gate.terms(ctx))));
+        const terms = gate.termsOfLostStream(ctx);
+        return sent(carrier.render(await instructions.streamEnded(params.call_id, ref, ended, terms)));
       },
 
       async tellOfTestCall({ ctx, params: { call_id: callId } }) {
