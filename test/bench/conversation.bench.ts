@@ -17,9 +17,9 @@ const LIMITS = { voiceToVoiceMs: 1_500, bargeInMs: 600 };
 /** The two sides of a conversation that is measured. */
 interface Talk {
   line: EngineLine;
-  greeted(): Promise<unknown>;
-  speech(text: string): Promise<Uint8Array>;
-  close(): Promise<unknown>;
+  greeted: () => Promise<unknown>;
+  speech: (text: string) => Promise<Uint8Array>;
+  close: () => Promise<unknown>;
 }
 
 interface Latencies {
