@@ -133,6 +133,12 @@ describe('silence of a session', () => {
     expect(lines(world)).toEqual(['are_you_there']);
   });
 
+  it('is asked into so that the caller hears it', () => {
+    const world = introducedWorld();
+    world.pass(14_000);
+    expect(world.of('close_item').at(-1)).toMatchObject({ kind: 'reprompt', complete: true });
+  });
+
   it('begins anew when the caller is heard', () => {
     const world = introducedWorld();
     world.pass(9_000);
