@@ -63,7 +63,7 @@ it('inbound calls that wait to be decided are as few as outbound ones', async ()
 
 it('test calls of many accounts leave room for live calls to be decided', async () => {
   const { config } = idle;
-  const customers = await Promise.all(Array.from({ length: 5 }, () => idle.customer()));
+  const customers = await Promise.all(Array.from({ length: 25 }, () => idle.customer(0)));
   const deps = { config, pending: createPendingReservations() };
   let tellDecided = () => {};
   const decided = new Promise<void>((resolve) => (tellDecided = resolve));
@@ -72,13 +72,12 @@ it('test calls of many accounts leave room for live calls to be decided', async 
     begun += 1;
     await decided;
   };
-  const testCalls = customers.flatMap(({ account }) =>
-    Array.from({ length: 5 }, () => decideBounded(deps, { account, mode: 'test' }, newCallId(), decide)),
-  );
+  const testCalls = customers.map(({ account }) => decideBounded(deps, { account, mode: 'test' }, newCallId(), decide));
   const outcomes = Promise.allSettled(testCalls);
   expect(begun).toBe(20);
   const live = customers.map(({ account }) => decideBounded(deps, { account, mode: 'live' }, newCallId(), decide));
-  expect(begun).toBe(25);
+  expect(begun).toBe(45);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
   tellDecided();
   await Promise.all(live);
   const refused = (await outcomes).filter(({ status }) => status === 'rejected');

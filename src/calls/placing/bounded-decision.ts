@@ -17,9 +17,12 @@ export interface BoundedDecisionDeps {
  * limit are refused in the end.
  */
 const UNDECIDED_BEYOND_LIMIT = 8;
-/** A test call waits so long for others of its account: several that are asked for at once are decided soon. */
+/** A test call waits so long for others: several that are asked for at once are decided soon. */
 const WAIT_MS = 500;
 const LOOK_EVERY_MS = 25;
+
+/** A decision that takes more than this share of the time it is given is slow. */
+const SLOW_SHARE = 1 / 2;
 
 /**
  * Decides on a call unless too many of its account, or too many test calls of all accounts, are undecided already.
@@ -35,23 +38,26 @@ export async function decideBounded<T>(
   const call = { accountId: account._id, mode, callId };
   const ofAccount = limitsOf(account, mode, config.calls.liveLimits).concurrentCalls + UNDECIDED_BEYOND_LIMIT;
   const limit = mode === 'test' ? Math.min(ofAccount, TEST_CALLS_OF_ACCOUNT) : ofAccount;
-  const decided =
-    enterNow(pending, call, limit) ?? (mode === 'test' ? await enterSoon(pending, call, limit) : undefined);
-  if (decided === undefined) {
-    const message = `The account has ${limit} calls that wait to be decided. Try again in a moment.`;
-    throw new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit, current: limit });
-  }
+  const leave = enterNow(pending, call, limit) ?? (mode === 'test' ? await enterSoon(pending, call, limit) : undefined);
+  if (leave === undefined) throw refusalOf(pending, call, limit);
+  const since = performance.now();
+  const slowMs = config.calls.answerWithinMs * SLOW_SHARE;
+  const isSlow = () => performance.now() - since > slowMs;
   try {
-    return await decide();
+    const decision = await decide();
+    pending.decided({ since, isSlow: isSlow() });
+    return decision;
+  } catch (error) {
+    // What was refused at once tells nothing of how long decisions take.
+    if (isSlow()) pending.decided({ since, isSlow: true });
+    throw error;
   } finally {
-    decided();
+    leave();
   }
 }
 
-/** @throws ServiceError SERVICE_UNAVAILABLE */
 function enterNow(pending: PendingReservations, call: PendingCall, limit: number): (() => void) | undefined {
-  if (!pending.hasRoom(call)) throw unavailable();
-  return pending.enter(call, limit);
+  return pending.hasRoom(call) ? pending.enter(call, limit) : undefined;
 }
 
 async function enterSoon(
@@ -59,10 +65,22 @@ async function enterSoon(
   call: PendingCall,
   limit: number,
 ): Promise<(() => void) | undefined> {
-  for (const until = Date.now() + WAIT_MS; Date.now() < until;) {
-    await sleep(LOOK_EVERY_MS);
-    const decided = enterNow(pending, call, limit);
-    if (decided !== undefined) return decided;
+  const waitNoLonger = pending.wait(call);
+  try {
+    for (const until = Date.now() + WAIT_MS; Date.now() < until;) {
+      await sleep(LOOK_EVERY_MS);
+      const leave = enterNow(pending, call, limit);
+      if (leave !== undefined) return leave;
+    }
+    return undefined;
+  } finally {
+    waitNoLonger();
   }
-  return undefined;
+}
+
+/** Why a call was not let in: too many of its account, or of all. */
+function refusalOf(pending: PendingReservations, call: PendingCall, limit: number): ServiceError {
+  if (pending.undecidedOf(call) < limit) return unavailable();
+  const message = `The account has ${limit} calls that wait to be decided. Try again in a moment.`;
+  return new ServiceError('CONCURRENCY_LIMIT_EXCEEDED', message, { limit, current: limit });
 }

@@ -15,14 +15,47 @@ export type PendingReservations = ReturnType<typeof createPendingReservations>;
 const MOST_TEST_CALLS = 20;
 /** Of them for one account in a process. */
 export const TEST_CALLS_OF_ACCOUNT = 5;
+/** An account gets another place while it has less than this share of those that are free. */
+const SHARE = 1 / 2;
+/** How long it counts against an account that it was let in. */
+const REMEMBERED_MS = 5_000;
 
 /** The calls of each account that this process has asked for and that are not decided yet. */
 export function createPendingReservations() {
   let testCalls = 0;
+  let mostTestCalls = MOST_TEST_CALLS;
+  let lastCutAt = 0;
   /** Requests per call, by account and mode: repeats of a request wait for the same call. */
   const pending = new Map<string, Map<string, number>>();
+  /** Test calls that wait for a place, by account. */
+  const waiting = new Map<string, number>();
+  /** When accounts were last given a place for a test call, in this order. */
+  const letInAt = new Map<string, number>();
 
   const keyOf = ({ accountId, mode }: PendingCall) => `${accountId}~${mode}`;
+  const countOf = (key: string) => pending.get(key)?.size ?? 0;
+
+  const hasShare = (key: string) => countOf(key) < (mostTestCalls - testCalls) * SHARE;
+
+  /** Accounts that wait take turns: the one goes first that was let in the longest ago. */
+  function isItsTurn(key: string): boolean {
+    const own = letInAt.get(key) ?? 0;
+    for (const other of waiting.keys()) {
+      const couldEnter = countOf(other) < TEST_CALLS_OF_ACCOUNT && hasShare(other);
+      if (other !== key && couldEnter && (letInAt.get(other) ?? 0) < own) return false;
+    }
+    return true;
+  }
+
+  function noteLetIn(key: string): void {
+    const now = performance.now();
+    letInAt.delete(key);
+    letInAt.set(key, now);
+    for (const [oldest, at] of letInAt) {
+      if (now - at < REMEMBERED_MS) return;
+      letInAt.delete(oldest);
+    }
+  }
 
   function leave(call: PendingCall): void {
     const key = keyOf(call);
@@ -34,11 +67,18 @@ export function createPendingReservations() {
   }
 
   return {
-    /** Whether the process has a place for a call, whosever it is: always for a live one and for one that waits already. */
+    /**
+     * Whether the process has a place for a call now: always for a live one and for one that waits already. An account has
+     * fewer places for test calls the fewer are free, and none while it is another one's turn.
+     */
     hasRoom(call: PendingCall): boolean {
-      if (call.mode === 'live' || testCalls < MOST_TEST_CALLS) return true;
-      return pending.get(keyOf(call))?.has(call.callId) === true;
+      const key = keyOf(call);
+      if (call.mode === 'live' || pending.get(key)?.has(call.callId) === true) return true;
+      return hasShare(key) && isItsTurn(key);
     },
+
+    /** How many calls of its account and mode are undecided. */
+    undecidedOf: (call: PendingCall) => countOf(keyOf(call)),
 
     /**
      * Lets a call in while fewer than `limit` others of its account and mode are undecided.
@@ -49,10 +89,38 @@ export function createPendingReservations() {
       const key = keyOf(call);
       const calls = pending.get(key) ?? new Map<string, number>();
       if (!calls.has(callId) && calls.size >= limit) return undefined;
-      if (mode === 'test' && !calls.has(callId)) testCalls += 1;
+      if (mode === 'test' && !calls.has(callId)) {
+        testCalls += 1;
+        noteLetIn(key);
+      }
       calls.set(callId, (calls.get(callId) ?? 0) + 1);
       pending.set(key, calls);
       return () => leave(call);
+    },
+
+    /** Lets a test call have its turn among others. @returns what to call once when it waits no longer */
+    wait(call: PendingCall): () => void {
+      const key = keyOf(call);
+      waiting.set(key, (waiting.get(key) ?? 0) + 1);
+      return () => {
+        const others = (waiting.get(key) ?? 0) - 1;
+        if (others > 0) waiting.set(key, others);
+        else waiting.delete(key);
+      };
+    },
+
+    /**
+     * Learns how a decision went, of a live call as well. Slow ones halve the places of test calls, down to one, and each
+     * quick one adds a place: test calls keep live ones waiting where worker and Temporal have no more to give.
+     * @param since when it began, on the process's monotonic clock
+     */
+    decided({ since, isSlow }: { since: number; isSlow: boolean }): void {
+      if (!isSlow) mostTestCalls = Math.min(MOST_TEST_CALLS, mostTestCalls + 1);
+      // Those that were under way together are slow for the same reason.
+      else if (since >= lastCutAt) {
+        mostTestCalls = Math.max(1, Math.floor(mostTestCalls / 2));
+        lastCutAt = performance.now();
+      }
     },
   };
 }
