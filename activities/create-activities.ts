@@ -14,7 +14,7 @@ import { createLeases } from '../src/billing/leases.js';
 import { createLedger } from '../src/billing/ledger/ledger.js';
 import { createCallProjection } from '../src/calls/projection.js';
 import { createRecordings } from '../src/voice/recordings/recordings.js';
-import type { ServerClock } from '../src/platform/mongo/server-clock.js';
+import { createServerClock, type ServerClock } from '../src/platform/mongo/server-clock.js';
 import { createFindings } from '../src/calls/reconciliation/findings.js';
 import { createReconciliationChecks } from '../src/calls/reconciliation/checks.js';
 import { createReconciliationWalks } from '../src/calls/reconciliation/walks.js';
@@ -30,6 +30,7 @@ import { createMoneyActivities } from './money.js';
 import { createPacingActivities } from './pacing.js';
 import { createRecordingActivities } from './recordings.js';
 import { createReconciliationActivities } from './reconciliation.js';
+import { createReservationActivities } from './reservation.js';
 import { createSignUpActivities } from './sign-ups.js';
 import { createWebhookActivities } from './webhooks.js';
 
@@ -46,13 +47,14 @@ export function createActivities(deps: {
   /** The clock of dial slots, the database server's by default; another is for tests that move time. */
   clock?: ServerClock;
 }) {
-  const { config, database, carriers, logger, clock, dialGate = createCallGate({ config, database }) } = deps;
+  const { config, database, carriers, logger, dialGate = createCallGate({ config, database }) } = deps;
+  const clock = deps.clock ?? createServerClock(database);
   const stores = {
     accounts: createAccounts(database),
     bindings: createCarrierBindings(database),
     ledger: createLedger(database),
     leases: createLeases(database),
-    pacing: createDialPacing(database, clock === undefined ? {} : { clock }),
+    pacing: createDialPacing(database, { clock }),
     projection: createCallProjection(database),
     requests: createCallRequests(database),
     results: createCallResults(database),
@@ -66,7 +68,8 @@ export function createActivities(deps: {
     idempotencyKeys: createIdempotencyKeys(database),
   });
   return withFailures({
-    ...createMoneyActivities({ ...stores, config, dialGate }),
+    ...createReservationActivities({ ...stores, config, clock }),
+    ...createMoneyActivities({ ...stores, dialGate }),
     ...createExtensionActivities({ ...stores, config, carriers }),
     ...createPacingActivities({ ...stores, config }),
     ...createCarrierActivities({ ...stores, config, carriers, dialGate }),

@@ -1,13 +1,6 @@
 import type { DialGate } from '../src/telephony/destinations/dial-gate.js';
-import type { Config } from '../src/platform/config/config.js';
-import { windowRequest } from '../src/kernel/hold-windows.js';
 import { ledgerAccountId, type Mode } from '../src/kernel/ids.js';
-import { reservationRefusal } from '../src/calls/placing/reservation-refusal.js';
-import { rateOf } from '../src/kernel/money.js';
-import type { ReservationAnswer } from '../src/kernel/call-signals.js';
 import { summaryOfUnspoken } from '../src/kernel/unspoken-summary.js';
-import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
-import { CallRequestMissing } from '../src/calls/errors.js';
 import type { CallRequests } from '../src/calls/call-requests.js';
 import type { ConversationResults } from '../src/voice/results/conversation-results.js';
 import type { Leases } from '../src/billing/leases.js';
@@ -18,9 +11,7 @@ import type { CarrierBindings } from '../src/telephony/carrier-bindings.js';
 import { collectedFields } from './conversation.js';
 
 interface Deps {
-  config: Config;
   dialGate: DialGate;
-  accounts: Accounts;
   requests: CallRequests;
   ledger: Ledger;
   leases: Leases;
@@ -39,67 +30,10 @@ export interface CallOfAccount {
   mode: Mode;
 }
 
-/** Steps that move money or places, each together with the read model's write that tells of it. */
+/** Steps that move money or places after the reservation, each together with the read model's write that tells of it. */
 export function createMoneyActivities(deps: Deps) {
-  const { config, dialGate, accounts, requests, ledger, leases, projection, results, recordings, bindings } = deps;
+  const { dialGate, requests, ledger, leases, projection, results, recordings, bindings } = deps;
   return {
-    /**
-     * Takes a place and the first hold, then shows the call as RINGING.
-     * @returns seconds held, or why not; what was taken before a refusal is freed by `abandonCall`
-     */
-    async reserveCall(
-      input: CallOfAccount & { maxDurationSeconds: number; windows?: readonly number[]; change: ProjectedChange },
-    ): Promise<
-      | { outcome: 'granted'; heldSeconds: number }
-      | { outcome: 'refused'; refusal: Extract<ReservationAnswer, { outcome: 'refused' }> }
-    > {
-      const { callId, accountId, mode, change, maxDurationSeconds, windows } = input;
-      const [account, request] = await Promise.all([accounts.find(accountId), requests.find(callId)]);
-      if (!account || !request) {
-        throw new CallRequestMissing();
-      }
-      const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
-      const microsPerSecond = rateOf(request);
-      const lease = await leases.acquire({ accountId, mode, callId, limit });
-      if (!lease.granted) {
-        const first = windowRequest(0, { heldSeconds: 0, maxDurationSeconds, microsPerSecond, windows });
-        const dayOf = async (capMicros: number) => ({
-          day: { spentMicros: await ledger.spentToday(ledgerAccountId(accountId, mode)), capMicros },
-        });
-        const refusal = reservationRefusal({
-          firstMicros: first.micros,
-          full: { limit, current: lease.current },
-          ...(dailySpendCapMicros === undefined ? {} : await dayOf(dailySpendCapMicros)),
-        });
-        return { outcome: 'refused', refusal };
-      }
-      const hold = await ledger.hold({
-        ledgerAccountId: ledgerAccountId(accountId, mode),
-        callId,
-        window: 0,
-        maxDurationSeconds,
-        microsPerSecond,
-        ...(windows === undefined ? {} : { windows }),
-        ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
-      });
-      if (hold.grantedSeconds === 0) {
-        const code = hold.refusal ?? 'INSUFFICIENT_BALANCE';
-        return { outcome: 'refused', refusal: { outcome: 'refused', code } };
-      }
-      await projection.begin(request, change);
-      return { outcome: 'granted', heldSeconds: hold.heldSeconds };
-    },
-
-    /** Frees a call that will never be dialed; an attempt to reserve that comes later finds everything shut. */
-    async abandonCall(input: CallOfAccount & { expired: boolean }): Promise<void> {
-      const { callId, accountId, mode } = input;
-      await leases.release({ accountId, mode, callId });
-      await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
-      if (input.expired) await projection.bury(callId);
-      // Nobody can ask for a refused call, so nobody could have what it holds erased.
-      await requests.erase(callId);
-    },
-
     /** Writes a change of the call that people should see. */
     async projectCall(change: ProjectedChange): Promise<void> {
       await projection.apply(change);

@@ -2,7 +2,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/create-activities.js';
 
 /** Steps of the ledger and the read model: quick, idempotent, and never given up. */
-type RecordedStep = 'abandonCall' | 'projectCall' | 'settleCall' | 'collectResult';
+type RecordedStep = 'abandonCall' | 'concludeReservation' | 'projectCall' | 'settleCall' | 'collectResult';
 
 const local = proxyLocalActivities<Pick<Activities, RecordedStep>>({
   scheduleToCloseTimeout: '2s',

@@ -1,5 +1,5 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
-import { isCancelCause } from '../src/calls/call-outcome.js';
+import { isUnwanted } from '../src/calls/call-outcome.js';
 import { isFinal } from '../src/kernel/call-state.js';
 import { takeDialSlotWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
@@ -17,7 +17,7 @@ export type DialTurn = { slotAt?: number } | undefined;
 export async function awaitTurn(call: CallRun): Promise<DialTurn> {
   const { callId, accountId, mode, paced } = call.input;
   if (paced !== true) return {};
-  const unwanted = () => isFinal(call.state) || isCancelCause(call.state.hangUpCause);
+  const unwanted = () => isFinal(call.state) || isUnwanted(call.state);
   const askedAt = Date.now();
   const { waitedMs } = call;
   const shown = call.state.status === 'IDLE' ? { waiting: call.nextChange(), dialing: call.nextChange() } : undefined;

@@ -1,5 +1,5 @@
 import { ActivityFailure, condition, patched, sleep, TimeoutFailure } from '@temporalio/workflow';
-import { isCancelCause } from '../src/calls/call-outcome.js';
+import { isUnwanted } from '../src/calls/call-outcome.js';
 import { LONGEST_DIAL_WAIT_MS } from '../src/telephony/pacing/dial-queue.js';
 import { carrierTimeLimit } from '../src/kernel/hold-windows.js';
 import type { EndReason } from '../src/kernel/call-state.js';
@@ -18,7 +18,7 @@ export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Pro
   let turn: DialTurn = firstTurn;
   for (let tries = 1; ; tries++) {
     // Cancelled while waiting to try again: provably nothing rings.
-    if (isCancelCause(call.state.hangUpCause)) return fail(call, 'carrier_unreachable');
+    if (isUnwanted(call.state)) return fail(call, 'carrier_unreachable');
     if (turn === undefined) return fail(call, 'expired');
     const dialedAt = Date.now();
     const outcome = await placeCall(call, turn);
@@ -54,10 +54,7 @@ async function awaitPlace(call: CallRun, afterMs: number): Promise<boolean> {
   const leftMs = LONGEST_DIAL_WAIT_MS - call.waitedMs;
   if (leftMs <= 0) return false;
   const askedAt = Date.now();
-  await condition(
-    () => isCancelCause(call.state.hangUpCause),
-    Math.min(afterMs + Math.round(call.waitedMs / 4), leftMs),
-  );
+  await condition(() => isUnwanted(call.state), Math.min(afterMs + Math.round(call.waitedMs / 4), leftMs));
   call.waitedMs += Date.now() - askedAt;
   return true;
 }

@@ -1,5 +1,6 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { patched, workflowInfo } from '@temporalio/workflow';
 import type { ReservationAnswer } from '../src/kernel/call-signals.js';
+import type { Activities } from '../activities/create-activities.js';
 import { recorded, reserveWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { showFinalStatus } from './visibility.js';
@@ -9,7 +10,8 @@ const RESERVATION_MS = 1_000;
 
 /**
  * Takes the concurrency lease and the first hold and writes the first read model, in time or not at all: a client that
- * is told to try again must be able to trust that nothing is dialed.
+ * is told to try again must be able to trust that nothing is dialed. The API gives up a call of which it hears nothing by
+ * writing a tombstone in the place of that first read model, so that whichever came first decides.
  */
 export async function reserve(call: CallRun): Promise<ReservationAnswer> {
   const answer = await reserveInTime(call);
@@ -19,25 +21,39 @@ export async function reserve(call: CallRun): Promise<ReservationAnswer> {
 }
 
 async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
-  const { callId, accountId, mode, maxDurationSeconds, answerWithinMs, windows } = call.input;
+  const { callId, accountId, mode, maxDurationSeconds, answerWithinMs, windows, decideBy } = call.input;
   const msLeft = () => answerWithinMs - (Date.now() - workflowInfo().startTime.getTime());
-  if (msLeft() <= 0) return { outcome: 'expired' };
+  const step = {
+    change: call.nextChange(),
+    callId,
+    accountId,
+    mode,
+    maxDurationSeconds,
+    ...(windows === undefined ? {} : { windows }),
+    ...(decideBy === undefined ? {} : { decideBy }),
+  };
+  // Asked only where it matters: most calls are decided in time and need no marker.
+  const isDecidedByRecord = () => decideBy !== undefined && patched('reservation-decided-by-record');
+  if (msLeft() <= 0) return isDecidedByRecord() ? conclude(call, step) : { outcome: 'expired' };
   try {
-    const answer = await reserveWithin(Math.min(RESERVATION_MS, msLeft()))({
-      change: call.nextChange(),
-      callId,
-      accountId,
-      mode,
-      maxDurationSeconds,
-      ...(windows === undefined ? {} : { windows }),
-    });
-    if (answer.outcome !== 'granted') return answer.refusal;
+    const answer = await reserveWithin(Math.min(RESERVATION_MS, msLeft()))(step);
+    if (answer.outcome === 'refused') return answer.refusal;
+    if (answer.outcome === 'expired') return answer;
     call.heldSeconds = answer.heldSeconds;
-    return { outcome: msLeft() > 0 ? 'granted' : 'expired' };
+    return { outcome: msLeft() > 0 || isDecidedByRecord() ? 'granted' : 'expired' };
   } catch {
     // Whatever went wrong, an attempt may have held money: the caller of this step voids the call.
-    return { outcome: 'expired' };
+    return isDecidedByRecord() ? conclude(call, step) : { outcome: 'expired' };
   }
+}
+
+async function conclude(
+  call: CallRun,
+  step: Parameters<Activities['concludeReservation']>[0],
+): Promise<ReservationAnswer> {
+  const decided = await recorded('concludeReservation', step);
+  if (decided.outcome === 'granted') call.heldSeconds = decided.heldSeconds;
+  return { outcome: decided.outcome };
 }
 
 /** Frees everything a reservation may have taken, attempts that are still on their way included. */

@@ -14,6 +14,9 @@ import type { Carriers } from '../telephony/port.js';
 import { createCarrierBindings } from '../telephony/carrier-bindings.js';
 import { createCarrierEvents } from '../telephony/carrier-events.js';
 import type { Database } from '../database.js';
+import { createGivenUpCalls } from '../calls/placing/given-up-calls.js';
+import { createCallProjection } from '../calls/projection.js';
+import { createServerClock } from '../platform/mongo/server-clock.js';
 import { createPendingReservations } from '../calls/placing/pending-reservations.js';
 import { createIdempotencyKeys } from '../calls/placing/idempotency-keys.js';
 import { createLeases } from '../billing/leases.js';
@@ -125,7 +128,7 @@ interface HandlerDeps extends AppDeps {
 }
 
 function createShared(deps: HandlerDeps) {
-  const { config, database } = deps;
+  const { config, database, gateway, logger } = deps;
   return {
     ...deps,
     cursors: createCursors(config.apiKeyPepper),
@@ -144,6 +147,8 @@ function createShared(deps: HandlerDeps) {
     ledger: createLedger(database),
     leases: createLeases(database),
     pending: createPendingReservations(),
+    givenUpCalls: createGivenUpCalls({ projection: createCallProjection(database), gateway, logger }),
+    clock: createServerClock(database),
     attempts: createWebhookAttempts(database),
     statements: createStatements(database, createUsageAgents(database)),
   };

@@ -16,7 +16,11 @@ const WAIVED_WITHIN_MS = 30_000;
 
 /** The final status, its reason and the billable seconds of a call that the carrier says is over. */
 export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
-  const ending = end.status === 'completed' ? endingOfAnswered(state, end) : endingOfUnanswered(state, end);
+  const ending = isGivenUp(state)
+    ? GIVEN_UP
+    : end.status === 'completed'
+      ? endingOfAnswered(state, end)
+      : endingOfUnanswered(state, end);
   // Carriers tell whole seconds, which may lie before the dial.
   const endedAt = Math.max(end.at, state.dialedAt ?? end.at);
   if (ending.status !== 'COMPLETED') return { ...ending, endedAt, billableSeconds: 0, estimated: false };
@@ -32,6 +36,7 @@ export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
 export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcome {
   const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? state.givenUpAt ?? now);
   const none = { endedAt, billableSeconds: 0, estimated: false };
+  if (isGivenUp(state)) return { ...GIVEN_UP, ...none };
   if (brokenBeforeAgentSpoke(state)) return { status: 'FAILED', endReason: 'media_failed', ...none };
   if (state.answeredAt === undefined && isCancelCause(state.hangUpCause)) {
     return { status: 'CANCELLED', endReason: state.hangUpCause, ...none };
@@ -97,6 +102,18 @@ function endingOfCanceled(state: CallState): Ending {
   // Our ring timer, not a person, ended it: nobody answered.
   if (state.hangUpCause === 'no_answer') return { status: 'FAILED', endReason: 'no_answer' };
   return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'operator_cancel' };
+}
+
+/** The client was told that there is no such call: nothing of it is billed. */
+const GIVEN_UP = { status: 'FAILED', endReason: 'expired' } as const;
+
+function isGivenUp({ hangUpCause }: CallState): boolean {
+  return hangUpCause === 'expired';
+}
+
+/** Whether nobody wants a call any more that was not placed yet. */
+export function isUnwanted(state: CallState): boolean {
+  return isCancelCause(state.hangUpCause) || isGivenUp(state);
 }
 
 /** Whether somebody, not a timer of ours, asked for the end. */

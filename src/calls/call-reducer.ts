@@ -100,13 +100,16 @@ function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
   switch (event.type) {
     case 'dial_failed':
       // Whoever cancelled before the dial came to anything gets what they asked for.
+      if (state.hangUpCause === 'expired') return unanswered('expired', event.now);
       return isCancelCause(state.hangUpCause)
         ? { ...unanswered(state.hangUpCause, event.now), status: 'CANCELLED' }
         : unanswered(event.endReason, event.now);
     case 'carrier_lost':
       return outcomeWithoutCarrier(state, event.now);
     case 'hang_up_requested':
-      return state.status === 'IDLE' ? { ...unanswered(event.cause, event.now), status: 'CANCELLED' } : undefined;
+      if (state.status !== 'IDLE') return undefined;
+      if (event.cause === 'expired') return unanswered('expired', event.now);
+      return { ...unanswered(event.cause, event.now), status: 'CANCELLED' };
     case 'media_wait_over':
       return state.carrierEnd && outcomeOf(state, state.carrierEnd);
     default:

@@ -8,6 +8,9 @@ import type { CallRequestDocument } from './call-request-model.js';
 
 export type CallProjection = ReturnType<typeof createCallProjection>;
 
+/** Whether a call goes ahead. The first document of a call decides, and only `bury` replaces it. */
+export type CallDecision = 'begun' | 'given_up';
+
 /** A change of the call as its workflow tells it: ids, times in ms and seconds. */
 export interface ProjectedChange {
   callId: string;
@@ -42,13 +45,35 @@ const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 /** The only writer of `calls`. Each write may be repeated or come late: the sequence decides. */
 export function createCallProjection(database: CallsDatabase) {
   const calls = database.calls;
+
+  async function decisionOn(callId: string): Promise<CallDecision> {
+    const call = await calls.findById(callId, { accountId: 1 }).lean<Pick<CallDocument, 'accountId'>>();
+    return call?.accountId === undefined ? 'given_up' : 'begun';
+  }
+
   return {
-    /** Makes the read model's first document of a call. A repeat, or a tombstone that came first, leaves it as it is. */
-    async begin(request: CallRequestDocument, change: ProjectedChange): Promise<void> {
+    /**
+     * Makes the read model's first document of a call, after which the call goes ahead. A repeat, or a tombstone that came
+     * first, leaves it as it is.
+     */
+    async begin(request: CallRequestDocument, change: ProjectedChange): Promise<CallDecision> {
       try {
         await calls.create(firstDocument(request, change));
+        return 'begun';
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
+        return decisionOn(request._id);
+      }
+    },
+
+    /** Makes the tombstone of a call that has not begun, so that it never begins. May be repeated. */
+    async giveUp(callId: string): Promise<CallDecision> {
+      try {
+        await calls.collection.insertOne({ _id: callId as never, sequence: TOMBSTONE_SEQUENCE, buriedAt: new Date() });
+        return 'given_up';
+      } catch (error) {
+        if (!isDuplicateKey(error)) throw error;
+        return decisionOn(callId);
       }
     },
 

@@ -57,7 +57,8 @@ export interface ReconnectRequest {
 }
 
 export interface HangUpSignal {
-  cause: Extract<EndReason, 'api_hangup' | 'operator_cancel'>;
+  /** `expired`: the request for the call was answered with 503, so the call ends as soon as it can and is not billed. */
+  cause: Extract<EndReason, 'api_hangup' | 'operator_cancel' | 'expired'>;
 }
 
 /** Result of the reservation of money and a concurrency slot. */
@@ -78,6 +79,11 @@ export interface CallInput {
   maxDurationSeconds: number;
   /** Time limit for the reservation, counted from the workflow's start; after it, the call is not dialed. */
   answerWithinMs: number;
+  /**
+   * Time by which the reservation is decided, ms since the epoch by the database server's clock, which all processes share:
+   * the start may take long to arrive. Absent in calls started by earlier releases.
+   */
+  decideBy?: number;
   /** Whether to send a completion webhook. */
   notify: boolean;
   /** The carrier's call id. Inbound calls have it from the start. */

@@ -3,6 +3,7 @@ import { createCallRequests } from '../../src/calls/call-requests.js';
 import { startCall } from '../../src/calls/placing/start-call.js';
 import { eventually } from '../support/http/harness.js';
 import { startTelephoneStack, type TelephoneStack } from './support/telephone-stack';
+import { decisionsOf } from './support/call-decisions.js';
 
 /** Answers and stays silent, by the simulated carrier's scripts. */
 const SILENT = '+12025550107';
@@ -47,9 +48,12 @@ it('a call for which too little time is left is not stored', async () => {
   scripted.sink.fail(new Error('enough'));
   const asked = (await database.callRequests.findById(callId).lean())!;
   const requests = createCallRequests(database);
+  const { givenUpCalls, clock } = decisionsOf(stack.service);
   const gateway = { start: () => Promise.reject(new Error('was not to be asked')) } as never;
   const late = { ...asked, _id: `call_${ulid()}` };
-  await expect(startCall({ config, gateway, requests }, late, Date.now() + 350)).rejects.toMatchObject({
+  await expect(
+    startCall({ config, gateway, requests, givenUpCalls, clock }, late, Date.now() + 350),
+  ).rejects.toMatchObject({
     code: 'SERVICE_UNAVAILABLE',
   });
   expect(await requests.find(late._id)).toBeNull();

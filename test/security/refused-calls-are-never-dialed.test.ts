@@ -3,6 +3,7 @@ import { createCallRequests } from '../../src/calls/call-requests.js';
 import { startCall } from '../../src/calls/placing/start-call.js';
 import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { expectError, startService, type Service } from '../support/http/harness.js';
+import { decisionsOf } from './support/call-decisions.js';
 
 let service: Service;
 let connection: Connection;
@@ -56,7 +57,7 @@ describe('a call whose request was answered with 503', () => {
   it('has no workflow when too little time was left for its answer', async () => {
     const { config, database, gateway } = service;
     const call = await asked();
-    const starter = { config, gateway, requests: createCallRequests(database) };
+    const starter = { config, gateway, requests: createCallRequests(database), ...decisionsOf(service) };
     await expect(startCall(starter, call, Date.now() + 390)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     await expect(runOf(call._id).describe()).rejects.toBeInstanceOf(WorkflowNotFoundError);
   });

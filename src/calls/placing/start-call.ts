@@ -1,13 +1,18 @@
-import type { CallGateway } from '../gateway.js';
+import { CallServiceUnavailable, type CallGateway } from '../gateway.js';
 import type { Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { CallInput, ReservationAnswer } from '../../kernel/call-signals.js';
 import type { CallRequests } from '../call-requests.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { unavailable, within } from '../../platform/http/deadline.js';
+import type { ServerClock } from '../../platform/mongo/server-clock.js';
+import type { GivenUpCalls } from './given-up-calls.js';
 
 /** Kept of the time to the deadline for the answer's way back from the workflow to the client. */
 const ANSWER_WAY_MS = 300;
+
+/** Kept of it to give the call up, or to learn that it goes ahead, when the workflow has not answered. */
+const GIVE_UP_MS = 150;
 
 /** A reservation that would have less time than this is not begun. */
 const LEAST_RESERVATION_MS = 100;
@@ -16,13 +21,16 @@ export interface CallStarter {
   config: Config;
   gateway: CallGateway;
   requests: CallRequests;
+  givenUpCalls: GivenUpCalls;
+  /** The database server's. */
+  clock: ServerClock;
 }
 
 /**
  * Writes down what was asked for and starts the call, or finds the one that was started under this id. Whichever request
  * came first stands.
  * @param deadline ms since the epoch. The reservation is decided before it, or the call is given up: a client that is told
- *   to ask again is not billed for this call. When too little time is left, nothing is started.
+ *   to ask again is neither called nor billed for this call. When too little time is left, nothing is started.
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 export async function startCall(
@@ -33,7 +41,16 @@ export async function startCall(
   // Looked at first as well: nothing is stored of a call that is not begun.
   reservationTime(deps.config, deadline);
   const request = await within(deadline, standingRequest(deps.requests, asked));
-  return deps.gateway.start(inputOf(request, deps.config, reservationTime(deps.config, deadline)), deadline);
+  const now = await within(deadline, deps.clock());
+  const input = inputOf(request, deps.config, { now, withinMs: reservationTime(deps.config, deadline) });
+  try {
+    return await deps.gateway.start(input, deadline - GIVE_UP_MS);
+  } catch (error) {
+    if (!(error instanceof CallServiceUnavailable)) throw error;
+    // Its start or its answer may still be on the way.
+    if ((await deps.givenUpCalls.giveUp(request._id, deadline)) === 'begun') return { outcome: 'granted' };
+    throw error;
+  }
 }
 
 /** How long the reservation may take, in ms. @throws ServiceError SERVICE_UNAVAILABLE when too little time is left for it */
@@ -48,7 +65,11 @@ async function standingRequest(requests: CallRequests, asked: CallRequestDocumen
   return (await requests.find(asked._id)) ?? asked;
 }
 
-function inputOf(request: CallRequestDocument, config: Config, answerWithinMs: number): CallInput {
+function inputOf(
+  request: CallRequestDocument,
+  config: Config,
+  { now, withinMs }: { now: number; withinMs: number },
+): CallInput {
   const { holdWindows } = config.calls;
   const paced = request.direction === 'outbound' && config.carriers[request.mode].callsPerSecond !== undefined;
   return {
@@ -59,7 +80,8 @@ function inputOf(request: CallRequestDocument, config: Config, answerWithinMs: n
     agentId: request.agent.agentId,
     ringTimeoutSeconds: request.ringTimeoutSeconds,
     maxDurationSeconds: request.maxDurationSeconds,
-    answerWithinMs,
+    answerWithinMs: withinMs,
+    decideBy: now + withinMs,
     notify: request.webhookUrl !== undefined,
     ...(request.carrierSid === undefined ? {} : { carrierSid: request.carrierSid }),
     ...(holdWindows === undefined ? {} : { windows: holdWindows }),

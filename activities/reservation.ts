@@ -1,0 +1,126 @@
+import { reservationRefusal } from '../src/calls/placing/reservation-refusal.js';
+import type { Leases } from '../src/billing/leases.js';
+import type { Ledger } from '../src/billing/ledger/ledger.js';
+import type { CallRequests } from '../src/calls/call-requests.js';
+import { CallRequestMissing } from '../src/calls/errors.js';
+import type { CallProjection, ProjectedChange } from '../src/calls/projection.js';
+import { limitsOf, type Accounts } from '../src/identity/accounts/accounts.js';
+import type { ReservationAnswer } from '../src/kernel/call-signals.js';
+import { windowRequest } from '../src/kernel/hold-windows.js';
+import { ledgerAccountId } from '../src/kernel/ids.js';
+import { rateOf } from '../src/kernel/money.js';
+import type { Config } from '../src/platform/config/config.js';
+import type { ServerClock } from '../src/platform/mongo/server-clock.js';
+import type { CallOfAccount } from './money.js';
+
+interface Deps {
+  config: Config;
+  accounts: Accounts;
+  requests: CallRequests;
+  ledger: Ledger;
+  leases: Leases;
+  projection: CallProjection;
+  clock: ServerClock;
+}
+
+interface ReservationInput extends CallOfAccount {
+  maxDurationSeconds: number;
+  windows?: readonly number[];
+  /** By the database server's clock, ms since the epoch. */
+  decideBy?: number;
+  change: ProjectedChange;
+}
+
+/** Steps that decide whether a call goes ahead. */
+export function createReservationActivities(deps: Deps) {
+  const { config, accounts, requests, ledger, leases, projection } = deps;
+
+  /** Gives a call up whose time is over. An attempt before may have begun it, which its client may have been told. */
+  async function isTooLate({ callId, decideBy }: ReservationInput): Promise<boolean> {
+    if (decideBy === undefined || (await deps.clock()) <= decideBy) return false;
+    return (await projection.giveUp(callId)) === 'given_up';
+  }
+
+  function firstHold(input: ReservationInput, microsPerSecond: number, dailySpendCapMicros?: number) {
+    const { callId, accountId, mode, maxDurationSeconds, windows } = input;
+    return ledger.hold({
+      ledgerAccountId: ledgerAccountId(accountId, mode),
+      callId,
+      window: 0,
+      maxDurationSeconds,
+      microsPerSecond,
+      ...(windows === undefined ? {} : { windows }),
+      ...(dailySpendCapMicros === undefined ? {} : { dailySpendCapMicros }),
+    });
+  }
+
+  return {
+    /**
+     * Takes a place and the first hold, then shows the call as RINGING, which decides that it goes ahead.
+     * @returns seconds held, or why not; what was taken before a refusal is freed by `abandonCall`. `expired`: the time is
+     *   over, or the API gave the call up.
+     */
+    async reserveCall(
+      input: ReservationInput,
+    ): Promise<
+      | { outcome: 'granted'; heldSeconds: number }
+      | { outcome: 'expired' }
+      | { outcome: 'refused'; refusal: Extract<ReservationAnswer, { outcome: 'refused' }> }
+    > {
+      if (await isTooLate(input)) return { outcome: 'expired' };
+      const { callId, accountId, mode, change, maxDurationSeconds, windows } = input;
+      const [account, request] = await Promise.all([accounts.find(accountId), requests.find(callId)]);
+      if (!account || !request) {
+        throw new CallRequestMissing();
+      }
+      const { concurrentCalls: limit, dailySpendCapMicros } = limitsOf(account, mode, config.calls.liveLimits);
+      const microsPerSecond = rateOf(request);
+      const lease = await leases.acquire({ accountId, mode, callId, limit });
+      if (!lease.granted) {
+        const first = windowRequest(0, { heldSeconds: 0, maxDurationSeconds, microsPerSecond, windows });
+        const dayOf = async (capMicros: number) => ({
+          day: { spentMicros: await ledger.spentToday(ledgerAccountId(accountId, mode)), capMicros },
+        });
+        const refusal = reservationRefusal({
+          firstMicros: first.micros,
+          full: { limit, current: lease.current },
+          ...(dailySpendCapMicros === undefined ? {} : await dayOf(dailySpendCapMicros)),
+        });
+        return { outcome: 'refused', refusal };
+      }
+      const hold = await firstHold(input, microsPerSecond, dailySpendCapMicros);
+      if (hold.grantedSeconds === 0) {
+        const code = hold.refusal ?? 'INSUFFICIENT_BALANCE';
+        return { outcome: 'refused', refusal: { outcome: 'refused', code } };
+      }
+      if (await isTooLate(input)) return { outcome: 'expired' };
+      if ((await projection.begin(request, change)) === 'given_up') return { outcome: 'expired' };
+      return { outcome: 'granted', heldSeconds: hold.heldSeconds };
+    },
+
+    /**
+     * Tells how a reservation went whose own step failed or ran out of time: the call goes ahead if its first document was
+     * written, for its client may have been told so; otherwise it never will.
+     */
+    async concludeReservation(
+      input: ReservationInput,
+    ): Promise<{ outcome: 'granted'; heldSeconds: number } | { outcome: 'expired' }> {
+      if ((await projection.giveUp(input.callId)) === 'given_up') return { outcome: 'expired' };
+      const request = await requests.find(input.callId);
+      if (!request) throw new CallRequestMissing();
+      // It was decided before the first document: this reads the decision.
+      const { heldSeconds } = await firstHold(input, rateOf(request));
+      return { outcome: 'granted', heldSeconds };
+    },
+
+    /** Frees a call that will never be dialed; an attempt to reserve that comes later finds everything shut. */
+    async abandonCall(input: CallOfAccount & { expired: boolean }): Promise<void> {
+      const { callId, accountId, mode } = input;
+      await leases.release({ accountId, mode, callId });
+      await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
+      if (input.expired) await projection.bury(callId);
+      // Nobody can ask for a refused call, so nobody could have what it holds erased.
+      await requests.erase(callId);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../platform/http/deadline.js';
+import type { Logger } from '../../platform/telemetry/logger.js';
+import type { CallGateway } from '../gateway.js';
+import type { CallProjection, CallDecision } from '../projection.js';
+
+/** Waits between tries to settle a call that could be neither given up nor confirmed. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 10_000;
+const PURSUED_FOR_MS = 30 * 60_000;
+
+export type GivenUpCalls = ReturnType<typeof createGivenUpCalls>;
+
+/** Calls whose workflow did not answer the request for them in time. */
+export function createGivenUpCalls(deps: {
+  projection: Pick<CallProjection, 'giveUp'>;
+  gateway: Pick<CallGateway, 'hangUp'>;
+  logger: Logger;
+}) {
+  const { projection, gateway, logger } = deps;
+
+  /** Returns true when the call is provably not dialed from now on. */
+  async function isSettled(callId: string): Promise<boolean> {
+    const decision = await projection.giveUp(callId).catch(() => undefined);
+    if (decision === 'given_up') return true;
+    const told = await gateway.hangUp(callId, { cause: 'expired' }).catch(() => undefined);
+    // A run that is unknown may still start while the decision is open.
+    return told === true || (told === false && decision === 'begun');
+  }
+
+  async function pursue(callId: string): Promise<void> {
+    const until = Date.now() + PURSUED_FOR_MS;
+    for (let waitMs = FIRST_WAIT_MS; !(await isSettled(callId)); waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+      if (Date.now() > until) {
+        logger.error({ callId }, 'a call that was answered with 503 may go ahead');
+        return;
+      }
+      await sleep(waitMs, undefined, { ref: false });
+    }
+  }
+
+  return {
+    /**
+     * Gives a call up unless its reservation has been decided. The database decides which of the two came first, so that
+     * the client and the workflow never disagree. If it does not answer in time, the call is given up or hung up, unbilled,
+     * as soon as the database or Temporal answers again.
+     * @param deadline ms since the epoch
+     * @returns `begun`: the call goes ahead
+     */
+    async giveUp(callId: string, deadline: number): Promise<CallDecision> {
+      try {
+        return await within(deadline, projection.giveUp(callId));
+      } catch {
+        void pursue(callId);
+        return 'given_up';
+      }
+    },
+  };
+}

@@ -1,0 +1,200 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ulid } from 'ulid';
+import { createActivities } from '../../activities/create-activities.js';
+import { CallServiceUnavailable, type CallGateway } from '../../src/calls/gateway.js';
+import { createCallRequests } from '../../src/calls/call-requests.js';
+import { createGivenUpCalls } from '../../src/calls/placing/given-up-calls.js';
+import { startCall } from '../../src/calls/placing/start-call.js';
+import { createCallProjection } from '../../src/calls/projection.js';
+import { createLedger } from '../../src/billing/ledger/ledger.js';
+import { reduceCall } from '../../src/calls/call-reducer.js';
+import type { CallEvent } from '../../src/calls/call-events.js';
+import type { ReservationAnswer } from '../../src/kernel/call-signals.js';
+import { newCall } from '../../src/kernel/call-state.js';
+import { ledgerAccountId } from '../../src/kernel/ids.js';
+import { createLogger } from '../../src/platform/telemetry/logger.js';
+import { createCarriers } from '../../src/telephony/carriers.js';
+import { eventually, startService, type Service } from '../support/http/harness.js';
+import { decisionsOf } from './support/call-decisions.js';
+
+const logger = createLogger({ role: 'test', level: 'silent' });
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+}, 120_000);
+afterAll(() => service.close(), 60_000);
+
+/** A call as the request for it is written down. */
+async function asked() {
+  const { account, agent } = await service.customer();
+  return {
+    _id: `call_${ulid()}`,
+    accountId: account._id,
+    mode: 'live' as const,
+    direction: 'outbound' as const,
+    fromPhoneNumber: '+12025550199',
+    toPhoneNumber: '+12025550102',
+    agent: { agentId: agent._id, instruction: 'Hello.', voice: 'amber', language: 'en-US' },
+    inputParameters: '{}',
+    externalCallId: '',
+    ringTimeoutSeconds: 30,
+    maxDurationSeconds: 600,
+    createdAt: new Date(),
+  };
+}
+
+const starter = (start: CallGateway['start']) => ({
+  config: service.config,
+  gateway: { ...service.gateway, start },
+  requests: createCallRequests(service.database),
+  ...decisionsOf(service),
+});
+
+/** The calls of an account that clients can see. */
+const seen = (accountId: string) => service.database.calls.countDocuments({ accountId });
+
+/** What an attempt has taken is given back after its answer. */
+const holdsNothing = (accountId: string) =>
+  eventually(
+    async () => (await createLedger(service.database).balance(ledgerAccountId(accountId, 'live'))).heldMicros === 0,
+  );
+
+describe('a call whose client is told to ask again', () => {
+  it('is never dialed when its start reaches Temporal after that', async () => {
+    let arriveLate: (() => Promise<ReservationAnswer>) | undefined;
+    const call = await asked();
+    const deps = starter(async (input, deadline) => {
+      arriveLate = () => service.gateway.start(input, Date.now() + 10_000);
+      await sleep(deadline - Date.now());
+      throw new CallServiceUnavailable();
+    });
+    await expect(startCall(deps, call, Date.now() + 1_000)).rejects.toBeInstanceOf(CallServiceUnavailable);
+    expect(await arriveLate?.()).toEqual({ outcome: 'expired' });
+    expect(await seen(call.accountId)).toBe(0);
+    await holdsNothing(call.accountId);
+  }, 60_000);
+
+  it('is never dialed when the API process dies before it has given the call up', async () => {
+    const call = await asked();
+    await createCallRequests(service.database).insert(call);
+    const { clock } = decisionsOf(service);
+    const input = {
+      callId: call._id,
+      accountId: call.accountId,
+      mode: call.mode,
+      direction: call.direction,
+      agentId: call.agent.agentId,
+      ringTimeoutSeconds: 30,
+      maxDurationSeconds: 600,
+      answerWithinMs: 10_000,
+      decideBy: (await clock()) - 1,
+      notify: false,
+    };
+    expect(await service.gateway.start(input, Date.now() + 10_000)).toEqual({ outcome: 'expired' });
+    expect(await seen(call.accountId)).toBe(0);
+    await holdsNothing(call.accountId);
+  }, 60_000);
+
+  it('was not placed: one that was is told of, though its answer is lost on the way', async () => {
+    const call = await asked();
+    const deps = starter(async (input, deadline) => {
+      await service.gateway.start(input, deadline);
+      throw new CallServiceUnavailable();
+    });
+    const told = await startCall(deps, call, Date.now() + 10_000).catch(() => 'ask again');
+    expect({ told, seen: await seen(call.accountId) }).toEqual({ told: { outcome: 'granted' }, seen: 1 });
+  }, 60_000);
+
+  it('ends unbilled as soon as the database answers again, when that could not tell in time', async () => {
+    const call = await asked();
+    let tries = 0;
+    const projection = {
+      giveUp: (callId: string) =>
+        ++tries < 3 ? Promise.reject(new Error('away')) : createCallProjection(service.database).giveUp(callId),
+    };
+    const hungUp: string[] = [];
+    const gateway = {
+      hangUp: async (callId: string, signal: Parameters<CallGateway['hangUp']>[1]) => {
+        if (tries < 3) throw new CallServiceUnavailable();
+        hungUp.push(signal.cause);
+        return service.gateway.hangUp(callId, signal);
+      },
+    };
+    const deps = {
+      ...starter(async (input, deadline) => {
+        await service.gateway.start(input, deadline);
+        throw new CallServiceUnavailable();
+      }),
+      givenUpCalls: createGivenUpCalls({ projection, gateway, logger }),
+    };
+    await expect(startCall(deps, call, Date.now() + 10_000)).rejects.toBeInstanceOf(CallServiceUnavailable);
+    await eventually(async () => hungUp.length > 0);
+    expect(hungUp).toEqual(['expired']);
+    const ended = await eventually(async () => {
+      const found = await service.database.calls.findById(call._id).lean();
+      return found?.status === 'FAILED' ? found : undefined;
+    });
+    expect(ended).toMatchObject({ costMicros: 0 });
+    await holdsNothing(call.accountId);
+  }, 60_000);
+});
+
+it('a call that is hung up because its client was told to ask again is not billed, though somebody has answered', () => {
+  const end = { status: 'completed' as const, at: 9_000, durationSeconds: 4 };
+  const events: CallEvent[] = [
+    { type: 'reserved', now: 1_000 },
+    { type: 'dial_accepted', carrierSid: 'CA1', now: 2_000 },
+    { type: 'carrier_answered', carrierSid: 'CA1', at: 5_000, now: 5_000 },
+    { type: 'hang_up_requested', cause: 'expired', now: 6_000 },
+    { type: 'media_ended', end: { reason: 'carrier_stop', at: 9_000, agentAudioPlayed: true }, now: 9_000 },
+    { type: 'carrier_ended', carrierSid: 'CA1', end, now: 9_000 },
+  ];
+  const effects: string[] = [];
+  let state = newCall('outbound');
+  for (const event of events) {
+    const reduction = reduceCall(state, event);
+    ({ state } = reduction);
+    effects.push(...reduction.effects.map(({ type }) => type));
+  }
+  expect(effects).toContain('hang_up');
+  expect(state.outcome).toMatchObject({ status: 'FAILED', endReason: 'expired', billableSeconds: 0 });
+  // Before the dial it is over at once.
+  const { state: undialed } = reduceCall(newCall('outbound'), { type: 'hang_up_requested', cause: 'expired', now: 1 });
+  expect(undialed.outcome).toMatchObject({ status: 'FAILED', endReason: 'expired', billableSeconds: 0 });
+});
+
+describe('a reservation whose step fails or runs out of time', () => {
+  const stepOf = async () => {
+    const call = await asked();
+    await createCallRequests(service.database).insert(call);
+    const change = { callId: call._id, sequence: 1, at: Date.now() };
+    const { _id: callId, accountId, mode, maxDurationSeconds } = call;
+    return { callId, accountId, mode, maxDurationSeconds, change };
+  };
+  const activities = () => {
+    const { config, database } = service;
+    return createActivities({ config, database, logger, carriers: createCarriers({ config }) });
+  };
+
+  it('goes ahead when its call has begun, which its client may have been told', async () => {
+    const step = await stepOf();
+    const { reserveCall, concludeReservation } = activities();
+    const reserved = await reserveCall(step);
+    expect(reserved).toEqual({ outcome: 'granted', heldSeconds: 60 });
+    expect(await concludeReservation(step)).toEqual(reserved);
+    // Also by an attempt that comes after its time.
+    expect(await reserveCall({ ...step, decideBy: 1 })).toEqual(reserved);
+    expect(await seen(step.accountId)).toBe(1);
+  }, 60_000);
+
+  it('never goes ahead when it has not, however late an attempt of it ends', async () => {
+    const step = await stepOf();
+    const { reserveCall, concludeReservation, abandonCall } = activities();
+    expect(await concludeReservation(step)).toEqual({ outcome: 'expired' });
+    expect(await reserveCall(step)).toEqual({ outcome: 'expired' });
+    await abandonCall({ ...step, expired: true });
+    expect(await seen(step.accountId)).toBe(0);
+    await holdsNothing(step.accountId);
+  }, 60_000);
+});
