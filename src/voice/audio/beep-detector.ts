@@ -2,17 +2,17 @@ import { FRAME_MS } from './frame.js';
 
 const SAMPLE_RATE = 8_000;
 
-/** Listens for one steady tone, as answering machines play it before they record. */
+/** Detects one steady tone, such as the beep an answering machine plays before it records. */
 export interface BeepDetector {
-  /** @param pcm the next 20 ms at 8 kHz; @returns true once for each beep, when it has ended */
+  /** @param pcm the next 20 ms at 8 kHz; @returns true once per beep, on the first frame after it ends */
   push(pcm: Int16Array): boolean;
 }
 
 const BEEP_HERTZ = { from: 350, to: 2_200 };
-/** A vowel that is sung so evenly for so long is not speech. */
+/** No spoken vowel keeps one even pitch for this long. */
 const BEEP_MIN_MS = 180;
 const STEADY_SHARE = 0.03;
-/** What a sine leaves over of itself; voices leave 0.05 and more. */
+/** Share of the energy that a fitted sine leaves unexplained; voices leave 0.05 and more. */
 const MAX_RESIDUE = 0.01;
 const MIN_RMS = 250;
 
@@ -36,8 +36,8 @@ export function createBeepDetector(): BeepDetector {
 }
 
 /**
- * The frequency of the one sine that the samples are, or undefined when they are anything else. A sine obeys
- * x[n+1] + x[n-1] = 2 cos(w) x[n]; the factor is fitted, and what does not fit is the residue.
+ * The frequency in Hz if the samples form a single sine within the beep range, else undefined. A sine satisfies x[n+1]
+ * + x[n-1] = 2 cos(w) x[n]; the code fits the factor 2 cos(w), and the residue is the fitting error.
  */
 function sineIn(pcm: Int16Array): number | undefined {
   let energy = 0;
@@ -53,7 +53,7 @@ function sineIn(pcm: Int16Array): number | undefined {
   if (energy < MIN_RMS ** 2 * pcm.length) return undefined;
   const factor = product / energy;
   if (Math.abs(factor) >= 2) return undefined;
-  // Relative to the tone itself: near a quarter of the sample rate the sums of a sine vanish.
+  // Divide by the energy of the tone itself: near a quarter of the sample rate the sums of a sine vanish.
   const residue = (sums - factor * product) / energy;
   if (residue > MAX_RESIDUE) return undefined;
   const hertz = (Math.acos(factor / 2) * SAMPLE_RATE) / (2 * Math.PI);

@@ -3,29 +3,29 @@ import { encodeMulaw, MULAW_SILENCE } from './mulaw.js';
 const SAMPLE_RATE = 8_000;
 const TONE_MS = 100;
 const GAP_MS = 60;
-/** A comma: time for the far end's menu to go on. */
+/** Pause for each comma, so that the remote party's phone menu can continue. */
 const PAUSE_MS = 500;
-/** Each tone about 9 dB below full scale, so that the two together do not clip. */
+/** Each of the two tones is about 9 dB below full scale, so that their sum does not clip. */
 const AMPLITUDE = 11_000;
 
 const ROWS = [697, 770, 852, 941];
 const COLUMNS = [1_209, 1_336, 1_477, 1_633];
 const KEYPAD = ['123A', '456B', '789C', '*0#D'];
 
-/** The frequencies of each key, Hz. */
+/** The two frequencies of each DTMF digit, in Hz. */
 const FREQUENCIES = new Map(
   KEYPAD.flatMap((keys, row) =>
     Array.from(keys, (key, column) => [key, [ROWS[row] ?? 0, COLUMNS[column] ?? 0]] as const),
   ),
 );
 
-/** What `dtmfTones` can say: the keys of a telephone, and a comma for half a second of silence. */
+/** Input that `dtmfTones` accepts: DTMF digits, and commas for half a second of silence each. */
 export const DTMF_PATTERN = /^[0-9*#A-D,]{1,32}$/;
 
 /**
- * Keys as a telephone would send them in the band: 100 ms of tone and 60 ms of silence for each.
+ * Renders DTMF digits as in-band audio: 100 ms of tone and 60 ms of silence per digit, 500 ms of silence per comma.
  * @returns 8 kHz mu-law
- * @throws RangeError when a character is none of 0-9, *, #, A-D and comma
+ * @throws RangeError on a character other than 0-9, *, #, A-D and comma
  */
 export function dtmfTones(digits: string): Uint8Array {
   return new Uint8Array(

@@ -5,7 +5,7 @@ import { answerRequests } from './thread.js';
 import { runWasiCommand } from './wasi-in-memory.js';
 import { WAV_HEADER_BYTES } from './wav.js';
 
-/** What the synthesizer asks of its worker. */
+/** A synthesis request to the worker thread. */
 export interface SpeechRequest {
   text: string;
   voice: string;

@@ -7,13 +7,13 @@ export const FLITE_VOICES = ['slt', 'rms', 'awb', 'kal'] as const;
 export type FliteVoice = (typeof FLITE_VOICES)[number];
 
 export interface Synthesizer {
-  /** Loads the voices, so that the first sentence comes as soon as every other. */
+  /** Loads the voices, so that the first sentence is as fast as later ones. */
   warm(): Promise<void>;
   /**
-   * Speaks English text, two minutes of it at most; the rest is left out.
-   * @param of in whose turn; the process's own, before all others, unless told
-   * @returns 8 kHz mu-law; a sentence of 3 s takes about 60 ms of one core. Nothing for a text of nothing
-   * @throws Error when about 10 s of it cannot be spoken within 10 s or wait longer than 20 s, or the synthesizer is closed
+   * Speaks English text, at most about two minutes of it, and drops the rest.
+   * @param of the call to queue the work for; by default the process itself, whose requests count as live
+   * @returns 8 kHz mu-law, empty for an empty text; a sentence of 3 s takes about 60 ms of one core
+   * @throws Error if a piece of about 10 s takes longer than 10 s or waits longer than 20 s, or after `close`
    */
   speak(text: string, voice: FliteVoice, of?: Asker): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export interface Synthesizer {
 
 const SPEAK_WITHIN_MS = 10_000;
 
-/** Offline speech, in a thread of its own. */
+/** Offline TTS (flite) in its own worker thread. */
 export function createSynthesizer(): Synthesizer {
   const thread = createThread<SpeechRequest, Uint8Array>({
     module: 'flite-worker',
@@ -31,7 +31,7 @@ export function createSynthesizer(): Synthesizer {
 
   async function speak(text: string, voice: FliteVoice, of?: Asker): Promise<Uint8Array> {
     const spoken: Uint8Array[] = [];
-    // One after the other: others have their turn between them.
+    // One piece at a time, so that requests of other calls run in between.
     for (const piece of speechPieces(text)) spoken.push(await thread.ask({ text: piece, voice }, of));
     return spoken.length === 1 && spoken[0] !== undefined ? spoken[0] : Buffer.concat(spoken);
   }

@@ -1,5 +1,5 @@
-/** Milliseconds of one frame of audio. */
+/** Length of one audio frame in milliseconds. */
 export const FRAME_MS = 20;
 
-/** Bytes of one frame: mu-law at 8 kHz. */
+/** Bytes per frame: 20 ms of mu-law at 8 kHz. */
 export const FRAME_BYTES = 160;

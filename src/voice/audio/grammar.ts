@@ -1,28 +1,28 @@
 import { withoutTrailing } from '../../kernel/text.js';
 
-/** What a caller may answer; the recogniser understands nothing else. */
+/** The answers that speech recognition can match; it reports everything else as not understood. */
 export type Grammar =
   | { kind: 'yes-no' }
   | { kind: 'digits' }
   | { kind: 'choices'; choices: readonly string[] }
-  /** Nothing but the words that may be said at any time. */
+  /** Only the commands, which the caller may say at any time. */
   | { kind: 'commands' };
 
 export type Command = 'repeat' | 'operator' | 'hello' | 'goodbye';
 
-/** What was understood. */
+/** The meaning of a recognized utterance. */
 export type Meaning =
   | { kind: 'yes-no'; value: boolean }
-  /** `digits` holds 0 to 9, one character each. */
+  /** One character, 0 to 9, per spoken digit. */
   | { kind: 'digits'; digits: string }
-  /** `index` into the grammar's choices. */
+  /** Index into the choices of the grammar. */
   | { kind: 'choice'; index: number }
   | { kind: 'command'; command: Command };
 
 export interface GrammarSource {
-  /** JSGF, one public rule. */
+  /** A JSGF grammar with one public rule. */
   jsgf: string;
-  /** All words of it, which the dictionary must hold. */
+  /** All words of the grammar; the dictionary must contain each of them. */
   words: readonly string[];
 }
 
@@ -74,22 +74,22 @@ const RULES: readonly (readonly [rule: string, alternatives: readonly string[]])
 ];
 
 /**
- * Anything else that is said, as single sounds: without it, every noise would be taken for the nearest word. The weights
- * were chosen by measuring: heavier garbage refuses good answers, lighter garbage lets "my dog ate the newspaper" be a no.
- * Written as JSGF wants it, without an exponent.
+ * Weights of known phrases and of garbage: any other sounds. Without garbage, the decoder maps every noise to the
+ * nearest word. The values are measured: with heavier garbage good answers fail, with lighter garbage "my dog ate the
+ * newspaper" becomes a no. They are written without an exponent because JSGF does not allow one.
  */
 const WEIGHT = { known: '0.999999999999', garbage: '0.000000000001' };
 
-/** The sounds of the dictionary; each is a word of the garbage rule. */
+/** The phones of the dictionary; each is a word of the garbage rule. */
 export const PHONES: readonly string[] =
   'AA AE AH AO AW AY B CH D DH EH ER EY F G HH IH IY JH K L M N NG OW OY P R S SH T TH UH UW V W Y Z ZH'.split(' ');
-/** Holds an underscore, as no word of a grammar does. */
+/** The garbage word of a phone. It starts with an underscore, which no grammar word contains. */
 export const garbageWord = (phone: string) => `_${phone.toLowerCase()}`;
 const GARBAGE = /(?:^| )_/;
 
 /**
- * The recogniser's rules for what may be answered.
- * @throws UnspeakableChoice when a choice holds nothing that can be said
+ * The JSGF rules for a grammar: its answers, the commands and garbage.
+ * @throws UnspeakableChoice if a choice contains no pronounceable words
  */
 export function sourceOf(grammar: Grammar): GrammarSource {
   const alternatives = answersOf(grammar);
@@ -126,15 +126,15 @@ export class UnspeakableChoice extends Error {
   }
 }
 
-/** What is listened for costs time with every utterance of every call. */
+/** More choices would slow down the recognition of every utterance. */
 const MAX_CHOICES = 20;
 const MAX_CHOICE = { characters: 100, words: 16, letters: 30 };
 
 const listenedFor = (choices: readonly string[]) => choices.slice(0, MAX_CHOICES);
 
 /**
- * A choice as it is said: letters of English and digits, in lower case; the first 16 words of it, each up to 30 letters.
- * @throws UnspeakableChoice when nothing of it can be said
+ * A choice as spoken words: English letters and digits, in lower case; at most 16 words of at most 30 letters each.
+ * @throws UnspeakableChoice if no word is left
  */
 export function spoken(choice: string): string {
   const words = choice
@@ -156,14 +156,14 @@ export function spoken(choice: string): string {
 }
 
 /**
- * What the recognised words mean.
- * @param text words as the recogniser gives them
- * @returns undefined when they are not of the grammar: something else was said
+ * The meaning of the recognized words.
+ * @param text words as the decoder returns them
+ * @returns undefined if the words contain garbage or do not match the grammar
  */
 export function meaningOf(grammar: Grammar, text: string): Meaning | undefined {
   if (text === '' || GARBAGE.test(text)) return undefined;
   const words = text.split(' ');
-  // "Sorry", "wrong" and the like mean the same wherever they may be said; an answer is looked for first.
+  // Words like "sorry" belong to commands and to answers alike; try the answer first.
   return answerIn(grammar, words) ?? commandIn(text);
 }
 
@@ -178,7 +178,7 @@ function answerIn(grammar: Grammar, words: readonly string[]): Meaning | undefin
     }
     case 'choices': {
       const said = ` ${words.join(' ')} `;
-      // "extra large" holds "large": the longest choice that was said is meant.
+      // "extra large" contains "large": take the longest choice that was said.
       const [best] = listenedFor(grammar.choices)
         .map((choice, index) => ({ index, phrase: spoken(choice) }))
         .filter(({ phrase }) => said.includes(` ${phrase} `))

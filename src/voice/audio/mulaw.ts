@@ -1,17 +1,17 @@
-/** The mu-law byte of silence; lines are filled with it. */
+/** The mu-law byte for silence. */
 export const MULAW_SILENCE = 0xff;
 
 const BIAS = 0x84;
 const CLIP = 32_635;
 
-/** 16-bit linear samples to G.711 mu-law, one byte a sample. */
+/** Encodes 16-bit linear samples as G.711 mu-law, one byte per sample. */
 export function encodeMulaw(pcm: Int16Array): Uint8Array {
   const bytes = new Uint8Array(pcm.length);
   for (let i = 0; i < pcm.length; i++) bytes[i] = encodeSample(pcm[i] ?? 0);
   return bytes;
 }
 
-/** G.711 mu-law bytes to 16-bit linear samples. */
+/** Decodes G.711 mu-law bytes to 16-bit linear samples. */
 export function decodeMulaw(bytes: Uint8Array): Int16Array {
   const pcm = new Int16Array(bytes.length);
   for (let i = 0; i < bytes.length; i++) pcm[i] = MULAW_SAMPLES[bytes[i] ?? MULAW_SILENCE] ?? 0;

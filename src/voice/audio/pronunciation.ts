@@ -1,4 +1,4 @@
-/** Spelling to sound, longest spellings first; a pattern is anchored where it stands. Sounds are ARPAbet. */
+/** Spelling to ARPAbet phones, longest spellings first. The sticky patterns match at the current letter only. */
 const SPELLINGS: readonly (readonly [pattern: RegExp, sounds: string])[] = [
   [/tion/y, 'SH AH N'],
   [/sion/y, 'ZH AH N'],
@@ -30,7 +30,7 @@ const SPELLINGS: readonly (readonly [pattern: RegExp, sounds: string])[] = [
   [/ar/y, 'AA R'],
   [/or/y, 'AO R'],
   [/(?<=[a-z])le$/y, 'AH L'],
-  // A vowel, one consonant and a silent e: the vowel says its name.
+  // A vowel, one consonant and a silent e: pronounce the vowel as its letter name.
   [/a(?=[bcdfgklmnpstvz]e)/y, 'EY'],
   [/i(?=[bcdfgklmnpstvz]e)/y, 'AY'],
   [/o(?=[bcdfgklmnpstvz]e)/y, 'OW'],
@@ -98,10 +98,10 @@ const LETTER_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * How a word that the dictionary does not hold is probably said in US English: by its spelling, or letter by letter when
- * it has no vowel. Good enough to tell it from the other choices of a short list, not to read it aloud.
+ * Guesses the US English pronunciation of a word that is not in the dictionary: from its spelling, or letter by letter
+ * if it has no vowel. Good enough to tell it from the other choices of a short list, not to read it aloud.
  * @param word letters a to z and apostrophes, lower case
- * @returns ARPAbet sounds, separated by spaces; at least one
+ * @returns ARPAbet phones, separated by spaces; at least one
  */
 export function pronounce(word: string): string {
   const letters = word.replace(/[^a-z]/g, '');
@@ -119,7 +119,7 @@ export function pronounce(word: string): string {
     }
     const [pattern, sound] = known;
     const length = pattern.lastIndex - at;
-    // Of a doubled consonant the first is dropped and the second sounds.
+    // For a doubled consonant, drop the first letter and pronounce the second.
     const isDoubled = length === 2 && letters[at] === letters[at + 1] && sound === '';
     sounds.push(sound);
     at += isDoubled ? 1 : length;

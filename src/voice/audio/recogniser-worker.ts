@@ -6,7 +6,7 @@ import { decodeMulaw } from './mulaw.js';
 import { pronounce } from './pronunciation.js';
 import { answerRequests } from './thread.js';
 
-/** What the recogniser asks of its thread. */
+/** A recognition request to the worker thread. */
 export interface RecognitionRequest {
   mulaw: Uint8Array;
   source: GrammarSource;
@@ -20,10 +20,10 @@ let grammar = '';
 async function load(): Promise<Decoder> {
   const { default: createModule } = await import('soundswallower');
   const folder = dirname(require.resolve('soundswallower'));
-  // The folder must be absolute: its default is taken from the working directory.
+  // Set an absolute folder: the default is relative to the working directory.
   const options: Partial<SoundSwallowerModule> & { modelBase: string } = { modelBase: join(folder, 'model', '/') };
   const library = await createModule(options);
-  // Words weigh the same whatever their number (lw, wip): that lets garbage be told from them.
+  // lw and wip give phrases the same weight whatever their number of words, so that garbage stands out.
   const decoder = new library.Decoder({ loglevel: 'FATAL', samprate: 8_000, lw: 1, wip: 0.0005 });
   await decoder.initialize();
   decoder.add_words(...PHONES.map((phone): [string, string] => [garbageWord(phone), phone]));
@@ -44,7 +44,7 @@ async function recognise({ mulaw, source }: RecognitionRequest): Promise<string>
   listenFor(decoder, source);
   const samples = Float32Array.from(decodeMulaw(mulaw), (sample) => sample / FULL_SCALE);
   decoder.start();
-  // As a whole, so that loudness and line are evened out over all of it.
+  // Process the whole utterance at once, so that loudness and channel are normalized over all of it.
   decoder.process_audio(samples, false, true);
   decoder.stop();
   return decoder.get_text().trim();

@@ -4,23 +4,24 @@ import type { RecognitionRequest } from './recogniser-worker.js';
 import { createThread, ThreadBusy } from './thread.js';
 import type { Asker } from './turns.js';
 
-/** What came of listening. `text` are the words as they were understood, lower case. */
+/** The result of recognizing one utterance. `text` contains the recognized words in lower case. */
 export type Recognition =
   | { outcome: 'understood'; text: string; meaning: Meaning }
-  /** Something was said that is not of the grammar, or too unclear. */
+  /** The speech does not match the grammar, or is too unclear. */
   | { outcome: 'not understood' }
-  /** Too many speak at once, this call's account most of all; nothing was listened to. */
+  /** Not processed: too many requests are waiting, and this call's account has most of them. */
   | { outcome: 'overloaded' };
 
 export interface Recogniser {
-  /** Loads the acoustic model, so that the first answer is understood as soon as every other. */
+  /** Loads the acoustic model, so that the first utterance is recognized as fast as later ones. */
   warm(): Promise<void>;
   /**
-   * Understands one utterance, US English, by a grammar. A decoder is leased for this only: 2 to 6 % of the utterance's
-   * length on an idle core.
-   * @param of in whose turn; the process's own, before all others, unless told
-   * @param mulaw 8 kHz, with 200 to 300 ms of the line before and after the voice; over 20 s is not understood
-   * @throws UnspeakableChoice; Error when the decoder failed, took over 10 s, or the recogniser is closed
+   * Recognizes one utterance in US English against a grammar. The decoder is busy only for that time: 2 to 6 % of the
+   * utterance's length on an idle core.
+   * @param mulaw 8 kHz, with 200 to 300 ms of audio before and after the voice; over 20 s the result is `not
+   *   understood`
+   * @param of the call to queue the work for; by default the process itself, whose requests count as live
+   * @throws UnspeakableChoice; Error if the decoder fails or takes over 10 s, or after `close`
    */
   recognise(mulaw: Uint8Array, grammar: Grammar, of?: Asker): Promise<Recognition>;
   close(): Promise<void>;
@@ -30,13 +31,13 @@ const RECOGNISE_WITHIN_MS = 10_000;
 const WAIT_MS = 12_000;
 const BYTES_PER_MS = 8;
 const MAX_UTTERANCE_MS = 20_000;
-/** At some 50 ms each, nobody waits more than about a second. */
+/** At about 50 ms per utterance, a request waits about a second at most. */
 const MAX_WAITING = 20;
 
 /**
- * A grammar recogniser in a thread of its own, about 90 MB. (The library takes over a process's handlers of uncaught
- * errors; in a thread those are its own.)
- * @param options.maxWaiting utterances that may be in work or wait at a time
+ * Grammar-based speech recognition in its own worker thread, about 90 MB. The library installs its own handlers for
+ * uncaught errors; in a worker they do not affect the rest of the process.
+ * @param options.maxWaiting utterances in progress and waiting at a time
  */
 export function createRecogniser(options: { maxWaiting?: number } = {}): Recogniser {
   const thread = createThread<RecognitionRequest, string>({
@@ -50,7 +51,7 @@ export function createRecogniser(options: { maxWaiting?: number } = {}): Recogni
   async function recognise(mulaw: Uint8Array, grammar: Grammar, of?: Asker): Promise<Recognition> {
     const source = sourceOf(grammar);
     if (mulaw.length > MAX_UTTERANCE_MS * BYTES_PER_MS) return { outcome: 'not understood' };
-    // A copy: a view would take the whole buffer behind it along to the thread.
+    // Copy: posting a view would send its whole underlying buffer to the thread.
     const text = await heard({ mulaw: new Uint8Array(mulaw), source }, of);
     if (text === undefined) return { outcome: 'overloaded' };
     const meaning = meaningOf(grammar, text);

@@ -1,6 +1,6 @@
 const TAPS = 31;
 
-/** 16 kHz to 8 kHz: a windowed-sinc low-pass at the telephone band's edge, then every second sample. */
+/** Converts 16 kHz to 8 kHz: a windowed-sinc low-pass at the telephone band's edge, then every second sample. */
 export function halveSampleRate(pcm: Int16Array): Int16Array {
   const kernel = lowPass();
   const half = (TAPS - 1) / 2;
@@ -14,8 +14,8 @@ export function halveSampleRate(pcm: Int16Array): Int16Array {
 }
 
 /**
- * Lowers the sample rate of a stream by a whole number, like 3 for 24 kHz to 8 kHz; what is left of one part goes into the
- * next. The filter's delay is 31 samples of the input.
+ * Lowers the sample rate of a stream by an integer factor, such as 3 for 24 kHz to 8 kHz. Leftover samples of one chunk
+ * are carried into the next. The filter delays the signal by 31 input samples.
  */
 export function createDownsampler(factor: number): (pcm: Int16Array) => Int16Array {
   const taps = 2 * TAPS + 1;
@@ -36,7 +36,7 @@ export function createDownsampler(factor: number): (pcm: Int16Array) => Int16Arr
   };
 }
 
-/** A windowed sinc with Hamming's window and unit gain; the default cuts at 3.7 kHz of 16 kHz. */
+/** A windowed sinc (Hamming window) with unit gain; the default cutoff is 3.7 kHz at 16 kHz. */
 function lowPass(taps = TAPS, cutoff = 0.23): Float64Array {
   const half = (taps - 1) / 2;
   const kernel = Float64Array.from({ length: taps }, (_, i) => {

@@ -1,11 +1,11 @@
-/** A piece is about 10 s of speech; to make it takes the thread a second or less. */
+/** Weight of one piece: about 10 s of speech, which takes the thread at most a second to synthesize. */
 const MAX_PIECE = 160;
 /** About two minutes of speech. */
 const MAX_TEXT = 2_000;
-/** A piece is cut where a sentence or a part of one ends if that leaves it at least so long. */
+/** Cut at the end of a sentence or clause only if the piece has at least this weight. */
 const MIN_PIECE = 60;
 
-/** How long it takes to say one of these, in letters of a plain word: flite reads "%" and "7" out as words. */
+/** How long a character takes to say, in letters of a plain word: flite reads "%" and "7" out as words. */
 const WEIGHT = { digit: 9, symbol: 10, stop: 5, capital: 3, spelled: 6 };
 const TOKENS = /[A-Za-z']{1,20}|[^A-Za-z']/gu;
 const VOWEL = /[aeiouy]/i;
@@ -17,8 +17,8 @@ interface End {
 }
 
 /**
- * Cuts a text into pieces of about 10 s of speech at most, each as it can be spoken by itself. What is left after some
- * two minutes of speech is left out.
+ * Cuts a text into pieces of at most about 10 s of speech that can be spoken separately. Drops everything after about
+ * two minutes of speech.
  */
 export function speechPieces(text: string): string[] {
   const spoken = text.slice(0, MAX_TEXT);
@@ -34,7 +34,7 @@ export function speechPieces(text: string): string[] {
   return pieces;
 }
 
-/** Where the first piece of a text ends: all of it, a sentence, a part of a sentence, a word, or in the middle of one. */
+/** Where the first piece of a text ends: at the end of the text, of a sentence, clause or word, or within a word. */
 function endOfPiece(text: string, max: number): End {
   const ends: { sentence?: End; part?: End; word?: End } = {};
   let here: End = { at: 0, weight: 0 };
@@ -54,7 +54,7 @@ function endOfPiece(text: string, max: number): End {
 
 function weightOf(token: string): number {
   if (/^[A-Za-z']/.test(token)) {
-    // What cannot be pronounced is spelled.
+    // flite spells out words it cannot pronounce.
     if (!VOWEL.test(token) || CONSONANTS_IN_A_ROW.test(token)) return token.length * WEIGHT.spelled;
     return token.length + (token.match(/[A-Z]/g)?.length ?? 0) * (WEIGHT.capital - 1);
   }

@@ -2,26 +2,26 @@ import { join } from 'node:path';
 import { parentPort, Worker } from 'node:worker_threads';
 import { createAskerTurns, ITSELF, type Asker } from './turns.js';
 
-/** Nothing was done for want of time. */
+/** The request was dropped without being processed, because the thread was too busy. */
 export class ThreadBusy extends Error {}
 
-/** Work in a thread of its own: what takes a core for 50 ms at a time must not hold up the calls of this one. */
+/** A worker thread for work that takes a core for 50 ms at a time and would delay the calls of the main thread. */
 export interface Thread<Request, Result> {
   /**
-   * One request is worked on at a time; live calls come first, then accounts and their calls take turns.
-   * @throws ThreadBusy when it waited too long, or among too many; Error when the work failed or took too long, the thread
-   *   ended, or it was closed
+   * Queues a request; the thread processes one at a time: live calls first, then accounts and their calls in rotation.
+   * @throws ThreadBusy if the request waits too long or the queue is full; Error if the work fails or takes too long,
+   *   the thread ends, or the thread is closed
    */
   ask(request: Request, of?: Asker): Promise<Result>;
   close(): Promise<void>;
 }
 
 export interface ThreadLimits {
-  /** How long a request may be worked on, ms. It is rejected then, and no other. */
+  /** Timeout for processing a request, in ms. Only that request is rejected. */
   withinMs: number;
-  /** How long a request may wait before, ms; 20 s unless told. Longer than `withinMs`, so that a slow one rejects no other. */
+  /** Maximum wait in the queue in ms, default 20 s. Above `withinMs`, so that a slow request rejects no other. */
   waitMs?: number;
-  /** How many may wait, 500 unless told; when more do, those who ask for most get fewer. */
+  /** Maximum number of waiting requests, default 500. Above it, the account with most waiting requests loses one. */
   maxWaiting?: number;
 }
 
@@ -41,16 +41,16 @@ interface Waiting<Request, Result> {
   timer?: NodeJS.Timeout;
 }
 
-/** A thread that begins loads its models with the first request. */
+/** Extra time for the first request of a thread, which loads the models. */
 const START_WITHIN_MS = 20_000;
 const WAIT_MS = 20_000;
 const MAX_WAITING = 500;
 
 /**
- * A thread that is started by the first request, and again after a crash or a request that took too long. It keeps no
- * process alive that waits for nothing of it.
- * @param options.module the file beside this one, without its ending, that calls `answerRequests`
- * @param options.name for errors
+ * A worker thread that starts with the first request, and again after a crash or a timeout. An idle thread does not
+ * keep the process alive.
+ * @param options.module the file next to this one, without its extension, that calls `answerRequests`
+ * @param options.name used in error messages
  */
 export function createThread<Request, Result>(
   options: { module: string; name: string } & ThreadLimits,
@@ -67,7 +67,7 @@ export function createThread<Request, Result>(
     waiting?.reject(typeof reason === 'string' ? new Error(reason) : reason);
   }
 
-  /** Ends the thread, and with it what it works on; the next one takes up what waits. */
+  /** Terminates the worker, rejects the request in progress, and continues with the next one in a new worker. */
   async function replace(reason: string): Promise<void> {
     const ended = worker;
     worker = undefined;
@@ -142,7 +142,7 @@ export function createThread<Request, Result>(
   };
 }
 
-/** The other end: answers a thread's requests, one after the other, in their order. */
+/** The worker's side: answers requests one at a time, in order. */
 export function answerRequests<Request, Result>(answer: (request: Request) => Promise<Result>): void {
   let queue: Promise<void> = Promise.resolve();
   parentPort?.on('message', ({ id, request }: Question<Request>) => {
@@ -158,7 +158,7 @@ export function answerRequests<Request, Result>(answer: (request: Request) => Pr
   });
 }
 
-/** From the build the thread runs as it is; from the sources (tests, development) it needs the TypeScript loader. */
+/** The build runs the worker directly; the sources (tests, development) need the TypeScript loader. */
 function startWorker(module: string): Worker {
   if (!__filename.endsWith('.ts')) return new Worker(join(__dirname, `${module}.js`));
   return new Worker(join(__dirname, `${module}.ts`), { execArgv: ['--require', require.resolve('tsx/cjs')] });

@@ -1,20 +1,20 @@
 import type { Mode } from '../../kernel/ids.js';
 
-/** For whom something is done that all calls of a process have done by one thread. */
+/** The call, account and mode that a request to a shared thread belongs to. */
 export interface Asker {
   accountId: string;
   callId: string;
   mode: Mode;
 }
 
-/** Work of the process itself. */
+/** Requests of the process itself. */
 export const ITSELF: Asker = { accountId: '', callId: '', mode: 'live' };
 
 type Calls<T> = Map<string, T[]>;
-/** Each in the order of their turns. */
+/** Accounts and their calls, both in the order in which they are served. */
 type Accounts<T> = Map<string, Calls<T>>;
 
-/** What waits for its turn: live calls come first, then accounts take turns, and so do the calls of an account. */
+/** A fair queue: live calls first, then accounts in rotation, and within an account its calls in rotation. */
 export function createAskerTurns<T extends { of: Asker }>() {
   const modes: Record<Mode, Accounts<T>> = { live: new Map(), test: new Map() };
   let waiting = 0;
@@ -27,7 +27,7 @@ export function createAskerTurns<T extends { of: Asker }>() {
   function takeFrom(mode: Mode, accountId: string, calls: Calls<T>): T | undefined {
     const [[callId, items] = ['', []]] = calls;
     const item = items.shift();
-    // Who comes again is behind all the others.
+    // Move the account and the call to the back.
     modes[mode].delete(accountId);
     calls.delete(callId);
     put({ accountId, callId, mode }, calls, items);
@@ -60,7 +60,7 @@ export function createAskerTurns<T extends { of: Asker }>() {
       waiting += 1;
     },
 
-    /** Whose turn it is. */
+    /** Removes and returns the next item to serve. */
     next(): T | undefined {
       for (const mode of ['live', 'test'] as const) {
         const [first] = modes[mode];
@@ -71,7 +71,7 @@ export function createAskerTurns<T extends { of: Asker }>() {
 
     remove,
 
-    /** Takes out the newest of the account that has most, in test mode while any waits there. */
+    /** Removes the newest item of the account with most waiting items; from test mode as long as it has any. */
     dropOne(): T | undefined {
       const accounts = modes.test.size > 0 ? modes.test : modes.live;
       const of = largest(accounts.values(), (calls) => sum(Array.from(calls.values(), (items) => items.length)));

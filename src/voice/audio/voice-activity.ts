@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Tells voice from silence, one caller's audio; frames must come in order. */
+/** Voice activity detection (VAD) for one caller's audio; frames must arrive in order. */
 export interface VoiceActivityDetector {
   /** @param pcm 20 ms at 8 kHz: 160 samples */
   isVoice(pcm: Int16Array): boolean;
@@ -9,7 +9,7 @@ export interface VoiceActivityDetector {
 }
 
 const FRAME_SAMPLES = 160;
-/** The strictest of WebRTC's four modes: the fewest noises taken for voice. */
+/** The strictest of WebRTC's four modes: it mistakes the least noise for voice. */
 const MODE = 3;
 const SAMPLE_RATE = 8_000;
 
@@ -27,9 +27,9 @@ interface Library {
 }
 
 /**
- * Loads WebRTC's detector once; the returned function makes one for a call. About 5 µs a frame.
- * The WebAssembly is used without the package's loader, which is an ES module that neither a CommonJS build nor jest can
- * require; the one-letter names are those of the pinned version 0.2.0.
+ * Loads WebRTC's VAD once; the returned function creates a detector for one call. About 5 µs per frame. This bypasses
+ * the package's own loader, an ES module that neither a CommonJS build nor jest can require. The one-letter names are
+ * the exports of the pinned version 0.2.0.
  */
 export async function loadVoiceActivity(): Promise<() => VoiceActivityDetector> {
   const folder = dirname(require.resolve('@echogarden/fvad-wasm/package.json'));
@@ -73,7 +73,7 @@ function failAssertion(): never {
   throw new Error('fvad.wasm failed an assertion');
 }
 
-/** A detector takes under 1 kB of the 16 MB there are: far more than calls one process can carry. */
+/** Refuses to grow the memory: a detector takes under 1 kB of 16 MB, far more than one process needs for its calls. */
 function refuseToGrow(): number {
   return 0;
 }

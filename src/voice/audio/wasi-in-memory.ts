@@ -1,4 +1,4 @@
-/** A program compiled to WASI ends itself by this. */
+/** Thrown to end a WASI program that calls `proc_exit`. */
 class ProgramExit extends Error {
   constructor(readonly code: number) {
     super(`the program exited with ${code}`);
@@ -12,18 +12,18 @@ const BAD_DESCRIPTOR = 8;
 const NOT_FOUND = 44;
 
 /**
- * Runs a WASI command that writes one file, and gives back the file's bytes. This is just what flite asks of a system,
- * in memory: `node:wasi` would need a folder on disk for each sentence and prints a warning in every process.
+ * Runs a WASI command that writes one file, and returns its bytes. Implements in memory only the system calls that
+ * flite needs: `node:wasi` would need a folder on disk per sentence and prints a warning in every process.
  * @param args command line, program name first; the output path is `/out`
- * @returns the bytes of the file written; undefined when none was
- * @throws Error when the program ends with another code than 0
+ * @returns the bytes of the written file; undefined if the command wrote none
+ * @throws Error if the program exits with a code other than 0
  */
 export async function runWasiCommand(module: WebAssembly.Module, args: string[]): Promise<Uint8Array | undefined> {
   const files: MemoryFile[] = [];
   let memory: Memory = { view: new DataView(new ArrayBuffer(0)), bytes: new Uint8Array(0) };
   const instance = await WebAssembly.instantiate(module, {
     wasi_snapshot_preview1: systemCalls(args, files, () => {
-      // A memory that has grown is another buffer.
+      // WebAssembly memory that grows becomes a new buffer.
       const { buffer } = instance.exports['memory'] as WebAssembly.Memory;
       if (memory.view.buffer !== buffer) memory = { view: new DataView(buffer), bytes: new Uint8Array(buffer) };
       return memory;
@@ -42,7 +42,7 @@ interface Memory {
   bytes: Uint8Array;
 }
 
-/** A growing file with a cursor, as a program that goes back to fill in its header needs it. */
+/** A growing file with a cursor: flite seeks back to fill in the header. */
 class MemoryFile {
   private data = new Uint8Array(65_536);
   private size = 0;

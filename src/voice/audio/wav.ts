@@ -1,9 +1,9 @@
-/** Bytes of a canonical WAV header. */
+/** Size of a canonical WAV header in bytes. */
 export const WAV_HEADER_BYTES = 44;
 
 /**
  * The 44-byte header of a WAV file with 16-bit linear samples.
- * @param dataBytes length of what follows; for a file whose end is not known yet write 0 and replace the header later
+ * @param format.dataBytes length of the data that follows; if unknown, write 0 and replace the header later
  */
 export function wavHeader(format: { sampleRate: number; channels: number; dataBytes: number }): Buffer {
   const header = Buffer.alloc(WAV_HEADER_BYTES);
@@ -23,7 +23,7 @@ export function wavHeader(format: { sampleRate: number; channels: number; dataBy
   return header;
 }
 
-/** Samples as the little-endian bytes a WAV file holds. */
+/** Converts samples to the little-endian bytes of a WAV file. */
 export function pcmBytes(pcm: Int16Array): Buffer {
   const bytes = Buffer.alloc(pcm.length * 2);
   for (let i = 0; i < pcm.length; i++) bytes.writeInt16LE(pcm[i] ?? 0, i * 2);

@@ -1,4 +1,4 @@
-/** The little of WebAssembly that is used here; Node has it, its type package does not, and the DOM's types would be too much. */
+/** The WebAssembly types used here: Node's type package lacks them, and the DOM library would add too much else. */
 declare namespace WebAssembly {
   class Module {
     private constructor();

@@ -7,19 +7,19 @@ interface ChatMessage {
 }
 
 export interface ChatSettings {
-  /** Of an OpenAI-compatible interface, such as `https://api.openai.com/v1`. */
+  /** Base URL of an OpenAI-compatible API, such as `https://api.openai.com/v1`. */
   baseUrl: string;
   apiKey: string;
   model: string;
 }
 
 export interface JsonAnswer {
-  /** As parsed; strict providers keep to the schema, and others are not believed to. */
+  /** The parsed JSON. Validate it: only strict providers follow the schema. */
   value: unknown;
   usage: { inputTokens: number; cachedInputTokens: number; outputTokens: number };
 }
 
-/** The model answered with an error, with nothing, or with something that is no JSON. */
+/** The model could not be reached, or responded with an error, with nothing, or with invalid JSON. */
 export class ChatError extends Error {
   override readonly name = 'ChatError';
   constructor(
@@ -40,8 +40,8 @@ interface Completion {
 }
 
 /**
- * Asks a chat model for one JSON object by a strict schema.
- * @throws ChatError; or the signal's reason when it is aborted
+ * Asks a chat model for one JSON object that follows a strict schema.
+ * @throws ChatError; or the signal's reason if it is aborted
  */
 export async function askForJson(
   settings: ChatSettings,

@@ -5,7 +5,7 @@ import type { EngineCall, EngineResult, TranscriptTurn } from '../engines/port.j
 import { askForJson, ChatError } from './chat-client.js';
 import type { ChatSettings } from './chat-client.js';
 
-/** The longest transcript that is read, in UTF-8; of a longer one, the end. */
+/** Longest transcript sent to the model, in UTF-8 bytes; of a longer one, only the end is sent. */
 const MAX_TRANSCRIPT_BYTES = 100_000;
 const MAX_SUMMARY_CHARACTERS = 1_000;
 const RETRY_AFTER_MS = 250;
@@ -16,14 +16,14 @@ const TASK = `You read the transcript of a finished telephone call and report on
 - What the agent said counts only when the other side agreed to it.
 - "summary" is in the language of the call, one to three sentences, without telephone numbers.`;
 
-/** What is made of a call's transcript. */
+/** The summary and extracted values of a call. */
 export type Conclusion = Pick<EngineResult, 'summary' | 'outputParameters'>;
 
 /**
- * Summary and values of a call by one question to a chat model, asked once more when that fails in a way that may pass.
- * Never rejects: without an answer in time, the values are those known so far, else null.
- * @param p.turns in the order of the talk, with those from before a resume
- * @param p.withinMs all of it, waiting included
+ * Asks a chat model for the summary and the values of a call, and once more after a temporary error. Never rejects:
+ * without a response in time, it returns the values known so far, else null.
+ * @param p.turns in conversation order, including those from before a resume
+ * @param p.withinMs timeout for everything, retry included
  */
 export async function concludeCall(p: {
   chat: ChatSettings;
@@ -82,7 +82,7 @@ async function ask(p: Parameters<typeof concludeCall>[0], signal: AbortSignal): 
 function transcriptOf(turns: readonly TranscriptTurn[]): string {
   const lines = turns.map(({ speaker, text }) => `${speaker}: ${text.replace(/\s+/g, ' ')}`);
   const end = Buffer.from(lines.join('\n')).subarray(-MAX_TRANSCRIPT_BYTES).toString('utf8');
-  // Of a character that was cut in two.
+  // Remove the remains of a character that the cut split.
   return end.replace(/^\uFFFD{1,3}/, '');
 }
 

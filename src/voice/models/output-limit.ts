@@ -1,5 +1,5 @@
 const NAME = 'max_completion_tokens';
-/** OpenAI's reasoning models reject this one, and some other servers know no other. */
+/** OpenAI's reasoning models reject this name; some other servers accept only this one. */
 const OLDER_NAME = 'max_tokens';
 const MAX_REJECTION_BYTES = 8_192;
 
@@ -10,17 +10,17 @@ interface Reply {
 }
 
 /**
- * The limit of what a chat model may write, in tokens, under the name that its server knows. It starts with OpenAI's
+ * Sends a chat model's output token limit under the parameter name that its server accepts, starting with OpenAI's
  * current name.
  */
 export function createOutputLimit(tokens: number) {
   let known = NAME;
   return {
     /**
-     * Sends a request with the limit. When the server rejects the name of the limit, the request is sent once more under
-     * the other name. That name is kept only if the server accepts it: the text of a rejection may quote the request,
-     * and one customer's request must not change what is sent for others.
-     * @param post reads the body of no reply with status 400 or 422
+     * Sends a request with the limit. If the server rejects the parameter name, sends it once more under the other
+     * name. Keeps that name only if the server accepts it: an error message may quote the request, and one customer's
+     * request must not change what is sent for others.
+     * @param post must not read the body of a response with status 400 or 422
      */
     async send<R extends Reply>(post: (limit: Record<string, number>) => Promise<R>): Promise<R> {
       const name = known;
@@ -34,7 +34,7 @@ export function createOutputLimit(tokens: number) {
   };
 }
 
-/** Whether a reply may reject the name of the limit. Reads the body of a 400 or 422. */
+/** Whether a response may reject the parameter name. Reads the body of a 400 or 422. */
 async function mayReject({ status, body }: Reply, name: string): Promise<boolean> {
   if (status !== 400 && status !== 422) return false;
   return (await beginningOf(body as AsyncIterable<Uint8Array> | null)).includes(name);

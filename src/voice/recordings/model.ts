@@ -1,29 +1,29 @@
 import { Schema, type mongo } from 'mongoose';
 
 /**
- * One stream's share of a call's recording, in the layout of a GridFS file. Its document comes before its first chunk, so
- * that no chunk is ever without one; its length comes last.
+ * The recording of one media stream, in the layout of a GridFS file. The document is written before the first chunk, so
+ * that every chunk has one; its length is written last.
  */
 export interface RecordingFileDocument {
-  /** The call's id, for later streams with `.<number>` behind it. */
+  /** The call's id; for later streams followed by `.<stream number>`. */
   _id: string;
-  /** Bytes of mu-law, both tracks; absent while they are still being written, or were never finished. */
+  /** Bytes of mu-law, both tracks; absent while writing is in progress, or if it never finished. */
   length?: number;
   chunkSize: number;
   uploadDate: Date;
   filename: string;
   metadata: {
     contentType: 'audio/wav';
-    /** Where it begins on the call's time line, in ms; absent: at 0. */
+    /** Start on the call's timeline, in ms; absent means 0. */
     offsetMs?: number;
   };
-  /** Set while there is no length: what the sweep looks for. */
+  /** Set while `length` is absent; the retention sweep queries it. */
   open?: true;
-  /** Of a test call. */
+  /** Set for test calls. */
   test?: true;
 }
 
-/** `_id` is `<file id>:<n>`: a repeated write cannot double a chunk, and no server needs a further index to find it. */
+/** `_id` is `<file id>:<n>`: a repeated write cannot duplicate a chunk, and reads need no further index. */
 export interface RecordingChunkDocument {
   _id: string;
   files_id: string;
@@ -45,7 +45,7 @@ export const recordingFileSchema = new Schema<RecordingFileDocument>(
   { collection: 'recordings.files', versionKey: false },
 );
 
-// For the sweep, which walks by age. Embedded servers skip them and scan.
+// For the retention sweep, which queries by age. Embedded servers skip these indexes and scan.
 recordingFileSchema.index({ uploadDate: 1 });
 recordingFileSchema.index({ open: 1 }, { sparse: true });
 recordingFileSchema.index({ test: 1, uploadDate: 1 });

@@ -5,7 +5,7 @@ import type { RecordingChunkDocument, RecordingFileDocument } from './model.js';
 
 export type RecordingFiles = ReturnType<typeof createRecordingFiles>;
 
-/** The files of recordings and their chunks: one file for each stream of a call. */
+/** Access to the stored recording files and chunks: one file per media stream of a call. */
 export function createRecordingFiles(database: VoiceDatabase) {
   const files = database.recordingFiles;
   const chunks = database.connection.collection<RecordingChunkDocument>('recordings.chunks');
@@ -14,14 +14,14 @@ export function createRecordingFiles(database: VoiceDatabase) {
     files,
     chunks,
 
-    /** The call's files in the order of its streams. */
+    /** The call's files, ordered by stream number. */
     async of(callId: string): Promise<RecordingFileDocument[]> {
       const ids = possibleFiles(callId);
       const found = await files.find({ _id: { $in: ids } }).lean<RecordingFileDocument[]>();
       return found.toSorted((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
     },
 
-    /** The first bytes of a file, chunk by chunk. @throws when one of its chunks is missing */
+    /** Reads the first `bytes` of a file, chunk by chunk. @throws Error if a chunk is missing */
     async *read(id: string, bytes: number): AsyncGenerator<Uint8Array> {
       let left = bytes;
       for (let n = 0; left > 0; n++) {
@@ -33,21 +33,21 @@ export function createRecordingFiles(database: VoiceDatabase) {
       }
     },
 
-    /** Gives a file that nobody finished the length of what is stored of it. */
+    /** Sets the length of an unfinished file to the bytes stored so far. */
     async seal(file: RecordingFileDocument): Promise<void> {
       const stored = await chunks.countDocuments(chunksOf(file._id));
-      // Only the last one may be short.
+      // Only the last chunk can be short.
       const last = await chunks.findOne({ _id: chunkId(file._id, stored - 1) });
       const length = last === null ? 0 : (stored - 1) * file.chunkSize + last.data.length();
       const sealed = { $set: { length }, $unset: { open: '' } };
-      // Its own process may close it in this moment, with the whole length.
+      // The process that writes the file may close it at the same time, with its full length: then leave that.
       await files.updateOne({ _id: file._id, open: true }, sealed);
     },
 
-    /** Removes all files that a call may have, also chunks that came after their file was removed. */
+    /** Deletes all files that a call can have, and chunks that arrived after their file was deleted. */
     async deleteOf(callId: string): Promise<void> {
       for (const id of possibleFiles(callId)) {
-        // The document goes last: while there is one, a sweep that was cut off finds the chunks again.
+        // Delete the document last: if a sweep is interrupted, the next one still finds the chunks.
         await chunks.deleteMany(chunksOf(id));
         await files.deleteOne({ _id: id });
       }
@@ -55,7 +55,7 @@ export function createRecordingFiles(database: VoiceDatabase) {
   };
 }
 
-/** By their range of ids, so that also one that came after the file was sealed is met. */
+/** Matches by range of ids, which includes chunks that arrive after the file was sealed. */
 function chunksOf(id: string): mongoose.mongo.Filter<RecordingChunkDocument> {
   return { _id: { $gte: `${id}:`, $lt: `${id};` } };
 }

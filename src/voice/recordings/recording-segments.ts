@@ -1,14 +1,14 @@
 import { MULAW_SILENCE } from '../audio/mulaw.js';
 import type { RecordingFileDocument } from './model.js';
 
-/** Two channels of mu-law bytes, 8,000 a second. */
+/** Two channels of mu-law at 8,000 samples per second each. */
 export const BYTES_PER_MS = 16;
 const BYTES_PER_SAMPLE_PAIR = 2;
-/** A line that was lost is noticed sooner than this; a longer overlap comes of clocks that disagree. */
+/** A lost stream is noticed sooner than this (10 s); a longer overlap means that clocks disagree. */
 const MAX_OVERLAP_BYTES = 10_000 * BYTES_PER_MS;
 const SILENCE_BLOCK = Buffer.alloc(64 * 1_024, MULAW_SILENCE);
 
-/** What is to be read of one file, and the silence before it, in bytes. */
+/** The part of a file to read, and the silence before it, in bytes. */
 export interface Segment {
   file: RecordingFileDocument;
   silenceBefore: number;
@@ -16,9 +16,9 @@ export interface Segment {
 }
 
 /**
- * Lays the files of a call's streams on one time line: silence where there was no stream; of two that overlap the later
- * one is heard, because the call had moved there; yet not for longer than it takes to notice that.
- * @param files in the order of their streams, each with its length
+ * Arranges the files of a call's streams on one timeline, with silence where no stream existed. Where two overlap, the
+ * later one is used, because the call had moved there, but only for up to `MAX_OVERLAP_BYTES`.
+ * @param files ordered by stream number, each with its length
  */
 export function layOut(files: readonly RecordingFileDocument[]): Segment[] {
   const starts = files.map(({ metadata }) => bytesAt(metadata.offsetMs ?? 0));
@@ -38,7 +38,7 @@ export function* silence(bytes: number): Generator<Buffer> {
   for (let left = bytes; left > 0; left -= SILENCE_BLOCK.length) yield SILENCE_BLOCK.subarray(0, left);
 }
 
-/** A whole number of sample pairs. */
+/** Rounds to a whole number of sample pairs. */
 function bytesAt(ms: number): number {
   return Math.round((ms * BYTES_PER_MS) / BYTES_PER_SAMPLE_PAIR) * BYTES_PER_SAMPLE_PAIR;
 }

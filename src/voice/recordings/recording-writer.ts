@@ -4,22 +4,22 @@ import type { VoiceDatabase } from '../database.js';
 import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { RecordingChunkDocument } from './model.js';
 
-/** Two seconds of a recording: what a process that dies takes with it. */
+/** Two seconds of a recording: the most that is lost if the process dies. */
 const CHUNK_BYTES = 32_000;
 const LONGEST_PAUSE_MS = 5_000;
-/** Two minutes of audio that wait to be written; behind a slow database they would become ever more. */
+/** Two minutes of unwritten audio; a limit, because memory would keep growing behind a slow database. */
 const MAX_WAITING_CHUNKS = 60;
-/** As many as a process with some hundred calls fills at one time. */
+/** About as many as a process with several hundred calls fills at a time. */
 const MAX_FREE_CHUNKS = 512;
 
 export interface RecordingWriter {
-  /** Takes a copy of mu-law bytes of both tracks by turns, left the caller, right the agent. Never waits. */
+  /** Copies mu-law bytes of both tracks, interleaved: left the caller, right the agent. Never waits. */
   write(mulaw: Uint8Array): void;
-  /** Writes the rest. @throws the database's error when it stayed away too long, and the recording is then not whole */
+  /** Writes the rest. @throws the database's error after retries; Error if deleted. The recording is then incomplete */
   close(): Promise<void>;
 }
 
-/** Chunks that are used again, since new ones all the time would have a media process collect garbage all the time. */
+/** Reuses chunk buffers, because new ones all the time would keep the garbage collector of a media process busy. */
 export type ChunkPool = ReturnType<typeof createChunkPool>;
 
 export function createChunkPool() {
@@ -32,7 +32,7 @@ export function createChunkPool() {
   };
 }
 
-/** Writes one file of a recording: its document, then its chunks as they fill, then its length. */
+/** Writes one file of a recording: the document, then each full chunk, then the length. */
 export function writeRecording(deps: {
   files: VoiceDatabase['recordingFiles'];
   chunks: mongoose.mongo.Collection<RecordingChunkDocument>;
@@ -45,19 +45,19 @@ export function writeRecording(deps: {
   test: boolean;
 }): RecordingWriter {
   const { files, chunks, pool, giveUpAfterMs, after, id, chunkId, offsetMs, test } = deps;
-  /** The chunk that is being filled. */
+  /** The chunk being filled. */
   let chunk: Uint8Array | undefined;
   let filled = 0;
   let count = 0;
-  /** Chunks that are full and not written yet. */
+  /** Number of full chunks not written yet. */
   let waiting = 0;
   let length = 0;
-  /** The file was removed while its stream goes on: its call was erased, and nothing more is kept. */
+  /** The file was deleted during the stream, because the call was erased: store nothing more. */
   let removed = false;
   let written: Promise<void> = after.then((isOurs) => {
     if (!isOurs) throw new Error('The recording belongs to another stream.');
   });
-  // Reported by close; until then a failure must not be an unhandled one.
+  // `close` reports a failure; until then it must not become an unhandled rejection.
   written.catch(() => undefined);
 
   function next(write: () => Promise<unknown>): void {
@@ -125,7 +125,7 @@ export function writeRecording(deps: {
   };
 }
 
-/** A write that was made already counts as made. */
+/** Retries a write until `giveUpAfterMs` has passed. A duplicate key means that an earlier attempt succeeded. */
 async function repeat(write: () => Promise<unknown>, giveUpAfterMs: number): Promise<void> {
   const giveUpAt = performance.now() + giveUpAfterMs;
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {

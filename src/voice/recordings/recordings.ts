@@ -7,27 +7,27 @@ import { createChunkPool, writeRecording, type RecordingWriter } from './recordi
 import { layOut, silence, type Segment } from './recording-segments.js';
 
 const FORMAT = { sampleRate: 8_000, channels: 2 };
-/** A WAV file holds 16-bit samples, which every player knows; what is stored is the line's mu-law. */
+/** The WAV file has 16-bit samples, which every player supports; the database stores mu-law, one byte per sample. */
 const BYTES_PER_STORED_BYTE = 2;
-/** How long writes are repeated while the database is away, from the first failure of a chunk. */
+/** How long a failing write is retried while the database is unavailable. */
 const GIVE_UP_AFTER_MS = 120_000;
 
-/** One stream of a call, by its number: 0 for the first. */
+/** One media stream of a call, by its stream number: 0 for the first. */
 export interface RecordingKey {
   callId: string;
   stream: number;
-  /** When the stream began, in ms from the start of the call's first one. */
+  /** Start of the stream, in ms from the start of the call's first stream. */
   offsetMs: number;
-  /** Of a test call, whose recordings may be kept for a shorter time. */
+  /** Set for a test call, whose recordings may have a shorter retention. */
   test?: boolean;
 }
 
 export type Recordings = ReturnType<typeof createRecordings>;
 
 /**
- * Recordings in the layout of GridFS, bucket `recordings`: a file for each stream of a call, read as one. What
- * the line carried is kept, mu-law without a header: half the bytes to write beside the audio, and the length is known
- * only at the end. The WAV file is made of it when it is read. A recording can be read when all its files have their length: given by the process that wrote it, or by `seal` when that one died.
+ * Recordings in the layout of GridFS, bucket `recordings`: one file per media stream, read as one recording. Files
+ * store mu-law without a header, half the size of a WAV file, and have a length only at the end; `read` converts to
+ * WAV. A recording is readable once all its files have a length, set by their process, or by `seal` if that died.
  */
 export function createRecordings(database: VoiceDatabase, options: { giveUpAfterMs?: number } = {}) {
   const stored = createRecordingFiles(database);
@@ -50,8 +50,8 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
 
   return {
     /**
-     * Begins the recording of a stream; bytes are written behind, in order.
-     * @param after nothing is written before this has come true, and nothing at all when it comes false
+     * Starts the recording of a stream; writes happen in the background, in order.
+     * @param after writing starts when it resolves to true, and never if it resolves to false
      */
     open({ callId, stream, offsetMs, test = false }: RecordingKey, after: Promise<boolean>): RecordingWriter {
       const id = fileId(callId, stream);
@@ -68,7 +68,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       });
     },
 
-    /** The recording as a WAV file and its size in bytes; null when there is none, or not all of it yet. */
+    /** The recording as a WAV file, with its size in bytes; null if there is none or a file is still incomplete. */
     async read(callId: string): Promise<{ stream: Readable; bytes: number } | null> {
       const found = await stored.of(callId);
       if (found.some(({ length }) => length === undefined)) return null;
@@ -83,16 +83,16 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
     },
 
     /**
-     * Makes what is stored of a call's recording readable, where the process that wrote it did not. Harmless when that
-     * process lives: it writes the right length when it is done.
-     * @returns whether there is anything
+     * Makes the stored part of a call's recording readable if its process did not finish it. Harmless while that
+     * process is alive: it sets the final length when it finishes.
+     * @returns whether there is any recording
      */
     seal,
 
-    /** Removes a recording, also chunks that came after their file was removed; none is a success. */
+    /** Deletes a recording, including chunks that arrived after their file was deleted; succeeds if there is none. */
     delete: (callId: string) => stored.deleteOf(callId),
 
-    /** Ids of calls, or of test calls only, with files from before a time, at most `limit`, the oldest first. */
+    /** Ids of calls (or only test calls) with files from before a time, oldest first; reads at most `limit` files. */
     async callsBefore(time: Date, limit: number, which: 'all' | 'test' = 'all'): Promise<string[]> {
       const ofTest = which === 'test' ? { test: true as const } : {};
       const old = await files
@@ -103,7 +103,7 @@ export function createRecordings(database: VoiceDatabase, options: { giveUpAfter
       return [...new Set(old.map(({ _id }) => callIdOf(_id)))];
     },
 
-    /** Ids of calls with files from before a time that nobody finished, at most `limit`. */
+    /** Ids of calls with unfinished files from before a time; reads at most `limit` files. */
     async unfinishedBefore(time: Date, limit: number): Promise<string[]> {
       const open = await files
         .find({ open: true, uploadDate: { $lt: time } }, { _id: 1 })

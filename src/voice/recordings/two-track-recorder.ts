@@ -6,9 +6,9 @@ const BYTES_PER_SAMPLE_PAIR = 2;
 const BLOCK_MS = 1_000;
 const BLOCK_SAMPLES = BLOCK_MS * SAMPLES_PER_MS;
 const BLOCK_BYTES = BLOCK_SAMPLES * BYTES_PER_SAMPLE_PAIR;
-/** A frame further ahead than this, in blocks, is not believed. */
+/** Frames more blocks ahead than this are dropped as implausible. */
 const MAX_BLOCKS_AHEAD = 60;
-/** A block is kept back this long for frames that come late: the carrier's jitter, the way of a mark. */
+/** Delay before a block is written, for late frames: carrier jitter, and the round trip of a mark. */
 const HOLD_BACK_MS = 2_000;
 
 type Track = 'caller' | 'agent';
@@ -16,10 +16,10 @@ const OFFSET: Record<Track, number> = { caller: 0, agent: 1 };
 
 export type TwoTrackRecorder = ReturnType<typeof createTwoTrackRecorder>;
 
-/** Lays both sides of a call on one time line: left the caller, right the agent, silence where nothing came. */
+/** Mixes both sides of a call onto one timeline: left the caller, right the agent, silence where no audio arrived. */
 export function createTwoTrackRecorder(writer: RecordingWriter) {
   const blocks = new Map<number, Uint8Array>();
-  /** Used again: a new one each second for each call would have the process collect garbage all the time. */
+  /** Reused buffers: a new one per second and call would keep the garbage collector busy. */
   const spare: Uint8Array[] = [];
   let written = 0;
 
@@ -40,7 +40,7 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
   }
 
   return {
-    /** Lays a frame at its time, in ms from the start of the stream; one that is too late or absurdly early is dropped. */
+    /** Places a frame at its time, in ms from the start of the stream; drops it if it is too late or far too early. */
     put(track: Track, mulaw: Uint8Array, atMs: number): void {
       const first = Math.round(atMs * SAMPLES_PER_MS);
       for (let done = 0; done < mulaw.length;) {
@@ -55,14 +55,14 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
     },
 
     /**
-     * Hands on what no frame can change any more, a second of it at a time: after the process stood still, the frames that
-     * came meanwhile are read only after this. To be called many times a second.
+     * Writes the next second once no late frame can change it. At most one second per call: after the process was
+     * blocked, frames that arrived meanwhile are read only after this. Call it many times a second.
      */
     advance(nowMs: number): void {
       if ((written + 1) * BLOCK_MS + HOLD_BACK_MS <= nowMs) writeNext();
     },
 
-    /** Writes the rest up to the length of the call. @throws as the writer does */
+    /** Writes the rest, up to the length of the call in ms. @throws the errors of the writer */
     async close(lengthMs: number): Promise<void> {
       while ((written + 1) * BLOCK_MS <= lengthMs) writeNext();
       const rest = Math.round((lengthMs - written * BLOCK_MS) * SAMPLES_PER_MS) * BYTES_PER_SAMPLE_PAIR;
@@ -72,7 +72,7 @@ export function createTwoTrackRecorder(writer: RecordingWriter) {
   };
 }
 
-/** Byte by byte: this runs for each of 16,000 samples a second of each call. */
+/** Copies byte by byte; this loop runs for 16,000 samples per second and call. */
 function lay(mulaw: Uint8Array, from: number, count: number, block: Uint8Array, at: number): void {
   for (let i = from, offset = at; i < from + count; i++, offset += BYTES_PER_SAMPLE_PAIR) {
     block[offset] = mulaw[i] ?? MULAW_SILENCE;

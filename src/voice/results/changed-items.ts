@@ -1,17 +1,17 @@
-/** As paths; more of them are dearer than the list as a whole. */
+/** Above this number of paths, replacing the whole list is cheaper. */
 const MOST_PATHS = 500;
 
 /**
- * What makes a stored list another one, as paths with their values to be set: the items from the first that differs on. The list
- * must not be shorter than what is stored.
- * @param stored undefined when it is not known to be there
+ * The MongoDB `$set` paths that turn a stored list into the wanted one: all items from the first difference on. The
+ * wanted list must not be shorter than the stored one.
+ * @param stored undefined if the stored list is unknown
  */
 export function changedItems(
   name: string,
   stored: readonly unknown[] | undefined,
   wanted: readonly unknown[],
 ): Record<string, unknown> {
-  // An index makes no list where there is none.
+  // Setting an index path does not create a list that does not exist.
   if (stored === undefined) return { [name]: wanted };
   let from = 0;
   while (from < wanted.length && from < stored.length && stored[from] === wanted[from]) from += 1;

@@ -1,13 +1,13 @@
-/** What a process that dies takes with it of a transcript. */
+/** The most transcript, in ms, that is lost if a process dies. */
 const CHECKPOINT_EVERY_MS = 2_000;
 
 /**
- * When checkpoints are written: every few seconds, or at once when the news does not wait.
- * @param wake is called when one is due that was not before
+ * Decides when to write checkpoints: every two seconds, or at once after `hurry`.
+ * @param wake called when the next checkpoint becomes due
  */
 export function createCheckpointPace(wake: () => void) {
   let urgent = false;
-  /** Of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   let nextAt = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -18,7 +18,7 @@ export function createCheckpointPace(wake: () => void) {
 
     isDue: (): boolean => urgent || performance.now() >= nextAt,
 
-    /** Writes one; news that hurries meanwhile is due afterwards, and so is this when it fails. */
+    /** Runs a write. A `hurry` during it makes another write due; if an urgent write fails, it stays due. */
     async keepTo<T>(write: () => Promise<T>): Promise<T> {
       const wasUrgent = urgent;
       urgent = false;
@@ -32,7 +32,7 @@ export function createCheckpointPace(wake: () => void) {
       }
     },
 
-    /** Wakes when the next one is due. */
+    /** Calls `wake` when the next checkpoint is due. */
     wait(): void {
       clearTimeout(timer);
       timer = setTimeout(wake, Math.max(1, nextAt - performance.now())).unref();

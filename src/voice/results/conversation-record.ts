@@ -12,17 +12,17 @@ import type {
   TurnLatency,
 } from '../engines/port.js';
 
-/** Of a longer call the first ones are kept: a document has its limits. */
+/** Longer calls keep only the first ones, because the size of a document is limited. */
 const MAX_LATENCIES = 1_000;
-/** Of the logs of all streams, in UTF-8: beside the longest transcript a document has room for them. */
+/** Total of all streams' session logs, in UTF-8 bytes: a document has room for them and the longest transcript. */
 const MAX_SESSION_LOG_BYTES = 6_200_000;
 
 export type ConversationRecord = ReturnType<typeof createConversationRecord>;
 
 /**
- * What is known of a call's talk on all its streams: what the streams before this one left, and what this one adds. Times
- * of this stream are counted on from the call's first one.
- * @param p.offsetMs when this stream started, in ms from the start of the first
+ * The conversation of a call over all its streams: what earlier streams stored, plus what this one adds. Times of this
+ * stream are converted to ms from the start of the call's first stream.
+ * @param p.offsetMs start of this stream, in ms from the start of the first
  */
 export function createConversationRecord(p: {
   template: ParameterValues;
@@ -42,7 +42,7 @@ export function createConversationRecord(p: {
 
   const knownValues = () => ({ ...valuesIn(earlier?.values), ...values });
 
-  /** The engine's own; where that has nothing, what was said before it; null where nothing was. */
+  /** The engine's values; where missing, the values known before; null where neither exists. */
   function outputParameters(): ParameterValues {
     const known = knownValues();
     const own = result?.outputParameters ?? {};
@@ -62,21 +62,21 @@ export function createConversationRecord(p: {
       latencies.push({ atMs: atMs + offsetMs, totalMs, ...(parts === undefined ? {} : { parts: storable(parts) }) });
     },
 
-    /** @returns whether that is news */
+    /** @returns whether this is the first agent audio played on this stream */
     markPlayed(): boolean {
       const isNews = !agentAudioPlayed;
       agentAudioPlayed = true;
       return isNews;
     },
 
-    /** What the engine made of it; on a stream that was lost the last word is another's. */
+    /** The engine's result. If this stream is lost, a later stream replaces it. */
     setResult(made: EngineResult): void {
       result = made;
     },
 
     /**
-     * The carrier's own detection; what the engine makes of it by ear beats it.
-     * @returns whether that is news on this stream
+     * The carrier's answering machine detection; the engine's own finding takes precedence.
+     * @returns whether this is the first result on this stream
      */
     setAnsweredBy(who: AnsweredBy): boolean {
       if (detected !== undefined) return false;
@@ -84,7 +84,7 @@ export function createConversationRecord(p: {
       return true;
     },
 
-    /** Who answered, by what the engine hears, as long as it has not made its result. */
+    /** Who answered according to the engine's own detection, until its result is available. */
     setHeard(who: AnsweredBy): void {
       heard = who;
     },
@@ -93,12 +93,12 @@ export function createConversationRecord(p: {
       transferTo = to;
     },
 
-    /** The number that the call is put through to. */
+    /** The number that the call is transferred to. */
     get transferTo(): string | undefined {
       return transferTo;
     },
 
-    /** The row as it was when it became this stream's: the stream before may have written a last word since it was read. */
+    /** Replaces the earlier row with its state at takeover: the previous stream may have written since it was read. */
     takeOver(row: ConversationResultDocument): void {
       earlier = row;
       turns.replaceEarlier(row.turns);
@@ -108,7 +108,7 @@ export function createConversationRecord(p: {
       return agentAudioPlayed || (earlier?.agentAudioPlayed ?? false);
     },
 
-    /** All of it, as it is stored. */
+    /** All that is known, as it is stored. */
     progress(): ConversationProgress & { outputParameters: string } {
       const known = knownValues();
       const usage = usageOfBoth(earlier?.usage, result?.usage);
@@ -131,7 +131,7 @@ export function createConversationRecord(p: {
   };
 }
 
-/** The first logs that fit together; each is of use by itself. */
+/** The logs that fit within the limit, in order; each one is useful by itself. */
 function fittingLogs(logs: readonly string[]): string[] {
   let bytes = 0;
   return logs.filter((log) => {
@@ -142,13 +142,13 @@ function fittingLogs(logs: readonly string[]): string[] {
   });
 }
 
-/** The first that says something; that one could not tell is worth less than any other word. */
+/** The first definite value; `unknown` only if there is no other. */
 function surest(said: readonly (AnsweredBy | undefined)[]): AnsweredBy | undefined {
   const known = said.filter((who) => who !== undefined);
   return known.find((who) => who !== 'unknown') ?? known[0];
 }
 
-/** What an engine is told of the streams before its own. */
+/** What an engine receives about the earlier streams of its call. */
 export function resumeOf(earlier: ConversationResultDocument): NonNullable<EngineCall['resume']> {
   return { turns: earlier.turns, values: valuesIn(earlier.values) };
 }
@@ -159,17 +159,17 @@ function usageOfBoth(before: StoredUsage | undefined, own: EngineUsage | undefin
   if (before === undefined) return { units, costMicros: own.costMicros };
   for (const [unit, count] of Object.entries(before.units)) units[unit] = (units[unit] ?? 0) + count;
   const { costMicros } = own;
-  // A part whose price is not known makes the sum unknown.
+  // If the price of one part is unknown, so is the sum.
   const sum = costMicros === null || before.costMicros === null ? null : costMicros + before.costMicros;
   return { units, costMicros: sum };
 }
 
-/** Names that the database takes as keys. */
+/** Replaces characters that MongoDB does not accept in keys. */
 function storable(counts: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name.replace(/[.$\0]/g, '_'), count]));
 }
 
 function valuesIn(json: string | undefined): ParameterValues {
-  // Only this class of record writes them.
+  // Trusted JSON: only `progress` writes it.
   return json === undefined ? {} : (JSON.parse(json) as ParameterValues);
 }

@@ -5,7 +5,7 @@ import { driverCollection } from '../../platform/mongo/driver-collection.js';
 import { changedItems } from './changed-items.js';
 import type { ConversationResultDocument, StoredLatency, StoredTurn } from './model.js';
 
-/** One conversation: a call and the stream that carries it. */
+/** A conversation is identified by a call and the media stream that carries it. */
 export interface ConversationKey {
   callId: string;
   streamId: string;
@@ -14,13 +14,13 @@ export interface ConversationKey {
 export interface ConversationBeginning extends ConversationKey {
   carrierSid: string;
   engine: string;
-  /** Of the call's first stream. */
+  /** Start of the call's first stream. */
   startedAt: Date;
-  /** The stream's number; 0, or absent, for the first. */
+  /** The stream number; 0 or absent for the first. */
   resumptions?: number;
 }
 
-/** All that is known so far, not only what is new, so that a lost checkpoint loses nothing. */
+/** All that is known so far, not only the changes, so that a lost checkpoint loses nothing. */
 export type ConversationProgress = {
   agentAudioPlayed: boolean;
   turns: readonly StoredTurn[];
@@ -29,13 +29,13 @@ export type ConversationProgress = {
   'values' | 'outputParameters' | 'latencies' | 'usage' | 'summary' | 'answeredBy' | 'hasRecording' | 'sessionLogs'
 >;
 
-/** The lists as they are in a row; of what is written later, only the difference goes to the database. */
+/** The lists as stored in a row; later writes send only the difference to the database. */
 export interface StoredLists {
   turns: readonly StoredTurn[];
   latencies?: readonly StoredLatency[];
 }
 
-/** All of a row but its lists, which grow with the call. */
+/** A row without the lists that grow with the call. */
 export type ResultHead = Omit<ConversationResultDocument, 'turns' | 'latencies' | 'sessionLogs'>;
 
 export type ConversationEnding = ConversationBeginning &
@@ -43,18 +43,18 @@ export type ConversationEnding = ConversationBeginning &
   Required<Pick<ConversationResultDocument, 'endedAt' | 'endReason' | 'summary' | 'outputParameters'>> &
   Pick<ConversationResultDocument, 'transferTo'>;
 
-/** `earlier`: what the streams before left, null for the first. `taken`: another stream has the call. */
+/** `earlier` is the row of the previous streams, null for the first. `claimed: false`: another stream owns the call. */
 export type Claim = { claimed: true; earlier: ConversationResultDocument | null } | { claimed: false };
 
 export type ConversationResults = ReturnType<typeof createConversationResults>;
 
-/** What the media server saw of each call. Every write may be repeated; only the stream that has a row changes it. */
+/** The media server's results of each call. Every write can be repeated; only the stream that owns a row changes it. */
 export function createConversationResults(database: VoiceDatabase, { isErased }: Pick<CallReader, 'isErased'>) {
   const { conversationResults } = database;
-  // Mongoose would cast each turn of the call anew at each checkpoint, which takes longer than all else.
+  // Bypass Mongoose: it would cast every turn of the call at each checkpoint, which takes longer than all the rest.
   const rows = driverCollection<ConversationResultDocument>(database, conversationResults);
 
-  /** Takes over a row that is not ended from a stream with a lower number. */
+  /** Takes over an unfinished row from a stream with a lower number. */
   async function takeOver(beginning: ConversationBeginning): Promise<ConversationResultDocument | null> {
     const { callId, streamId, carrierSid, engine, resumptions = 0 } = beginning;
     return conversationResults
@@ -68,7 +68,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
   }
 
   return {
-    /** Claims the call for one stream; a stream that was not claimed must not speak. Nobody claims an erased call. */
+    /** Claims the call for one stream; an unclaimed stream must stay silent. An erased call cannot be claimed. */
     async begin(beginning: ConversationBeginning): Promise<Claim> {
       const { callId, streamId, ...fields } = beginning;
       if (await isErased(callId)) return { claimed: false };
@@ -88,15 +88,15 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       } catch (error) {
         if (!isDuplicateKey(error)) throw error;
         const standing = await conversationResults.findById(callId).lean<ConversationResultDocument>();
-        // An earlier try of this very write; nothing was written since.
+        // An earlier attempt of this same write succeeded.
         if (standing?.streamSid === streamId) return { claimed: true, earlier: standing };
         return { claimed: false };
       }
     },
 
     /**
-     * @param known what this stream is known to have stored; absent: nothing, and the lists are written anew
-     * @returns false when the row is another stream's, or ended
+     * @param known what this stream has stored so far; if absent, the lists are written in full
+     * @returns false if the row belongs to another stream or has ended
      */
     async checkpoint(key: ConversationKey, progress: ConversationProgress, known?: StoredLists): Promise<boolean> {
       const { matchedCount } = await rows.updateOne(
@@ -107,10 +107,10 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
     },
 
     /**
-     * Writes the whole result, also when no earlier write arrived.
-     * @param known as for a checkpoint
-     * @returns false when the call was erased, and nothing is written
-     * @throws a duplicate key when another stream has it
+     * Writes the whole result, even if no earlier write arrived.
+     * @param known as for `checkpoint`
+     * @returns false if the call was erased; then nothing is written
+     * @throws a duplicate key error if another stream owns the call
      */
     async finish(ending: ConversationEnding, known?: StoredLists): Promise<boolean> {
       const { callId, streamId, ...fields } = ending;
@@ -124,14 +124,14 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       return true;
     },
 
-    /** Whether this stream still has the call, and nobody has ended it. */
+    /** Whether this stream still owns the call and the conversation has not ended. */
     async isOpen({ callId, streamId }: ConversationKey): Promise<boolean> {
       return (
         (await conversationResults.exists({ _id: callId, streamSid: streamId, endedAt: { $exists: false } })) !== null
       );
     },
 
-    /** Removes what was said; none is a success. */
+    /** Deletes the result of a call; succeeds if there is none. */
     async delete(callId: string): Promise<void> {
       await conversationResults.deleteOne({ _id: callId });
     },
@@ -140,7 +140,7 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
       return conversationResults.findById(callId).lean<ConversationResultDocument>().exec();
     },
 
-    /** What was said in a call, and nothing else of it. */
+    /** Only the transcript of a call. */
     findTurns(callId: string): Promise<Pick<ConversationResultDocument, 'turns'> | null> {
       return conversationResults
         .findById(callId, { turns: 1 })
@@ -148,14 +148,14 @@ export function createConversationResults(database: VoiceDatabase, { isErased }:
         .exec();
     },
 
-    /** All but what grows with the call. */
+    /** The row without the lists that grow with the call. */
     findHead(callId: string): Promise<ResultHead | null> {
       return conversationResults.findById(callId, { turns: 0, latencies: 0, sessionLogs: 0 }).lean<ResultHead>().exec();
     },
   };
 }
 
-/** Values by their paths in the row; of each list the items that are not stored yet. Writing them again changes nothing. */
+/** The `$set` paths of a write; for each list only the items not stored yet. Repeating the write changes nothing. */
 function changesOf<T extends ConversationProgress>(progress: T, known?: StoredLists): Record<string, unknown> {
   const { turns, latencies, ...fields } = progress;
   return {

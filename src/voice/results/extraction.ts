@@ -6,8 +6,8 @@ type JsonSchema = Record<string, unknown>;
 const MAX_VALUE_CHARACTERS = 1_000;
 
 /**
- * The kind of a value that a template asks for, by its default: a boolean or a number stays one, a text with bars is one
- * of its choices (`small|medium|large`), any other text is text, null is whatever was said.
+ * The default of a template key defines the kind of its value: a boolean or number stays one, a text with bars is one
+ * of its choices (`small|medium|large`), other text is free text, null accepts any kind. Returns the choices, if any.
  */
 function choicesOf(byDefault: Value): string[] | undefined {
   if (typeof byDefault !== 'string' || !byDefault.includes('|')) return undefined;
@@ -16,8 +16,8 @@ function choicesOf(byDefault: Value): string[] | undefined {
 }
 
 /**
- * The strict JSON Schema of a conversation's conclusion: a summary, and for each key of the template its value or null.
- * Keys are numbered in it, since a customer's keys may be of any form; `validatedValues` gives them back their names.
+ * The strict JSON Schema of a conversation's conclusion: a summary, and for each template key its value or null. Keys
+ * are numbered, because customers' keys can have any form; `validatedValues` restores their names.
  */
 export function conclusionSchema(template: ParameterValues): JsonSchema {
   const values = Object.entries(template).map(([key, byDefault], index) => {
@@ -50,15 +50,15 @@ function kindOf(byDefault: Value): JsonSchema {
   return { type: ['string', 'number', 'boolean', 'null'] };
 }
 
-/** A key's name in the schema, by its place in the template. */
+/** The schema's name for a key, by its position in the template. */
 function fieldName(index: number): string {
   return `value_${index + 1}`;
 }
 
 /**
- * What a model extracted, held against the template: exactly its keys, each with a value of its kind or null. Whatever
- * does not fit is null, never bent into shape: nobody said it.
- * @param extracted as it came, by the names of `conclusionSchema`
+ * Validates extracted values against the template: returns exactly its keys, each with a value of the right kind or
+ * null. A value that does not fit becomes null and is never converted, because the caller did not say it.
+ * @param extracted the model's output, by the names of `conclusionSchema`
  */
 export function validatedValues(template: ParameterValues, extracted: unknown): ParameterValues {
   const given = isObject(extracted) ? extracted : {};
@@ -69,7 +69,7 @@ export function validatedValues(template: ParameterValues, extracted: unknown): 
   return Object.fromEntries(entries);
 }
 
-/** The value when it is of the kind that the default asks for, else null. */
+/** The value if it has the kind of the default, else null. */
 function fitting(byDefault: Value, value: unknown): Value {
   if (typeof value === 'string') return fittingText(byDefault, value.trim());
   if (typeof value === 'number') {
@@ -87,7 +87,7 @@ function fittingText(byDefault: Value, text: string): Value {
   return choices.find((choice) => choice.toLowerCase() === text.toLowerCase()) ?? null;
 }
 
-/** Nothing was said of any key. */
+/** Null for every key of the template. */
 export function nothingSaid(template: ParameterValues): ParameterValues {
   return Object.fromEntries(Object.keys(template).map((key) => [key, null]));
 }

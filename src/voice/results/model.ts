@@ -4,13 +4,13 @@ import type { AnsweredBy, MediaEndReason } from '../../kernel/call-state.js';
 export interface StoredTurn {
   speaker: 'agent' | 'caller';
   text: string;
-  /** Ms from the start of the call's first stream. */
+  /** In ms from the start of the call's first stream, as is `endMs`. */
   startMs: number;
   endMs: number;
 }
 
 export interface StoredLatency {
-  /** When the reply began, ms from the start of the call's first stream. */
+  /** Start of the reply, in ms from the start of the call's first stream. */
   atMs: number;
   totalMs: number;
   parts?: Record<string, number>;
@@ -18,41 +18,41 @@ export interface StoredLatency {
 
 export interface StoredUsage {
   units: Record<string, number>;
-  /** Micro-USD; null when no prices are configured. */
+  /** In micro-USD; null if no prices are configured. */
   costMicros: number | null;
 }
 
-/** What the media server saw of a call, checkpointed while it talks. Written by the media server alone. */
+/** The media server's result of a call, checkpointed during the call. Only the media server writes it. */
 export interface ConversationResultDocument {
   _id: string;
   carrierSid: string;
-  /** The carrier's identifier of the stream that has the row; a new one takes it over, and the old one's writes are then refused. */
+  /** The carrier's id of the stream that owns the row. After a new stream takes over, writes of the old one fail. */
   streamSid: string;
-  /** The number of that stream: how many came before it. */
+  /** The stream number of that stream: how many came before it. */
   resumptions?: number;
-  /** The start of the call's first stream. */
+  /** Start of the call's first stream. */
   startedAt: Date;
-  /** Whether the far end has played any agent audio, by the carrier's marks. */
+  /** Whether the remote party has heard any agent audio, according to the carrier's marks. */
   agentAudioPlayed: boolean;
   turns: StoredTurn[];
   engine: string;
-  /** What was said of the values to extract, and nothing else: JSON object in a string. */
+  /** The values extracted so far, without nulls for the rest: a JSON object as a string. */
   values?: string;
   latencies?: StoredLatency[];
-  /** Of all engines that had a part in the call; of one that was killed nothing is known. */
+  /** Sum over all engines of the call; the usage of an engine whose process was killed is missing. */
   usage?: StoredUsage;
-  /** Absent while the call may go on, and for ever when its last stream was lost. */
+  /** Absent while the call may continue, and permanently if its last stream was lost. */
   endedAt?: Date;
   endReason?: MediaEndReason;
-  /** The number the call was put through to. */
+  /** The number the call was transferred to. */
   transferTo?: string;
   answeredBy?: AnsweredBy;
   summary?: string;
-  /** The template with what is known filled in: JSON object in a string. */
+  /** The template filled with the known values: a JSON object as a string. */
   outputParameters?: string;
-  /** Absent while it is not known yet. */
+  /** Absent until known. */
   hasRecording?: boolean;
-  /** One for each stream whose session was recorded: JSON, with what was said. Operators alone read them. */
+  /** One JSON log per recorded session, with what was said. Only operators can read them. */
   sessionLogs?: string[];
 }
 

@@ -11,23 +11,23 @@ import type {
 import type { ConversationResultDocument } from './model.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** How long the last word on a conversation is offered to a database that is away. */
+/** How long the final write is retried while the database is unavailable. */
 const GIVE_UP_AFTER_MS = 300_000;
 const LONGEST_PAUSE_MS = 2_000;
 
-/** `taken`: another stream has the call, and nothing of ours was written. */
+/** `taken`: another stream owns the call, and the write was not stored. */
 export type Kept = 'stored' | 'taken' | 'given_up';
 
 export interface ResultKeeper {
-  /** Whether the call is this stream's; false as soon as another has it, or nobody can tell in time. Never rejects. */
+  /** Whether this stream owns the call; false once another stream owns it, or if retries time out. Never rejects. */
   readonly claimed: Promise<boolean>;
-  /** Another stream has the call. */
+  /** Whether another stream owns the call. */
   isTaken(): boolean;
-  /** There is news. What is to be written is asked for when its turn has come: every few seconds, or at once. */
+  /** Schedules a checkpoint within two seconds, or at once. `read` is called when it is written. */
   checkpoint(read: () => ConversationProgress, when?: 'soon' | 'at once'): void;
-  /** Writes the last checkpoint of a stream that was lost; resolves when it is stored, or was given up. Never rejects. */
+  /** Writes the last checkpoint of a lost stream; resolves when it is stored or given up. Never rejects. */
   suspend(read: () => ConversationProgress): Promise<Kept>;
-  /** Resolves when the whole result is stored, or was given up. Never rejects. */
+  /** Writes the final result; resolves when it is stored or given up. Never rejects. */
   finish(read: () => ConversationEnding): Promise<Kept>;
 }
 
@@ -35,15 +35,15 @@ interface KeeperDeps {
   results: ConversationResults;
   beginning: ConversationBeginning;
   logger: Logger;
-  /** The row is ours, with what the streams before left in it. */
+  /** This stream owns the row now; `earlier` is what the previous streams stored in it. */
   onClaimed: (earlier: ConversationResultDocument | null) => void;
-  /** Another stream has this call: nothing of ours is written and this one must end. */
+  /** Another stream owns this call: nothing more is written, and this stream must end. */
   onTaken: () => void;
-  /** Shorter is for tests. */
+  /** Set only by tests, to give up sooner. */
   giveUpAfterMs?: number;
 }
 
-/** Writes a conversation's result behind the audio, in order: the beginning, checkpoints, the end. */
+/** Writes a conversation's result in the background, in order: the beginning, checkpoints, the end. */
 export function keepResult(deps: KeeperDeps): ResultKeeper {
   const { results, beginning, logger } = deps;
   const { callId, resumptions = 0 } = beginning;
@@ -59,7 +59,7 @@ export function keepResult(deps: KeeperDeps): ResultKeeper {
   let settleClaim: (isOurs: boolean) => void = () => undefined;
   const claimed = new Promise<boolean>((resolve) => (settleClaim = resolve));
 
-  /** The next write, or nothing; the end makes earlier ones needless, but not the taking over of a row. */
+  /** The next write, if any. The end makes earlier writes unnecessary, except taking over a row from another stream. */
   function nextWrite(): (() => Promise<void>) | undefined {
     const last = ending;
     if (!begun && (last === undefined || resumptions > 0)) return writeBeginning;
@@ -89,7 +89,7 @@ export function keepResult(deps: KeeperDeps): ResultKeeper {
     try {
       if (!(await results.finish(written, known))) return lose();
     } catch (error) {
-      // The upsert found the call's row in another stream's hand.
+      // The upsert found a row that another stream owns.
       if (!isDuplicateKey(error)) throw error;
       return lose();
     }
@@ -133,7 +133,7 @@ export function keepResult(deps: KeeperDeps): ResultKeeper {
     return writing;
   }
 
-  /** Writes until nothing of this waits any more. */
+  /** Writes until `isWaiting` is false, another stream owns the call, or retries time out. */
   async function settled(isWaiting: () => boolean): Promise<Kept> {
     giveUpAt = performance.now() + (deps.giveUpAfterMs ?? GIVE_UP_AFTER_MS);
     while (isWaiting() && !taken && performance.now() < giveUpAt) await wake();
@@ -146,7 +146,7 @@ export function keepResult(deps: KeeperDeps): ResultKeeper {
     claimed,
     isTaken: () => taken,
     checkpoint(read, when = 'soon') {
-      // Another function each time, so that what comes during a write is seen to be newer.
+      // A new function each time, so that a checkpoint during a write is recognized as newer.
       progress = () => read();
       if (when === 'at once') pace.hurry();
       void wake();

@@ -1,7 +1,7 @@
 import type { TranscriptTurn } from '../engines/port.js';
 import type { StoredTurn } from './model.js';
 
-/** More than people say in four hours, the longest call, and little enough for a document. */
+/** More than people say in four hours, the longest call, and small enough for a document. */
 const MAX_TURNS = 20_000;
 const MAX_TEXT_BYTES = 2 * 1_024 * 1_024;
 const CUT = '(The transcript is cut here: it is too long to be stored.)';
@@ -9,9 +9,9 @@ const CUT = '(The transcript is cut here: it is too long to be stored.)';
 export type TurnLog = ReturnType<typeof createTurnLog>;
 
 /**
- * The turns of a call in the order of the talk, as many as can be stored.
- * @param offsetMs when this stream started, in ms from the start of the call's first one
- * @param before the turns of the streams before this one
+ * The turns of a call in conversation order, as many as a document can store.
+ * @param offsetMs start of this stream, in ms from the start of the call's first stream
+ * @param before the turns of earlier streams
  */
 export function createTurnLog(offsetMs: number, before: readonly StoredTurn[]) {
   let earlier = before;
@@ -21,7 +21,7 @@ export function createTurnLog(offsetMs: number, before: readonly StoredTurn[]) {
   let isCut = before.at(-1)?.text === CUT;
 
   return {
-    /** Its text becomes one line: no line of a transcript may pass for another speaker's. */
+    /** Adds a turn as a single line, so that no text can look like the line of another speaker in a transcript. */
     add({ speaker, text: said, startMs, endMs }: TranscriptTurn): void {
       if (isCut) return;
       const text = said.replace(/\s+/g, ' ').trim();
@@ -29,7 +29,7 @@ export function createTurnLog(offsetMs: number, before: readonly StoredTurn[]) {
       isCut = earlier.length + own.length >= MAX_TURNS || earlierBytes + ownBytes + bytes > MAX_TEXT_BYTES;
       const turn = { startMs: startMs + offsetMs, endMs: endMs + offsetMs };
       if (isCut) {
-        // Behind whatever started later than this one.
+        // Place the notice after all turns stored so far.
         const lastMs = Math.max(turn.startMs, own.at(-1)?.startMs ?? 0);
         own.push({ speaker: 'agent', text: CUT, startMs: lastMs, endMs: lastMs });
         return;
@@ -38,18 +38,18 @@ export function createTurnLog(offsetMs: number, before: readonly StoredTurn[]) {
       insert(own, { speaker, text, ...turn });
     },
 
-    /** What the stream before wrote since it was read. */
+    /** Replaces the earlier turns: the previous stream may have written more since they were read. */
     replaceEarlier(turns: readonly StoredTurn[]): void {
       earlier = turns;
       earlierBytes = bytesOf(turns);
     },
 
-    /** A turn stays the same object as long as it stays the same. */
+    /** Unchanged turns stay the same objects, as `changedItems` requires. */
     all: (): StoredTurn[] => [...earlier, ...own],
   };
 }
 
-/** Most come in order; one that comes late is put in its place. */
+/** Inserts a turn by start time; most arrive in order. */
 function insert(turns: StoredTurn[], turn: StoredTurn): void {
   let at = turns.length;
   while (at > 0 && (turns[at - 1]?.startMs ?? 0) > turn.startMs) at -= 1;

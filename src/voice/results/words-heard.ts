@@ -1,6 +1,6 @@
 /**
- * About what was heard of a line that was cut off: whole words by the share of its time, marked as interrupted.
- * @param share of the line's audio that was played, 0 to 1
+ * Estimates the words heard of an interrupted utterance from the share of its duration that was played.
+ * @param share played share of the audio, 0 to 1; below 1 the text ends with "(interrupted)"
  */
 export function wordsHeard(text: string, share: number): string {
   const heard = wordsUpTo(text, share);
@@ -8,8 +8,8 @@ export function wordsHeard(text: string, share: number): string {
 }
 
 /**
- * The words of a line by the share of its time; at least one.
- * @param share of the line's audio, 0 to 1
+ * The first words of an utterance for a share of its duration; at least one.
+ * @param share 0 to 1
  */
 export function wordsUpTo(text: string, share: number): string {
   const words = text.trim().split(/\s+/);

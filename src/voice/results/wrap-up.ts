@@ -11,20 +11,20 @@ import type { ResultKeeper } from './result-keeper.js';
 import type { TwoTrackRecorder } from '../recordings/two-track-recorder.js';
 import { settledWithin } from '../session/within.js';
 
-/** What an engine may take to tell what it made of the call. */
+/** Timeout for the engine to return its result. */
 const ENGINE_STOP_MS = 4_000;
-/** How long a far end that is still on the line waits in silence for that, and for the recording. */
+/** How long a remote party still on the line waits in silence for the engine's result and the recording. */
 const SILENT_WAIT_MS = 500;
 const RESULT_WAIT_MS = 2_000;
-/** The carrier asks for the number as soon as the line is closed: without it, the far end would be hung up on. */
+/** Longer: the carrier requests the number when the line closes, and without one it hangs up on the remote party. */
 const TRANSFER_WAIT_MS = 10_000;
-/** The workflow should know why the call ended before the carrier tells that it did. */
+/** Wait for this report, so that the workflow learns why the call ended before the carrier's status callback. */
 const REPORT_WAIT_MS = 2_000;
-/** A line that is handed over is kept this long for the engine's last word on it. */
+/** How long the line of a suspended stream stays open for the engine's last result. */
 const HAND_OVER_MS = 1_500;
-/** A carrier that wants another stream has long asked for it by then, three times over. */
+/** After this time the carrier opens no further stream: it would have tried three times already. */
 const LOST_FOR_GOOD_MS = 60_000;
-/** Close codes of the socket: the talk is over; our own fault; another server goes on with it. */
+/** WebSocket close codes: conversation over, our own error, another server continues. */
 const NORMAL = 1000;
 const OUR_FAULT = 1011;
 const SERVICE_RESTART = 1012;
@@ -39,18 +39,18 @@ interface WrapUpDeps {
   recordings?: Recordings;
   results: ConversationResults;
   reports: MediaReports;
-  /** This media server stops. */
+  /** Aborted when this media server shuts down. */
   closing: AbortSignal;
   lostForGoodMs?: number;
   logger: Logger;
 }
 
-/** What is left to do when the talk on a stream is over: for good, or until another stream goes on with it. */
+/** Finishes a stream: either the call has ended, or another stream continues it. */
 export function createWrapUp(deps: WrapUpDeps) {
   const { stream, engine, beginning, record, keeper, recorder, recordings, reports, logger } = deps;
   const { callId, streamId } = beginning;
 
-  /** Whatever the engine makes of it goes into the record. */
+  /** Stops the engine and records its result, if it comes in time. */
   async function stopEngine(reason: string): Promise<void> {
     try {
       const result = await settledWithin(ENGINE_STOP_MS, engine.stop(reason));
@@ -62,7 +62,7 @@ export function createWrapUp(deps: WrapUpDeps) {
     return undefined;
   }
 
-  /** @returns whether the recording of the whole call can be read now */
+  /** @returns whether the recording of the whole call is readable */
   async function closeRecording(lengthMs: number): Promise<boolean> {
     if (recorder === undefined || recordings === undefined) return false;
     try {
@@ -72,7 +72,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       logger.error({ callId, err: error }, 'the recording could not be stored to its end');
     }
     try {
-      // Without an end are this share, when it is not whole, and that of a process that was killed.
+      // Files without a length: this stream's, if incomplete, and those of killed processes.
       return await recordings.seal(callId);
     } catch (error) {
       logger.error({ callId, err: error }, 'nobody knows whether there is a recording');
@@ -80,7 +80,7 @@ export function createWrapUp(deps: WrapUpDeps) {
     }
   }
 
-  /** A carrier that never comes back has lost the call, too: its workflow is told, so that it asks. */
+  /** Reports the end of the call if no other stream continues it, so that the workflow asks the carrier. */
   async function watchLost(at: number): Promise<void> {
     try {
       await sleep(deps.lostForGoodMs ?? LOST_FOR_GOOD_MS, undefined, { signal: deps.closing, ref: false });
@@ -96,9 +96,9 @@ export function createWrapUp(deps: WrapUpDeps) {
 
   return {
     /**
-     * The end first, then its report, then the line: a carrier that finds neither would be told to stream anew. What is
-     * slow, such as a model's conclusion, follows when the line is closed, and the workflow waits for the word that it is
-     * stored.
+     * Order matters: store the end, report it, then close the line; without either, the carrier would be told to open a
+     * new stream. Slow parts, such as a model's conclusion, follow after the line is closed; the workflow waits for the
+     * report that they are stored.
      */
     async end(reason: MediaEndReason, lengthMs: number): Promise<void> {
       const at = Date.now();
@@ -119,7 +119,7 @@ export function createWrapUp(deps: WrapUpDeps) {
       const stored = keeper.finish(ending);
       const waitMs = reason === 'transferred' ? TRANSFER_WAIT_MS : RESULT_WAIT_MS;
       const storedInTime = (await settledWithin(waitMs, stored)) === 'stored';
-      // The call is another stream's by now, and that one will tell its end.
+      // Another stream owns the call and will report its end.
       if (keeper.isTaken()) {
         stream.close(NORMAL, 'another stream has it');
         await made;
@@ -136,11 +136,11 @@ export function createWrapUp(deps: WrapUpDeps) {
       if (!resultStored && late === 'stored') await reports.stored(Date.now());
     },
 
-    /** The call may go on elsewhere: its row stays open, and nobody is told of an end. */
+    /** Leaves the row open and reports no end: the call may continue on another stream. */
     async suspend(why: string, lengthMs: number): Promise<void> {
       const at = Date.now();
       logger.warn({ callId, streamId, why, seconds: Math.round(lengthMs / 1_000) }, 'the stream was lost');
-      // What is known already does not wait for the engine: the next stream may be here in a moment.
+      // Store what is known without waiting for the engine: the next stream may start at any moment.
       const progress = () => record.progress();
       void keeper.suspend(progress);
       const recorded = recorder?.close(lengthMs).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** What answers of tools may hold at once, as JSON, and how much room each minute gives back. */
+/** Budget for tool results in bytes of JSON: the initial maximum, and what each minute adds. */
 const BYTES_AT_ONCE = 65_536;
 const BYTES_PER_MINUTE = 32_768;
 const MINUTE_MS = 60_000;
@@ -6,15 +6,15 @@ const MINUTE_MS = 60_000;
 export type AnswerRoom = ReturnType<typeof createAnswerRoom>;
 
 /**
- * How much of what servers answer a model may read in one call: it is sent all of it again at each round, at the operator's
- * cost, while the call is paid by the minute. Room that is not used does not add up beyond the first.
- * @param now ms
+ * Limits the tool results that a model reads in one call: each round sends all of them to the model again, at the
+ * operator's cost, while the call is billed by the minute. The unused budget never exceeds the initial maximum.
+ * @param now current time in ms
  */
 export function createAnswerRoom(now: () => number) {
   let left = BYTES_AT_ONCE;
   let atMs = now();
   return {
-    /** Takes room for an answer. @returns false, and takes none, when there is too little */
+    /** Charges a result to the budget. @returns false, and charges nothing, if the budget is too small */
     takes(answer: unknown): boolean {
       const minutes = (now() - atMs) / MINUTE_MS;
       atMs = now();

@@ -3,15 +3,15 @@ import { closedToolSchema } from '../../agents/tool-schema.js';
 import type { ToolDefinition } from '../engines/port.js';
 
 const MAX_ARGUMENT_CHARACTERS = 16_384;
-/** Lists, objects and what they hold: checking them takes so many times the schemas of the tool. */
+/** Maximum number of values, nested ones included: the cost of validation is this times the tool's schema. */
 const MAX_ARGUMENT_VALUES = 1_000;
 const MOST_FAULTS = 3;
 const MAX_FAULT_CHARACTERS = 200;
 
 /**
- * What is wrong with a tool's arguments, in words for the model that gave them, or undefined. Arguments that the schema
- * does not declare are refused unless it sets `additionalProperties`. The validator interprets
- * the schema: a customer's text is never made into code.
+ * Validates a tool call's arguments; returns what is wrong, phrased for the model, or undefined if they are valid.
+ * Rejects arguments that the schema does not declare, unless it sets `additionalProperties`. The validator interprets
+ * the schema and generates no code from customer input.
  */
 export function argumentFault(definition: ToolDefinition, given: Record<string, unknown>): string | undefined {
   const json = JSON.stringify(given);
@@ -20,7 +20,7 @@ export function argumentFault(definition: ToolDefinition, given: Record<string, 
   const schema = closedToolSchema(definition.parameters);
   const { valid, errors } = new Validator(schema, '2020-12', false).validate(JSON.parse(json));
   if (valid) return undefined;
-  // The first of them only repeat that something deeper is wrong.
+  // The first errors only repeat that something nested is wrong.
   const faults = errors.slice(-MOST_FAULTS).map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
   return `the arguments do not fit: ${faults.join('; ').slice(0, MAX_FAULT_CHARACTERS)}`;
 }

@@ -24,7 +24,7 @@ const SEND_DTMF: ToolDefinition = {
 };
 
 /**
- * What an agent may do in a call: the service's own tools, then those its account defines.
+ * The tools an agent can use in a call: the built-in ones, then those its account defines.
  * @param isTransferable whether the call may be transferred at all
  */
 export function toolDefinitions(

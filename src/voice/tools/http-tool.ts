@@ -8,24 +8,24 @@ import type { HttpTool } from '../../agents/model.js';
 import type { ToolAnswer } from '../engines/port.js';
 
 const TIMEOUT_MS = 10_000;
-/** What a model gets to read of an answer, as JSON: `9e20` becomes 900000000000000000000, and a quote two characters. */
+/** Maximum size of a result in JSON, which can be longer than the text: `9e20` becomes 900000000000000000000. */
 const MAX_ANSWER_BYTES = 8_192;
-/** A header's value that is shorter may stand in an answer for itself. */
+/** Shorter header values are not redacted: they may occur in a response by coincidence. */
 const SHORTEST_SECRET = 6;
 const MAX_URL_CHARACTERS = 2_048;
 
-/** Which call asks, and by which keys its account signs (newest first; none: not signed). */
+/** The call that uses a tool, and its account's signing keys (newest first; none: requests are not signed). */
 export interface ToolCaller {
   callId: string;
   accountId: string;
   keys: readonly Buffer[];
-  /** The tool's secret headers, opened for its URL. */
+  /** The tool's secret headers, decrypted for its URL. */
   headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Asks a customer's server during a call: GET with the arguments in the query, POST with them as a JSON body. Guarded,
- * bounded and signed as webhooks are; of a refusal the model learns the status and nothing else. Never throws.
+ * Calls a customer's server during a call: GET with the arguments in the query, or POST with a JSON body. The request
+ * is guarded, limited and signed like a webhook; after an error response the model sees only the status. Never throws.
  */
 export async function askServer(
   client: EgressClient,
@@ -50,7 +50,7 @@ export async function askServer(
     },
     ...(body === undefined ? {} : { body }),
     timeoutMs: TIMEOUT_MS,
-    // All of it: a secret that the cut halves is not found, and what is taken out before it moves the cut.
+    // Keep all of it, so that no secret is split by a cut before it is redacted; `readable` shortens the text later.
     keepBytes: MAX_RESPONSE_BYTES,
   });
   if (!answer.succeeded) return { ok: false, error: faultOf(answer) };
@@ -58,8 +58,8 @@ export async function askServer(
 }
 
 /**
- * The headers of Standard Webhooks. The id names the call and ends in the SHA-256 of the URL, so that the signature covers
- * the arguments of a GET, and no receiver can pass a request on to another one of the account's.
+ * The headers of Standard Webhooks. The id names the call and ends with the SHA-256 of the URL, so that the signature
+ * covers the arguments of a GET, and no receiver can replay a request to another URL of the same account.
  */
 function signatureHeaders({ callId, keys }: ToolCaller, url: string, body?: string): Record<string, string> {
   const id = ['tool', callId, ulid(), createHash('sha256').update(url).digest('base64url')].join('_');
@@ -77,40 +77,40 @@ function withQuery(url: string, given: Record<string, unknown>): string {
   const query = new URLSearchParams(parsed.search);
   const fixed = new Set(query.keys());
   for (const [name, value] of Object.entries(given)) {
-    // What the customer wrote into the URL is not the model's, or the far end's, to change.
+    // Neither the model nor the remote party may change parameters that the customer wrote into the URL.
     if (fixed.has(name)) continue;
     query.append(name, typeof value === 'string' ? value : JSON.stringify(value));
   }
-  // Once: each change of the URL's own parameters writes the whole URL anew.
+  // Assign once: each change through `searchParams` would serialize the whole URL again.
   parsed.search = query.toString();
   return asSent(parsed);
 }
 
-/** A URL as its receiver sees it. */
+/** A URL as its receiver sees it, without the fragment. */
 function asSent(url: URL): string {
   const sent = new URL(url);
   sent.hash = '';
   return sent.toString();
 }
 
-/** Some servers tell a request back; the model must not read its secrets there. */
+/** Some servers echo the request; redact its secrets before the model reads them. */
 function withoutSecrets(body: string, secrets: readonly string[]): string {
   const tokens = secrets.flatMap((secret) => [secret, secret.slice(secret.lastIndexOf(' ') + 1)]);
   const written = tokens.flatMap((token) => [token, JSON.stringify(token).slice(1, -1)]);
-  // The longest first: one secret may begin with another.
+  // Longest first: one secret may begin with another.
   return written
     .filter(({ length }) => length >= SHORTEST_SECRET)
     .toSorted((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, () => '[redacted]'), body);
 }
 
-/** JSON as such, where all of it fits; else text without control characters, cut. */
+/** Parsed JSON if it fits; otherwise text without control characters, shortened to fit. */
 function readable(body: string): unknown {
   try {
     const value = JSON.parse(body) as unknown;
     if (bytesOf(value) <= MAX_ANSWER_BYTES) return value;
   } catch {
-    // Text is an answer, too.
+    // Not JSON: return it as text.
   }
   const bytes = Buffer.from(body);
   const start = bytes.subarray(0, MAX_ANSWER_BYTES).toString('utf8');
@@ -119,7 +119,7 @@ function readable(body: string): unknown {
   return bytes.length <= MAX_ANSWER_BYTES && kept === text ? text : `${kept} (cut off)`;
 }
 
-/** The longest beginning of a text that has at most so many bytes as JSON, its quotes left out. */
+/** The longest beginning of a text that fits into `maxBytes` of JSON, without the quotes. */
 function cutTo(maxBytes: number, text: string): string {
   const characters = Array.from(text);
   let bytes = 0;
@@ -127,7 +127,7 @@ function cutTo(maxBytes: number, text: string): string {
   return end < 0 ? text : characters.slice(0, end).join('');
 }
 
-/** As JSON, the quotes of a text left out. */
+/** Size as JSON, without the quotes of a string. */
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? 2 : 0);
 }

@@ -15,23 +15,23 @@ import { argumentFault } from './arguments.js';
 import { createAnswerRoom } from './answer-room.js';
 import { askServer } from './http-tool.js';
 
-/** The port's promise to engines. */
+/** The timeout that the engine port promises to engines. */
 const ANSWER_WITHIN_MS = 15_000;
-/** A model that asks in circles is stopped: more requests than this no conversation needs. */
+/** Stops a model that calls tools in a loop; no real conversation needs this many. */
 const MAX_REQUESTS = 100;
-/** The server was asked all the same, and may have done what it was asked for. */
+/** Replaces a result that exceeds the budget. A success: the server was called and may have acted on the request. */
 const LEFT_OUT: ToolAnswer = {
   ok: true,
   result: 'done; the answer is left out, since tools answered too much. Go on without it, or ask again in a minute.',
 };
 
-/** What tools may do to the line. */
+/** What tools can do to the call's audio and line. */
 export interface ToolLine {
-  /** Ends the call once what is queued was heard. */
+  /** Ends the call after the queued audio has played. */
   end(): void;
-  /** Puts the far end through once what is queued was heard; false when the call is ending already. */
+  /** Transfers the remote party after the queued audio has played; false if the call is already ending. */
   transfer(to: string): boolean;
-  /** Plays key tones behind what is queued; false when they were cut off. */
+  /** Plays DTMF tones after the queued audio; false if they were interrupted. */
   playTones(mulaw: Uint8Array): Promise<boolean>;
 }
 
@@ -48,14 +48,14 @@ export interface ToolHostDeps {
 }
 
 export interface ToolHost {
-  /** Does what a tool stands for. Never rejects; takes at most 15 s. */
+  /** Runs a tool call. Never rejects; takes at most 15 s. */
   run(call: ToolCall): Promise<ToolAnswer>;
 }
 
 /**
- * The tools of one call. The agent's own settings say where it may transfer to and whom it may ask; what the model or the
- * far end wants beyond that is refused.
- * @param offered what the engine was told of: no other tool is run
+ * Runs the tools of one call. The agent's settings limit the numbers it may transfer to and the servers it may call;
+ * any other request of the model or the remote party is rejected.
+ * @param offered the tools that the engine was given; no other tool runs
  */
 export function createToolHost(
   deps: ToolHostDeps,
@@ -93,9 +93,9 @@ export function createToolHost(
   }
 
   async function transfer(number: string): Promise<ToolAnswer> {
-    // The schema offers no other number; a check that decides over a call stands here all the same.
+    // The schema already limits the numbers; check again, because this decides about a call.
     if (agent.transferNumbers?.includes(number) !== true) return { ok: false, error: 'this number is not allowed' };
-    // One at a time: a call counts as one transfer at most.
+    // One at a time: each call counts as one transfer at most.
     if (transferring) return { ok: false, error: 'the call is being transferred already' };
     transferring = true;
     let isUnderWay = false;
@@ -108,7 +108,7 @@ export function createToolHost(
     }
   }
 
-  /** Checks and counts a transfer as a call of its own, before anything is dialed. */
+  /** Checks and counts the transfer like a separate call, before anything is dialed. */
   async function transferCounted(number: string): Promise<ToolAnswer> {
     const { dialGate } = deps;
     const account = await deps.accounts.find(request.accountId);
@@ -132,7 +132,7 @@ export function createToolHost(
     requests += 1;
     if (requests > MAX_REQUESTS) return { ok: false, error: 'no more requests can be made in this call' };
     const { accountId } = request;
-    // Read each time: a secret may be replaced during a call.
+    // Read the keys for each request: a secret may be replaced during a call.
     const keys = await deps.webhookSecrets.keys(accountId);
     const headers = openToolHeaders(tool, accountId, deps.secretBox);
     const answer = await askServer(deps.egress, tool, given, { callId, accountId, keys, headers });

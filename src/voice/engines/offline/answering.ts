@@ -18,18 +18,18 @@ import { asking, type ScriptedReply } from './script.js';
 
 type Value = ParameterValues[string];
 
-/** After so many answers that were not understood a question stays open. */
+/** After more answers that were not understood than this, the question stays open. */
 const MAX_RETRIES = 2;
-/** A question is said again so often without that counting as an answer. */
+/** Commands after which a question is repeated without counting as a retry. */
 const MAX_REPEATS = 5;
 const CONFIRMING: Grammar = { kind: 'yes-no' };
 
 export type Answering = ReturnType<typeof createAnswering>;
 
 /**
- * What is made of answers, one question after the other: spoken digits are read back before they count, and what was not
- * understood three times stays null.
- * @param known values from before the line broke, null where the question was given up; these are not asked again
+ * Processes answers, one question after the other: spoken digits are read back before they count, and a question whose
+ * answers were not understood three times gets the value null.
+ * @param known values from before a resume, null for questions left open; these are not asked again
  */
 export function createAnswering(questions: readonly Question[], known: ParameterValues) {
   const settled = new Map<string, Value>();
@@ -39,7 +39,7 @@ export function createAnswering(questions: readonly Question[], known: Parameter
   }
   let retries = 0;
   let repeats = 0;
-  /** Spoken digits that wait for a yes. */
+  /** Spoken digits awaiting confirmation by a yes. */
   let unconfirmed: Value | undefined;
 
   const open = () => questions.filter(({ key }) => !settled.has(key));
@@ -55,7 +55,7 @@ export function createAnswering(questions: readonly Question[], known: Parameter
     return { parts: value === null ? [...acknowledgement, ALL_ANSWERED] : [ALL_ANSWERED], over: 'agent' };
   }
 
-  /** An answer that was none: asked again, or left open. */
+  /** After an unusable answer: asks again, or leaves the question open after too many retries. */
   function retry(question: Question, excuse: string, hint: readonly string[]): ScriptedReply {
     retries += 1;
     if (retries > MAX_RETRIES) return settle(question, null, [LEFT_OPEN]);
@@ -69,7 +69,7 @@ export function createAnswering(questions: readonly Question[], known: Parameter
     return command === 'operator' ? asking(wordsOf(question), NO_OPERATOR) : asking(wordsOf(question));
   }
 
-  /** A yes or no to digits that were read back. */
+  /** Processes a yes or no to the digits that were read back. */
   function confirm(question: Question, isRight: boolean | undefined): ScriptedReply {
     const value = unconfirmed;
     if (isRight === undefined || value === undefined) return retry(question, NOT_UNDERSTOOD, [YES_OR_NO_BY_KEY]);
@@ -79,9 +79,9 @@ export function createAnswering(questions: readonly Question[], known: Parameter
   }
 
   return {
-    /** The questions that have no answer yet; the first is asked now. */
+    /** The questions without an answer; the first one is asked now. */
     open,
-    /** What is asked now, in words. */
+    /** The text of the current question, or the digits read back. */
     wordsOf,
     isConfirming: () => unconfirmed !== undefined,
     grammar: () => (unconfirmed === undefined ? open()[0]?.grammar : CONFIRMING),
@@ -89,7 +89,7 @@ export function createAnswering(questions: readonly Question[], known: Parameter
     retry,
     confirm,
 
-    /** A spoken answer. */
+    /** Processes a spoken answer. */
     take(question: Question, meaning: Meaning): ScriptedReply {
       if (meaning.kind === 'command') return obey(question, meaning.command);
       if (unconfirmed !== undefined) return confirm(question, meaning.kind === 'yes-no' ? meaning.value : undefined);
@@ -100,7 +100,7 @@ export function createAnswering(questions: readonly Question[], known: Parameter
       return asking(readBack(value));
     },
 
-    /** An answer by keys, which counts at once. */
+    /** Processes an answer by DTMF digits, which counts without confirmation. */
     takeKeys(question: Question, keys: string): ScriptedReply {
       const value = question.valueOfKeys(keys);
       if (value === undefined) return retry(question, NOT_UNDERSTOOD, [question.keyHint]);
@@ -113,7 +113,7 @@ function readBack(value: Value): readonly string[] {
   return [I_HEARD, `${String(value).split('').join(', ')}.`, IS_THAT_RIGHT];
 }
 
-/** What was chosen is said, so that the caller can object; a yes or no needs no echo. */
+/** Repeats a choice, so that the caller can object; a yes or no needs no echo. */
 function acknowledged(question: Question, value: Value): readonly string[] {
   return question.kind === 'choice' ? [`${question.inWords(value)}.`, THANKS] : [THANKS];
 }

@@ -10,15 +10,15 @@ import { createHearing } from './hearing.js';
 import { createMachineEar } from './machine-ear.js';
 import type { Heard } from './script.js';
 
-/** Silence that ends a turn: digits are said in groups. */
+/** Silence that ends a turn; longer for digits, because people say them in groups. */
 const PAUSE_MS = 600;
 const PAUSE_IN_DIGITS_MS = 900;
-/** What may still be understood of the last words when the call is over. */
+/** Timeout for recognizing the caller's last words after the call has ended. */
 const LAST_WORDS_MS = 2_000;
-/** Stands in the transcript for words that were not understood. */
+/** Transcript text for speech that was not understood. */
 const UNKNOWN_WORDS = '(speech)';
 
-/** A turn of the caller, and when its parts were known, by our own clock. */
+/** A turn of the caller with its timing: start and end in stream time, the other times on the local clock (`now`). */
 export interface HeardTurn {
   heard: Heard;
   startMs: number;
@@ -29,21 +29,21 @@ export interface HeardTurn {
 
 export type CallerEar = ReturnType<typeof createCallerEar>;
 
-/** The caller's side of the line: frames become transitions of the voice, tones and greetings of machines, and words. */
+/** Processes the caller's audio: derives VAD transitions, answering machine signs and recognized turns from frames. */
 export function createCallerEar(p: {
   turnTaking: TurnTaking;
   recogniser: Recogniser;
-  /** Whether an answering machine may take the call. */
+  /** Whether to detect answering machines. */
   listensForMachines: boolean;
   now: () => number;
-  /** What is understood at this point; undefined: no words. */
+  /** The grammar for the current question; undefined: do not recognize words. */
   grammar(): Grammar | undefined;
-  /** Nothing that is said changes anything any more. */
+  /** Whether the closing has begun, after which speech no longer changes anything. */
   isClosing(): boolean;
   happened: (what: SessionHappening) => void;
-  /** Told right before the turn's event. */
+  /** Called right before the turn's event. */
   onTurn(turn: HeardTurn): void;
-  /** Told of faults that the call outlives. */
+  /** Reports errors that do not end the call. */
   report: (error: Error) => void;
 }) {
   const { turnTaking, now, happened } = p;
@@ -54,7 +54,7 @@ export function createCallerEar(p: {
   let streamMs = 0;
   let turns = 0;
   let isOver = false;
-  /** Turns are understood one after the other. */
+  /** Recognizes turns one at a time. */
   let listening: Promise<void> = Promise.resolve();
 
   function understand(turn: EndedTurn): void {
@@ -86,9 +86,9 @@ export function createCallerEar(p: {
       if (ended !== undefined) understand(ended);
     },
     expectDigits: (areDigits: boolean) => turnTaking.endTurnAfter(areDigits ? PAUSE_IN_DIGITS_MS : PAUSE_MS),
-    /** How many turns were heard. */
+    /** Number of turns detected so far. */
     turns: () => turns,
-    /** The call is over: what was being said is understood, if that is soon done. */
+    /** Ends recognition after the call: recognizes an open turn, and waits at most 2 s. */
     async finish(): Promise<void> {
       const openTurn = ear.openTurn();
       if (openTurn !== undefined) understand(openTurn);
@@ -101,13 +101,13 @@ export function createCallerEar(p: {
 
 const textOf = (heard: Heard) => (heard.outcome === 'understood' ? heard.text : UNKNOWN_WORDS);
 
-/** What is not a plain answer. */
+/** Marks a turn that is not a plain answer. */
 function holding(heard: Heard): { holds?: 'no_words' | 'greeting' } {
   if (heard.outcome !== 'understood') return { holds: 'no_words' };
   return isHello(heard.meaning) ? { holds: 'greeting' } : {};
 }
 
-/** Machines say it, too. */
+/** "Hello" may also come from an answering machine. */
 function isHello(meaning: Meaning): boolean {
   return meaning.kind === 'command' && meaning.command === 'hello';
 }

@@ -4,13 +4,13 @@ import type { SessionSetup } from '../../session/reducer/state.js';
 import type { EngineCall, TranscriptTurn } from '../port.js';
 import { GREETING_WITHOUT_DISCLOSURE, INTRODUCTION, openingOf } from './lines.js';
 
-/** Times that tests change, ms. */
+/** Times in ms; tests override them. */
 export interface DialogueTiming {
   /** Pause before the greeting. */
   greetAfterMs: number;
-  /** Mutual silence until the caller is asked whether they are there. */
+  /** Silence of both sides before the agent asks whether the caller is still there. */
   promptAfterMs: number;
-  /** Silence of the caller until the call is ended. */
+  /** Silence of the caller before the call ends. */
   endAfterMs: number;
 }
 
@@ -20,10 +20,10 @@ export const DIALOGUE_TIMING: DialogueTiming = {
   endAfterMs: SESSION_POLICY.silence.endAfterMs,
 };
 
-/** The recognizer gives every turn up sooner, by itself. */
+/** Longer than the speech-to-text timeouts, so that recognition itself gives up on a turn first. */
 const STALLED_AFTER_MS = 15_000;
 
-/** How sessions go on here: each turn that voice detection ends is understood, and the script knows what is asked. */
+/** This engine's session setup: it recognizes each turn that VAD ends, and decides when DTMF digits are complete. */
 export function scriptedSetup({ promptAfterMs, endAfterMs }: DialogueTiming, call: EngineCall): SessionSetup {
   return {
     policy: {
@@ -32,7 +32,7 @@ export function scriptedSetup({ promptAfterMs, endAfterMs }: DialogueTiming, cal
       turns: { ...SESSION_POLICY.turns, stalledAfterMs: STALLED_AFTER_MS },
     },
     capabilities: { endsTurns: 'engine', completesDigits: 'engine' },
-    // Without a message the introduction is left.
+    // Without a configured message, the agent leaves the introduction.
     voicemail: { action: call.voicemail.action, hasMessage: true },
     isInbound: call.direction === 'inbound',
     resumed: call.resume !== undefined,
@@ -40,18 +40,18 @@ export function scriptedSetup({ promptAfterMs, endAfterMs }: DialogueTiming, cal
   };
 }
 
-/** Whether the caller heard the whole disclosure on an earlier stream. The engine recognizes it by its words. */
+/** Whether the caller heard the whole disclosure on an earlier stream, recognized by its text in the transcript. */
 function heardOwnIntroduction({ resume, disclosesAi }: EngineCall): boolean {
   const lines = (resume?.turns ?? []).filter(({ speaker }) => speaker === 'agent');
   return disclosesAi ? lines.some(isIntroduction) : lines.length > 0;
 }
 
-/** An interrupted line is stored with the words that were heard. */
+/** The transcript of an interrupted sentence contains only the words that were heard. */
 function isIntroduction({ text }: TranscriptTurn): boolean {
   return text.startsWith(INTRODUCTION);
 }
 
-/** Who speaks, and what about: the instruction's first sentence. */
+/** The greeting: the disclosure, if required, and the first sentence of the instruction. */
 export function introductionOf({ instruction, inputParameters, disclosesAi }: EngineCall): string[] {
   const opening = openingOf(filled(instruction, inputParameters));
   if (disclosesAi) return opening === '' ? [INTRODUCTION] : [INTRODUCTION, opening];

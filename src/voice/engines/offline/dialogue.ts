@@ -26,19 +26,19 @@ export interface ScriptedCallDeps {
   recogniser: Recogniser;
   turnTaking: TurnTaking;
   timing: DialogueTiming;
-  /** Whether the events of the session are part of its result. */
+  /** Whether the result includes the session's events. */
   recordsEvents: boolean;
-  /** Told of faults that the call outlives. */
+  /** Reports errors that do not end the call. */
   report: (error: Error) => void;
 }
 
 /**
- * One call of the offline engine, once its line is open: greets by the instruction's first sentence and asks for what the
- * output template names, or, without a template, answers each turn with a fixed line.
+ * Runs one call of the offline engine once its line is open: greets with the instruction's first sentence and asks for
+ * the values of the output template, or, without a template, answers each turn with a fixed sentence.
  *
- * What is heard becomes events: voice detection's transitions, turns with the words a grammar made of them, keys, tones,
- * long greetings. The session decides when something is said, and asks for a reply to a task; the script, which stands
- * where others have a model, says what. Its lines become audio that goes to the line when the session asks for it.
+ * Input becomes session events: VAD transitions, turns with the words a grammar recognized, DTMF digits, tones and long
+ * greetings. The session decides when the agent speaks and requests a reply to a task; the script decides what it says,
+ * in place of an LLM. The audio is played when the session asks for it.
  */
 export function startScriptedDialogue(deps: ScriptedCallDeps, call: EngineCall, sink: EngineSink) {
   const origin = performance.now();
@@ -88,7 +88,7 @@ export function startScriptedDialogue(deps: ScriptedCallDeps, call: EngineCall, 
     sink.transcript(turn);
   }
 
-  /** People put the phone to their ear first; until then nothing is said, not even that there is little time. */
+  /** Opens the session after a pause, because people first lift the phone to their ear. Nothing is said before. */
   function open(): void {
     isOpen = true;
     happened({ type: 'line_opened' });

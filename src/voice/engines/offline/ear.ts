@@ -3,39 +3,39 @@ import { MULAW_SILENCE } from '../../audio/mulaw.js';
 import type { CallerTurn, TurnTaking } from '../../session/turn-taking.js';
 
 const BYTES_PER_MS = 8;
-/** What is kept of the line before the first voice and after the last: the recogniser wants some silence around it. */
+/** Audio kept before the first and after the last voice, because recognition needs some silence around speech. */
 const BEFORE_MS = 300;
 const AFTER_MS = 250;
-/** After so much silence a turn is probably over; what follows is waited for, but need not be waited for idly. */
+/** After this much silence a turn has probably ended: recognition starts early instead of idling until the end. */
 const PROBABLY_OVER_MS = 300;
-/** Longer turns are not listened to; of those only so much is kept. */
+/** Audio kept of one turn; longer turns are not recognized. */
 const KEPT_MS = 21_000;
 
 export interface EndedTurn extends CallerTurn {
-  /** All of it with some of the line around it, 8 kHz mu-law. */
+  /** The turn with some of the audio around it, 8 kHz mu-law. */
   mulaw: Uint8Array;
-  /** When its last voice arrived, by our own clock. */
+  /** When its last voice arrived, on the local clock (`now`). */
   lastVoiceAtMs: number;
 }
 
 export interface Ear {
   /**
-   * @returns how long the caller has been talking, the turn that this frame ended, and the turn that is probably over:
-   * told once for each pause, before it ends
+   * @returns the caller's voice so far in ms, the turn that this frame ended, and the turn that has probably ended:
+   *   reported once per pause, before its end
    */
   push(frame: Uint8Array, timestampMs: number): { voiceMs: number; ended?: EndedTurn; pausing?: EndedTurn };
-  /** A turn that is still open, as it stands. */
+  /** The current turn, if the caller has not finished it. */
   openTurn(): EndedTurn | undefined;
   free(): void;
 }
 
-/** The caller's side of the line: cut into turns, with the audio of each. */
+/** Splits the caller's audio into turns, each with its audio. */
 export function createEar(deps: { turnTaking: TurnTaking; now: () => number }): Ear {
   const { turnTaking, now } = deps;
   let frames: { frame: Uint8Array; atMs: number }[] = [];
   let voiceMs = 0;
   let lastVoiceAtMs = 0;
-  /** The last voice before the pause that was told of. */
+  /** End of the last voice before the most recently reported pause. */
   let toldOfMs: number | undefined;
 
   function withAudio(turn: CallerTurn): EndedTurn {
@@ -68,7 +68,7 @@ export function createEar(deps: { turnTaking: TurnTaking; now: () => number }): 
       voiceMs = update.voiceMs;
       const ended = update.ended && withAudio(update.ended);
       const openSinceMs = turnTaking.openTurn()?.startMs ?? timestampMs;
-      // What the detector still has to make up its mind about may be the beginning of a turn.
+      // Keep 400 ms more: VAD may still decide that a turn began in it.
       forget(Math.max(openSinceMs - BEFORE_MS - FRAME_MS * 20, timestampMs - KEPT_MS));
       if (ended !== undefined) return { voiceMs, ended };
       const pausing = pausingAt(timestampMs + FRAME_MS);

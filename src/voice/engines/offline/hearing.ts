@@ -3,11 +3,11 @@ import type { Recogniser } from '../../audio/recogniser.js';
 import type { EndedTurn } from './ear.js';
 import type { Heard } from './script.js';
 
-/** What the caller's turns mean, one call's. */
+/** Recognizes the turns of one call. */
 export interface Hearing {
-  /** Begins to understand a turn that is probably over, so that its end need not be waited for. */
+  /** Starts recognizing a turn that has probably ended, to shorten the wait for its result. */
   understandAhead(turn: EndedTurn, grammar: Grammar | undefined): void;
-  /** Never rejects: what cannot be listened to counts as `overloaded`. */
+  /** Recognizes a turn. Never rejects: an error counts as `overloaded`. */
   understand(turn: EndedTurn, grammar: Grammar | undefined): Promise<Heard>;
 }
 
@@ -18,7 +18,7 @@ interface Ahead {
   isBusy: boolean;
 }
 
-/** @param deps.report told of a recogniser that failed */
+/** @param deps.report reports errors of speech recognition */
 export function createHearing(deps: { recogniser: Recogniser; report(error: Error): void }): Hearing {
   let ahead: Ahead | undefined;
 
@@ -41,7 +41,7 @@ export function createHearing(deps: { recogniser: Recogniser; report(error: Erro
 
     async understand({ mulaw, endMs }, grammar) {
       if (grammar === undefined) return { outcome: 'not listened' };
-      // Unless more was said since, or the question has changed.
+      // Reuse the early result, unless the caller has said more or the question has changed.
       if (ahead?.endMs === endMs && ahead.grammar === grammar) return ahead.heard;
       return recognise(mulaw, grammar);
     },

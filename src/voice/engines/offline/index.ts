@@ -11,14 +11,15 @@ import { DIALOGUE_TIMING, type DialogueTiming } from './dialogue-settings.js';
 import { FIRST_LINES } from './lines.js';
 import { createSpokenLines } from './spoken-lines.js';
 
-/** Stamped on every result, so that nobody takes it for a conversation with a model. */
+/** Stored with every result, so that a demo call is not mistaken for a conversation with an LLM. */
 export const OFFLINE_ENGINE = 'offline-demo';
 
 /**
- * The engine that needs no account and no network: it speaks by flite, understands yes and no, digits and listed choices,
- * and asks for what the output template names. One thread speaks and one listens for all calls of the process.
- * @param options.report told of faults that a call outlives
- * @param options.recordsEvents whether the events of each session are part of its result
+ * The engine that needs no provider account and no network: it speaks with flite, recognizes yes and no, digits and
+ * listed choices, and asks for the values of the output template. All calls of the process share two threads: TTS and
+ * recognition.
+ * @param options.report reports errors that do not end a call
+ * @param options.recordsEvents whether each result includes the session's events
  */
 export function createOfflineEngine(
   options: { timing?: Partial<DialogueTiming>; report?: (error: Error) => void; recordsEvents?: boolean } = {},

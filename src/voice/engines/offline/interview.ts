@@ -8,18 +8,18 @@ import { asking, type Script, type ScriptedReply } from './script.js';
 const NOTHING_LEFT: ScriptedReply = { parts: [ALL_ANSWERED], over: 'agent' };
 
 /**
- * One question after the other. Spoken digits are read back before they count; keys count at once; what was not
- * understood three times stays null. Nothing is ever guessed.
- * @param known values from before the line broke, null where the question was given up; these are not asked again
+ * Asks one question after the other. Spoken digits are read back before they count, DTMF digits count at once, and a
+ * question whose answers were not understood three times stays null. Values are never guessed.
+ * @param known values from before a resume, null for questions left open; these are not asked again
  */
 export function createInterview(questions: readonly Question[], known: ParameterValues = {}): Script {
   const answering = createAnswering(questions, known);
-  /** Digits that are being keyed in. */
+  /** DTMF digits entered so far. */
   let keys = '';
 
   const current = () => answering.open()[0];
 
-  /** Asks the present question, or says goodbye when there is none. */
+  /** Asks the current question, or says goodbye if none is left. */
   function ask(...before: readonly string[]): ScriptedReply {
     const question = current();
     if (question === undefined) return { ...NOTHING_LEFT, parts: [...before, ...NOTHING_LEFT.parts] };
@@ -56,7 +56,7 @@ export function createInterview(questions: readonly Question[], known: Parameter
     onKey(key) {
       const question = current();
       if (question === undefined) return NOTHING_LEFT;
-      // A pound key alone ends an answer that was taken already: with its first key, or after a pause.
+      // A pound key alone follows an answer already taken, with its first digit or after a pause: repeat the question.
       if (key === '*' || (key === '#' && keys === '')) {
         keys = '';
         return asking(answering.wordsOf(question));

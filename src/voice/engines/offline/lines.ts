@@ -1,6 +1,6 @@
 import { SILENT_GOODBYE, SORRY } from '../local-lines.js';
 
-/** What the offline engine can say beside its instruction, its questions and what it reads back. */
+/** The fixed sentences of the offline engine, besides its instruction, its questions and digits read back. */
 export const INTRODUCTION = 'Hello. This is an automated assistant.';
 export const GREETING_WITHOUT_DISCLOSURE = 'Hello.';
 export const REPLIES: readonly string[] = [
@@ -14,7 +14,7 @@ export const ARE_YOU_THERE = 'Are you still there?';
 export const TWENTY_SECONDS_LEFT = 'We have about twenty seconds left.';
 export const FEW_SECONDS_LEFT = 'We have only a few seconds left.';
 export const LINE_BROKE = 'Sorry, the line broke for a moment.';
-/** The same to someone who was not asked anything. */
+/** Resumes a conversation without an open question. */
 export const BRIDGE = `${LINE_BROKE} Please go on.`;
 
 export const THANKS = 'Thank you.';
@@ -32,7 +32,7 @@ export const SAY_DIGIT_BY_DIGIT = 'Please say it digit by digit, or key it in an
 export const KEY_DIGITS = 'Please key it in and press the pound key.';
 export const LET_US_TRY_AGAIN = 'Sorry, let us try again.';
 
-/** All of them: their audio is worth keeping. */
+/** All fixed sentences; their audio is cached permanently. */
 export const FIXED_LINES: ReadonlySet<string> = new Set([
   INTRODUCTION,
   GREETING_WITHOUT_DISCLOSURE,
@@ -61,7 +61,7 @@ export const FIXED_LINES: ReadonlySet<string> = new Set([
   LET_US_TRY_AGAIN,
 ]);
 
-/** What an answer may begin with: spoken ahead, so that nobody waits for a voice. */
+/** Sentences that replies start with; their audio is prepared at startup to avoid delays. */
 export const FIRST_LINES: readonly string[] = [
   INTRODUCTION,
   THANKS,
@@ -74,7 +74,7 @@ export const FIRST_LINES: readonly string[] = [
 
 const MAX_OPENING_CHARACTERS = 300;
 
-/** The first sentence of an instruction, fit to be spoken: no control characters, at most 300 characters. */
+/** The first sentence of an instruction, fit for TTS: without control characters, at most 300 characters. */
 export function openingOf(instruction: string): string {
   const plain = instruction
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')

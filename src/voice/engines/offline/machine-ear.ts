@@ -1,19 +1,19 @@
 import { createBeepDetector } from '../../audio/beep-detector.js';
 import { decodeMulaw } from '../../audio/mulaw.js';
 
-/** People who answer a call say less at once. */
+/** A first turn of this length is a machine's greeting: people say less when they answer a call. */
 const LONG_GREETING_MS = 6_000;
-/** A machine says its greeting at once; later long talk is a person's. */
+/** A machine's greeting starts within this time; a person may talk for long later. */
 const GREETING_WITHIN_MS = 3_000;
-/** A greeting and a beep are over by then. */
+/** Detection stops here: greeting and beep are over by then. */
 const LISTEN_MS = 45_000;
 
-/** `beep`: it records now. `greeting`: it has said a long greeting, a beep may follow. */
+/** `beep`: the machine records now. `greeting`: it has played a long greeting; a beep may follow. */
 export type MachineSign = 'beep' | 'greeting';
 
-/** Tells an answering machine from a person, by ear, at the beginning of a call that we placed. */
+/** Answering machine detection from audio at the beginning of an outbound call. */
 export interface MachineEar {
-  /** @param ended the turn of the caller that this frame ended */
+  /** @param ended the caller's turn that this frame ended */
   push(frame: Uint8Array, timestampMs: number, ended?: { startMs: number; endMs: number }): MachineSign | undefined;
 }
 

@@ -6,40 +6,40 @@ import type { EngineSink } from '../port.js';
 
 const BYTES_PER_MS = 8;
 
-/** Something to say, as one item: the first part is spoken while the next is made. */
+/** An utterance to speak as one item: the first part plays while the next is synthesized. */
 export interface LineToSay {
   itemId: string;
   parts: readonly string[];
-  /** The part that the question begins with; absent: nothing is asked. */
+  /** Index of the part that starts the question; absent if the utterance asks nothing. */
   questionAt?: number;
-  /** Absent for lines that the session asks for by their name. */
+  /** Absent for fixed sentences that the session requests by name. */
   reply?: { id: string; task: ReplyTask };
 }
 
-/** How much of a line was heard. */
+/** How much of an utterance was played. */
 export interface LineOver {
   task?: ReplyTask;
   playedMs: number;
-  /** How much of its question; absent: it asked nothing. */
+  /** Milliseconds played of its question; absent if it asked nothing. */
   questionMs?: number;
   complete: boolean;
 }
 
 interface Line {
   reply?: LineToSay['reply'];
-  /** The words of the audio that was made. */
+  /** The text of the audio synthesized so far. */
   text: string;
-  /** Audio that waits for the session to send it. */
+  /** Audio that waits until the session sends it. */
   waiting: Uint8Array[];
   lengthMs: number;
   playedMs: number;
-  /** Where its question begins; `Infinity` while that is not known yet, absent where it asks nothing. */
+  /** Start of its question within the audio; `Infinity` until known, absent if it asks nothing. */
   questionFromMs?: number;
 }
 
 export type Mouth = ReturnType<typeof createMouth>;
 
-/** What the agent says: makes the audio of lines, hands it to the line when the session asks for it, and knows its words. */
+/** The agent's speech: synthesizes utterances, sends audio when the session asks for it, tracks the words played. */
 export function createMouth(p: {
   /** @returns 8 kHz mu-law */
   speak: (text: string) => Promise<Uint8Array>;
@@ -47,7 +47,7 @@ export function createMouth(p: {
   /** Ms from the start of the stream. */
   now: () => number;
   happened: (what: SessionHappening) => void;
-  /** Told of every line once: when it was heard, cut off, or is not said after all. */
+  /** Called once per utterance: when it was played, interrupted or canceled. */
   onOver(line: LineOver): void;
 }) {
   const { happened, now } = p;
@@ -89,7 +89,7 @@ export function createMouth(p: {
   }
 
   return {
-    /** Resolves when all of it was made, or none of it will be any more. */
+    /** Resolves once all audio is synthesized, or the utterance was canceled or failed. */
     async say(toSay: LineToSay): Promise<void> {
       const { itemId, questionAt, reply } = toSay;
       if (over.has(itemId)) return;
@@ -116,7 +116,7 @@ export function createMouth(p: {
 
     end: (itemId: string) => p.sink.endOfItem(itemId),
 
-    /** The far end has heard this much of it: of an item that was cleared, more exactly than the session knows. */
+    /** Records the playback position; for an item that was cleared it is more exact than the session's. */
     played(itemId: string, playedMs: number): void {
       const line = lines.get(itemId);
       if (line !== undefined) line.playedMs = Math.max(line.playedMs, playedMs);
@@ -132,7 +132,7 @@ export function createMouth(p: {
       p.onOver(overAt(line, playedMs, complete));
     },
 
-    /** A reply is taken back; its audio need not have come. */
+    /** Cancels a reply, whether or not its audio exists. */
     cancel(replyId: string): void {
       for (const [itemId, line] of lines) {
         if (line.reply?.id !== replyId) continue;

@@ -25,13 +25,13 @@ interface PerformerDeps {
   note(turn: TranscriptTurn): void;
   /** The caller's last turn. */
   lastTurn(): HeardTurn | undefined;
-  /** Has a line made that will probably be said next. */
+  /** Synthesizes in advance a sentence that will probably be said next. */
   makeReady: (text: string) => void;
 }
 
 const nothing = () => undefined;
 
-/** Turns commands of the session into what the script says and what is done on the line. */
+/** Executes session commands: speaks what the script says and acts on the line. */
 export function createScriptPerformer(p: PerformerDeps): (command: Performed) => void {
   const { sink, mouth } = p;
 
@@ -48,7 +48,7 @@ export function createScriptPerformer(p: PerformerDeps): (command: Performed) =>
     store_latency: (command) => sink.latency(latencyOf(command, p.lastTurn())),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),
-    // The script reads no notes, answers words that are certain, and calls no tools.
+    // Not needed here: the script ignores notes, receives only final transcripts and calls no tools.
     tell_model: nothing,
     confirm_reply: nothing,
     let_provider_answer: nothing,
@@ -87,7 +87,7 @@ type Words = Pick<LineToSay, 'parts' | 'questionAt'>;
 function wordsOf(line: FixedLine, { call, introduction, model }: PerformerDeps): Words | undefined {
   const { message } = call.voicemail;
   const lines: Record<FixedLine, () => Words | undefined> = {
-    // An answer waits for nothing but the voice, which would have to say this, too.
+    // No filler: a reply only ever waits for TTS, which would have to speak the filler, too.
     one_moment: () => undefined,
     are_you_there: () => asking(model.again(), ARE_YOU_THERE),
     silent_goodbye: () => ({ parts: [SILENT_GOODBYE] }),
@@ -99,7 +99,7 @@ function wordsOf(line: FixedLine, { call, introduction, model }: PerformerDeps):
   return lines[line]();
 }
 
-/** Where the time went between the caller's last voice, or key, and the first audio of the answer. */
+/** Breaks down the time between the caller's last voice or digit and the first audio of the reply. */
 function latencyOf({ sinceMs, knownMs, times, atMs }: CommandOf<'store_latency'>, turn: HeardTurn | undefined) {
   const voice = Math.max(0, (times.firstAudioMs ?? atMs) - times.startedMs);
   const isTurn = turn !== undefined && Math.round(turn.endMs) === sinceMs;

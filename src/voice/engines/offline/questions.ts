@@ -5,37 +5,37 @@ import { KEY_DIGITS, SAY_DIGIT_BY_DIGIT, SAY_DIGITS, YES_OR_NO, YES_OR_NO_BY_KEY
 
 type Value = ParameterValues[string];
 
-/** One key of the output template, as a question. */
+/** A question for one key of the output template. */
 export interface Question {
   key: string;
-  /** The key in words. */
+  /** The key as words. */
   name: string;
   kind: 'yes-no' | 'digits' | 'choice';
   ask: readonly string[];
-  /** Said after an answer that was not understood. */
+  /** Said after a spoken answer that was not understood. */
   hint: string;
-  /** The hint for one who cannot be listened to. */
+  /** Hint to use the phone's keys, when speech cannot be recognized. */
   keyHint: string;
   grammar: Grammar;
-  /** The value of a spoken answer; undefined when it is none. */
+  /** The value of a spoken answer; undefined if it is none. */
   valueOf(meaning: Meaning): Value | undefined;
-  /** The value of pressed keys; undefined when they are no answer. */
+  /** The value of DTMF digits; undefined if they are no valid answer. */
   valueOfKeys(keys: string): Value | undefined;
-  /** The value in words, to tell what was taken down. */
+  /** The value as words, for the confirmation and the summary. */
   inWords(value: Value): string;
 }
 
 const MAX_NAME_CHARACTERS = 80;
 const MAX_CHOICES = 9;
-/** Of a longer choice so much is said and listened for; the value is all of it. */
+/** Only this much of a longer choice is said and recognized; the value is the whole choice. */
 const MAX_CHOICE_CHARACTERS = 40;
 const MAX_DIGITS = 32;
-/** Longer numbers are not exact in JSON. */
+/** Numbers with more digits are not exact in JSON. */
 const MAX_DIGITS_OF_NUMBER = 15;
 
 /**
- * The questions that fill a template: a boolean asks yes or no, a text like `small|medium|large` lets choose, anything
- * else takes digits, as a number where the default is a number. The values of the template are never answers.
+ * The questions that fill a template: a boolean asks yes or no, a text like `small|medium|large` offers choices,
+ * anything else asks for digits, which become a number if the default is one. Defaults are never used as answers.
  */
 export function questionsOf(template: ParameterValues): Question[] {
   return Object.entries(template).map(([key, value]) => {
@@ -45,7 +45,7 @@ export function questionsOf(template: ParameterValues): Question[] {
   });
 }
 
-/** `party_size` and `partySize` as `party size`. */
+/** Converts `party_size` and `partySize` to `party size`. */
 export function nameOf(key: string): string {
   const words = key
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
@@ -71,7 +71,7 @@ function yesNoQuestion(key: string): Question {
   };
 }
 
-/** 1 is yes, 2 is no. */
+/** 1 is yes, 2 is no; undefined for other keys. */
 export function yesNoOfKey(key: string): boolean | undefined {
   return key === '1' ? true : key === '2' ? false : undefined;
 }
@@ -115,7 +115,7 @@ function choiceQuestion(key: string, choices: readonly string[]): Question {
   };
 }
 
-/** Only as many as there are keys for. */
+/** Splits a text into choices, at most as many as there are keys to press. */
 function choicesIn(text: string): string[] {
   const choices = text
     .split('|')
@@ -124,7 +124,7 @@ function choicesIn(text: string): string[] {
   return [...new Set(choices)].slice(0, MAX_CHOICES);
 }
 
-/** Ends with a word where it can. */
+/** Shortens a choice, at a word boundary if possible. */
 function shortened(choice: string): string {
   if (choice.length <= MAX_CHOICE_CHARACTERS) return choice;
   const space = choice.lastIndexOf(' ', MAX_CHOICE_CHARACTERS);

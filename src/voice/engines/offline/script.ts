@@ -2,41 +2,41 @@ import type { Grammar } from '../../audio/grammar.js';
 import type { Recognition } from '../../audio/recogniser.js';
 import type { ParameterValues } from '../port.js';
 
-/** What is said next. */
+/** The next utterance of the agent. */
 export interface ScriptedReply {
-  /** Spoken as one item, the first part while the next is made. */
+  /** Spoken as one item; the first part plays while the next is synthesized. */
   parts: readonly string[];
-  /** The part that the question begins with; absent: nothing is asked. */
+  /** Index of the part that starts the question; absent if nothing is asked. */
   questionAt?: number;
-  /** The talk is over with it, and whose goodbye it was: a far end that said it hangs up itself. */
+  /** Set if this ends the conversation, with the side that said goodbye: a caller who said it hangs up first. */
   over?: 'agent' | 'caller';
 }
 
-/** What came of one turn of the caller; nothing is listened to where no words are understood. */
+/** The recognition result of a caller's turn; `not listened` if no words are recognized at this point. */
 export type Heard = Recognition | { outcome: 'not listened' };
 
-/** What the talk is made of, from its greeting to its goodbye. Pure: it neither hears, speaks nor waits. */
+/** The content of a conversation from greeting to goodbye. Pure: it does no audio and no timing. */
 export interface Script {
-  /** What is understood at this point; undefined: no words at all. */
+  /** The grammar for the current point; undefined: recognize no words. */
   grammar(): Grammar | undefined;
-  /** What is said at the beginning, after the introduction. */
+  /** The first utterance after the introduction. */
   opening(): ScriptedReply;
-  /** What is said again to someone who is silent. */
+  /** Repeats the question after a silence. */
   again(): readonly string[];
-  /** What is said when the line broke and is back. */
+  /** The bridging sentence after a resume. */
   bridge(): ScriptedReply;
   onHeard(heard: Heard): ScriptedReply;
-  /** @returns undefined when more keys are to come */
+  /** @returns undefined if more DTMF digits may follow */
   onKey(key: string): ScriptedReply | undefined;
-  /** No key was pressed for some time. */
+  /** Called when no digit has followed for some time. */
   onKeysPaused(): ScriptedReply | undefined;
-  /** Values that are settled so far; a null was asked for in vain. */
+  /** The values settled so far; null for a question left open. */
   values(): ParameterValues;
-  /** What will probably be said next, to be made ready. */
+  /** Sentences that will probably be said next, to synthesize in advance. */
   upcoming(): readonly string[];
 }
 
-/** A reply that asks something. @param before what is said before the question */
+/** Builds a reply that asks a question. @param before the parts to say before the question */
 export function asking(question: readonly string[], ...before: readonly string[]): ScriptedReply {
   return { parts: [...before, ...question], questionAt: before.length };
 }

@@ -5,35 +5,35 @@ import { FEW_SECONDS_LEFT, TWENTY_SECONDS_LEFT } from './lines.js';
 import type { LineOver } from './mouth.js';
 import { asking, type Heard, type Script, type ScriptedReply } from './script.js';
 
-/** Nobody knows what a question asks that is cut off before this. */
+/** A question interrupted before this much of it has played counts as not heard. */
 const QUESTION_HEARD_MS = 1_000;
-/** With less than this left, nobody says twenty. */
+/** With at least this many seconds left, the notice says "twenty seconds". */
 const ABOUT_TWENTY_SECONDS = 14;
 const BEFORE_INTRODUCTION: Grammar = { kind: 'commands' };
-/** What is said to a question that was not heard is no answer to it. */
+/** Used instead of an answer to a question that the caller has not heard. */
 const REPEAT: Heard = { outcome: 'understood', text: '', meaning: { kind: 'command', command: 'repeat' } };
 
 export type ScriptedModel = ReturnType<typeof createScriptedModel>;
 
-/** Stands where other engines have a model: knows what was said and pressed, and by the script what to say to it. */
+/** Takes the place of an LLM: keeps track of the caller's last input and asks the script for replies. */
 export function createScriptedModel(p: {
   script: Script;
-  /** Who speaks, and what about. */
+  /** Greeting: who speaks, and what about. */
   introduction: readonly string[];
-  /** The line broke after the introduction and is back. */
+  /** The session was resumed after the introduction. */
   resumed?: boolean;
   /** Ms from the start of the stream. */
   now: () => number;
 }) {
   const { script, introduction, now } = p;
   let heard: Heard | undefined;
-  /** What the script says to the keys pressed last. */
+  /** The script's reply to the last DTMF digits. */
   let keyed: ScriptedReply | undefined;
-  /** The introduction was heard, or is not said any more. */
+  /** The introduction was heard, or is no longer needed. */
   let introduced = false;
-  /** The caller knows what is asked now; nothing said before is an answer. */
+  /** The caller has heard the current question; earlier speech is no answer to it. */
   let questionHeard = false;
-  /** The caller was not told yet that the line broke. */
+  /** The bridging sentence must still be said. */
   let bridgeIsDue = p.resumed ?? false;
   let isBridging = false;
   const notice = createNotice(now);
@@ -51,7 +51,7 @@ export function createScriptedModel(p: {
     return reply;
   }
 
-  /** Whoever makes a sound before the first line on a new stream does so to a question that was lost, or half of one. */
+  /** Whether to bridge: speech before the first sentence after a resume refers to a lost or half-heard question. */
   function bridges(task: ReplyTask): boolean {
     if (task === 'resume') return true;
     return bridgeIsDue && (task === 'go_on' || (task === 'answer' && !wantsSomethingElse(heard)));
@@ -59,7 +59,7 @@ export function createScriptedModel(p: {
 
   function plainReply(task: ReplyTask): ScriptedReply {
     isBridging = bridges(task);
-    // Whoever is answered otherwise goes on with the talk.
+    // Any other reply continues the conversation without the bridging sentence.
     bridgeIsDue &&= isBridging;
     if (isBridging) {
       introduced ||= task !== 'resume';
@@ -77,29 +77,29 @@ export function createScriptedModel(p: {
   }
 
   return {
-    /** What is understood now; undefined: no words. Before the introduction was heard, no answer can be one. */
+    /** The current grammar; undefined: no words. Before the introduction was heard, only commands. */
     grammar(): Grammar | undefined {
       const asked = script.grammar();
       return asked === undefined || introduced ? asked : BEFORE_INTRODUCTION;
     },
-    /** Whether digits are asked for, which are said in groups. */
+    /** Whether the current question asks for digits, which people say in groups. */
     asksForDigits: () => script.grammar()?.kind === 'digits',
-    /** Told of a turn of the caller before the reply to it is asked for. */
+    /** Stores a turn of the caller, before the reply to it is requested. */
     hears(turn: Heard): void {
       heard = turn;
     },
-    /** The last words before the far end hung up still count. */
+    /** The caller's last words before they hang up still count as an answer. */
     hearsLast(turn: Heard): void {
       if (turn.outcome === 'understood' && questionHeard) script.onHeard(turn);
     },
     /**
-     * Keys count at once, whatever was heard until then.
-     * @returns whether they are a whole answer
+     * Processes a DTMF digit, which counts at once, even before the question was heard.
+     * @returns whether the digits form a complete answer
      */
     key(key: string): boolean {
       keyed = script.onKey(key);
       introduced = true;
-      // A whole answer leads on to a question that was not heard yet.
+      // A complete answer leads to the next question, which the caller has not heard yet.
       questionHeard = keyed === undefined;
       return keyed !== undefined;
     },
@@ -118,7 +118,7 @@ export function createScriptedModel(p: {
       if (isBridging && isHeard) bridgeIsDue = false;
       if (task === 'introduce' || task === 'resume') introduced ||= isHeard;
       if (questionMs === undefined) return;
-      // What is only asked again, to someone who is silent, may have been heard before.
+      // A question repeated after a silence may have been heard before.
       const isNew = task === 'answer' || task === 'digits';
       questionHeard = (!isNew && questionHeard) || complete || questionMs >= QUESTION_HEARD_MS;
     },
@@ -128,14 +128,14 @@ export function createScriptedModel(p: {
   };
 }
 
-/** Tells a caller once what is left of the call. */
+/** Announces once how much time is left in the call. */
 function createNotice(now: () => number) {
   let endsAtMs: number | undefined;
   return {
     endingSoon(secondsLeft: number): void {
       endsAtMs = now() + secondsLeft * 1_000;
     },
-    /** @returns what is to be said, unless that was done */
+    /** @returns the announcement if it is due, and only once */
     take(): readonly string[] {
       if (endsAtMs === undefined) return [];
       const secondsLeft = (endsAtMs - now()) / 1_000;
@@ -153,7 +153,7 @@ function after(before: readonly string[], { questionAt, ...reply }: ScriptedRepl
   };
 }
 
-/** A goodbye, or a call for a person; "hello?" and "pardon?" ask for the question again. */
+/** A goodbye or a request for a person; "hello?" and "pardon?" only ask to repeat the question. */
 function wantsSomethingElse(heard: Heard | undefined): boolean {
   if (heard?.outcome !== 'understood' || heard.meaning.kind !== 'command') return false;
   return heard.meaning.command !== 'repeat' && heard.meaning.command !== 'hello';

@@ -3,8 +3,8 @@ import { BRIDGE, GOODBYE, REPLIES } from './lines.js';
 import type { Script, ScriptedReply } from './script.js';
 
 /**
- * The talk of an agent with nothing to find out: a fixed answer to each turn, then goodbye. It understands no words.
- * @param earlier what was said before the line broke
+ * The conversation of an agent without values to collect: fixed replies, then goodbye. Recognizes no words.
+ * @param earlier turns from before a resume
  */
 export function createSmallTalk(earlier: readonly TranscriptTurn[] = []): Script {
   let replies = earlier.filter(({ speaker, text }) => speaker === 'agent' && REPLIES.includes(text)).length;
@@ -21,7 +21,7 @@ export function createSmallTalk(earlier: readonly TranscriptTurn[] = []): Script
     again: () => [],
     bridge: () => ({ parts: [BRIDGE] }),
     onHeard: next,
-    // Keys are a turn, too.
+    // DTMF digits count as a turn.
     onKey: () => undefined,
     onKeysPaused: next,
     values: () => ({}),

@@ -3,12 +3,13 @@ import { ITSELF, type Asker } from '../../audio/turns.js';
 import type { Mode } from '../../../kernel/ids.js';
 import { FIXED_LINES } from './lines.js';
 
-/** Lines of calls that are kept for each mode; a line of 3 s takes 24 kB. */
+/** Cache size per mode for sentences that are not fixed; a sentence of 3 s takes 24 kB. */
 const MAX_BYTES = 8_000_000;
 
 /**
- * A voice that remembers: fixed lines for good, others, such as questions made ready ahead, while there is room. A line
- * that is being made for an account is not made twice; what is made for others may fail or wait behind its own.
+ * TTS with a cache: fixed sentences stay permanently, others, such as prepared questions, while there is room.
+ * Concurrent requests for the same sentence share one synthesis, but only within an account: another account's may fail
+ * or be slow.
  */
 export function createSpokenLines(synthesizer: Synthesizer, { maxBytes = MAX_BYTES } = {}) {
   const fixed = new Map<string, Uint8Array>();

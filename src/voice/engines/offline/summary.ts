@@ -2,7 +2,7 @@ import { valueIn } from '../../session/parameter-values.js';
 import type { ParameterValues } from '../port.js';
 import type { Question } from './questions.js';
 
-/** What was counted of a talk. */
+/** Figures of a conversation. */
 export interface Counts {
   spoken: number;
   heard: number;
@@ -11,7 +11,7 @@ export interface Counts {
 
 const LABEL = 'Automatic summary, not AI (offline demo engine):';
 
-/** A sentence or two from a template; it says that no model wrote it. */
+/** A summary of one or two sentences from a template; it states that no AI wrote it. */
 export function summaryOf(
   questions: readonly Question[],
   values: ParameterValues,
