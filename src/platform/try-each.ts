@@ -1,8 +1,8 @@
 /**
- * Does work for each item in turn, so that one which fails keeps no other from its turn.
- * @param p.until ms since the epoch; no item is begun later
- * @param p.failed is told of each failure; what it throws ends the run
- * @returns what the work gave for those that succeeded
+ * Runs work for each item in sequence; a failure does not stop the others.
+ * @param p.until ms since the epoch; no item is started later
+ * @param p.failed called for each failure; what it throws ends the run
+ * @returns the results of the successful items
  */
 export async function tryEach<T, R>(
   items: Iterable<T>,

@@ -1,10 +1,10 @@
-/** Groups whose last turn is remembered: more than can wait at once. */
+/** Number of groups whose last turn is remembered: more than can wait at once. */
 const MOST_REMEMBERED = 4_096;
 
 export interface TurnClaim {
   /** Groups of the requester, widest first, such as the networks of its address. Default: none. */
   groups?: readonly string[];
-  /** Abort it when the result is not needed any more. A waiting claim is then rejected with its reason. */
+  /** Abort it when the result is no longer needed. A waiting claim is then rejected with its reason. */
   until?: AbortSignal;
 }
 

@@ -1,23 +1,26 @@
 import { urlFrom } from '../../kernel/text.js';
 
-/** 127.0.0.0/8, ::1 and localhost: what is sent there stays on the machine. */
+/** 127.0.0.0/8, ::1 and localhost: traffic to them stays on this machine. */
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
-/** Private IPv4 ranges, unique local IPv6, and names without a dot, which only a private network resolves. */
+/** Private IPv4 ranges, unique local IPv6 addresses, and names without a dot, which only a private network resolves. */
 const PRIVATE =
   /^(10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|\[f[cd][0-9a-f:]+\]|[a-z][a-z0-9-]*)$/;
 
-/** Whether an address may do without TLS. @param near how far away it may be for that */
+/**
+ * Whether a URL may be used without TLS.
+ * @param near exempt hosts: none, this machine only, or this machine and private networks
+ */
 export function mayBePlain(address: string, near: 'nowhere' | 'machine' | 'network'): boolean {
   const { hostname } = new URL(address);
   return (near !== 'nowhere' && LOOPBACK.test(hostname)) || (near === 'network' && PRIVATE.test(hostname));
 }
 
-/** Whether a host, as a URL or a Host header names it, is this machine itself. @param host with or without a port */
+/** Whether a host, as in a URL or a Host header, is this machine. @param host with or without a port */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(hostnameOf(host));
 }
 
-/** The name in a host with or without a port, in lower case; empty for what is no host. */
+/** The hostname of a host with or without a port, in lower case; empty if the text is not a host. */
 export function hostnameOf(host: string): string {
   return /^[^\s/?#@\\]+$/.test(host) ? (urlFrom(`http://${host}`)?.hostname ?? '') : '';
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
 const url = z.url();
-/** Calls a carrier account takes per second. */
+/** Calls per second that a carrier account may place. */
 const callRate = z.union([z.literal('unlimited'), z.coerce.number().min(0.1).max(100)]);
 const carrierAccountId = z
   .string()
   .regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 digits 0 to 9 or a to f, in lower case');
 
-/** The settings of the carriers, the simulated one included, from the environment. */
+/** Environment variables of the carriers, including the simulated one. */
 export const carrierVariables = {
   CARRIER: z.enum(['simulator', 'twilio']).optional().meta({
     description: 'carrier of live keys: `twilio` or `simulator`; required in production',

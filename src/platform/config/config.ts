@@ -12,28 +12,30 @@ import { withoutTrailing } from '../../kernel/text.js';
 export { configuredEngineNames, configuredVoices, offeredEngineNames } from './engines.js';
 export type { OpenAiRealtimeSettings, PipelineSettings } from './engines.js';
 
-/** The credentials by which one mode's carrier account signs its requests and takes ours. */
+/**
+ * One mode's account at its carrier, with the credentials that we send and that the carrier signs its requests with.
+ */
 export interface CarrierAccount extends SimulatedAccount {
-  /** The carrier's name in the registry of carriers. */
+  /** The carrier's name in the carrier registry. */
   kind: string;
-  /** Base of the REST interface. */
+  /** Base URL of the REST API. */
   baseUrl: string;
   fromNumber: string;
-  /** Dials per second that it takes; absent: any number. */
+  /** Calls per second that may be placed; absent: unlimited. */
   callsPerSecond?: number;
 }
 
-/** What Twilio gives a new account. */
+/** Twilio's limit for a new account. */
 const TWILIO_CALLS_PER_SECOND = 1;
 
-/** The number that test mode calls from; a carrier's test credentials accept it. */
+/** Caller ID of test calls; carriers accept it with test credentials. */
 export const TEST_FROM_NUMBER = '+15005550006';
 
 export type Config = ReturnType<typeof settingsOf>;
 
 /**
  * Parses the environment once, at start-up.
- * @throws Error that names every variable at fault in one sentence each
+ * @throws Error with one sentence for each invalid variable
  */
 export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const config = settingsOf(env);
@@ -69,7 +71,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     media: { host: values.MEDIA_HOST, port: values.MEDIA_PORT },
     simulator: { host: values.SIMULATOR_HOST, port: values.SIMULATOR_PORT, timeScale: values.SIMULATOR_TIME_SCALE },
     mongodbUri: values.MONGODB_URI,
-    /** Whether production may run on a MongoDB that loses acknowledged writes with its one server. */
+    /** Whether production may run on a standalone MongoDB, which can lose acknowledged writes. */
     standaloneMongodbAllowed: values.ALLOW_STANDALONE_MONGODB,
     temporal: temporalSettings(values),
     worker: {
@@ -83,7 +85,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
       graceSeconds: values.RECONCILE_GRACE_SECONDS,
     },
     recordings: recordingSettings(values),
-    /** Whether the events of conversations are stored with their calls. */
+    /** Whether the events of each conversation are stored with its call. */
     sessionLogs: values.SESSION_LOG === 'on',
     apiKeyPepper: values.API_KEY_PEPPER ?? DEVELOPMENT_PEPPER,
     /** Newest first. */
@@ -92,7 +94,7 @@ function settingsOf(env: NodeJS.ProcessEnv) {
     calls: callSettings(values),
     engines: engineSettings(values),
     webhooks: webhookSettings(values),
-    /** Whether accounts may take phone numbers themselves. */
+    /** Whether accounts may add phone numbers themselves. */
     selfServiceNumbers: values.SELF_SERVICE_NUMBERS ?? !production,
     signUp: signUpSettings(values),
     /** Absent: the service sends no e-mail. */
@@ -116,7 +118,7 @@ function temporalSettings(values: Environment) {
     namespace: values.TEMPORAL_NAMESPACE,
     taskQueue: values.TEMPORAL_TASK_QUEUE,
     tls: values.TEMPORAL_TLS,
-    /** In production, over a network that is not known to be private. */
+    /** Whether production connects without TLS to a host outside private networks. */
     exposed: values.NODE_ENV === 'production' && isTemporalPlain(values),
     apiKey: values.TEMPORAL_API_KEY,
     uiUrl: values.TEMPORAL_UI_URL && withoutTrailing(values.TEMPORAL_UI_URL, '/'),
@@ -131,11 +133,13 @@ function callSettings(values: Environment) {
     defaultVoice: values.DEFAULT_VOICE,
     defaultLanguage: values.DEFAULT_LANGUAGE,
     allowedCountryPrefixes: itemsOf(values.ALLOWED_COUNTRY_PREFIXES).filter((prefix) => prefix !== 'all'),
-    /** Defaults of accounts on a real carrier; absent on the simulated one, which costs and disturbs nobody. */
+    /**
+     * Default account limits on a real carrier; absent on the simulated one, whose calls cost nothing and reach no one.
+     */
     liveLimits: values.CARRIER === 'twilio' ? liveLimitsOf(values) : undefined,
-    /** Test calls of an account in a UTC day; absent: no limit. */
+    /** Test calls per account and UTC day; absent: unlimited. */
     testCallsPerDay: values.TEST_CALLS_PER_DAY === 'none' ? undefined : values.TEST_CALLS_PER_DAY,
-    /** Whether agents may transfer live calls; always on the simulated carrier. */
+    /** Whether agents may transfer live calls; always true on the simulated carrier. */
     liveTransfers: liveTransfersOf(values),
     rates: readRateDeck(values.RATE_DECK_FILE),
   };
@@ -146,9 +150,11 @@ function webhookSettings(values: Environment) {
   return {
     allowCidrs: itemsOf(values.WEBHOOK_ALLOW_CIDRS),
     guarded: production,
-    /** Ranges of ports that customers' URLs may use, both ends included; empty: all but those of other protocols. */
+    /**
+     * Port ranges that customers' URLs may use, both ends included; empty: all ports except those of other protocols.
+     */
     ports: values.WEBHOOK_PORTS ?? [],
-    /** Name servers for customers' URLs; empty: the system's. */
+    /** DNS servers for the hostnames in customers' URLs; empty: the system's. */
     nameservers: values.WEBHOOK_NAMESERVERS ?? [],
   };
 }
@@ -156,9 +162,9 @@ function webhookSettings(values: Environment) {
 function signUpSettings(values: Environment) {
   const production = values.NODE_ENV === 'production';
   return {
-    /** `open`: anybody opens an account; `invite`: people join by invitation; `off`: operators create members. */
+    /** `open`: anyone can open an account; `invite`: people join by invitation; `off`: operators create members. */
     mode: values.SIGN_UP ?? (production ? ('invite' as const) : ('open' as const)),
-    /** Whether the address of a new account must be verified; in development it counts as verified. */
+    /** Whether a new account must verify its e-mail address; otherwise the address counts as verified. */
     verifiesEmail: production || values.SMTP_URL !== undefined,
   };
 }

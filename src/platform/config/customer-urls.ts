@@ -2,14 +2,14 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isBadPort } from '../../kernel/bad-ports.js';
 
-/** Two ends of a range of ports, both included. */
+/** A range of ports, both ends included. */
 export type PortRange = readonly [low: number, high: number];
 
 const MAX_PORT = 65_535;
 const PORTS = /^\d{1,5}(-\d{1,5})?$/;
 const NAMESERVER = /^(?:\[([\dA-Fa-f:.]{2,45})\]|([\dA-Fa-f:.]{2,45}?))(?::(\d{1,5}))?$/;
 
-/** WEBHOOK_PORTS: `80,443,8000-8999`. */
+/** Parses WEBHOOK_PORTS, such as `80,443,8000-8999`. */
 export const portList = z.string().transform((text, context): PortRange[] => {
   return text.split(',').map((item) => {
     const [low = NaN, high = low] = PORTS.test(item.trim()) ? item.split('-').map(Number) : [];
@@ -22,13 +22,13 @@ export const portList = z.string().transform((text, context): PortRange[] => {
   });
 });
 
-/** Whether no port of the range can be used; a wider range may span some that cannot. */
+/** Whether every port of the range is blocked; a wider range may include some blocked ports. */
 function isBlocked([low, high]: PortRange): boolean {
   for (let port = low; port <= high; port += 1) if (!isBadPort(port)) return false;
   return true;
 }
 
-/** WEBHOOK_NAMESERVERS: addresses, each with a port or without, `10.0.0.2,[fd00::2]:5353`. */
+/** Parses WEBHOOK_NAMESERVERS: IP addresses with optional ports, such as `10.0.0.2,[fd00::2]:5353`. */
 export const nameserverList = z.string().transform((text, context) => {
   const servers = text.split(',').map((item) => item.trim());
   if (!servers.every(isNameserver)) {

@@ -2,8 +2,8 @@ import { arePrivateHosts } from './addresses.js';
 import type { Environment } from './environment.js';
 
 /**
- * Why the password of MongoDB would cross a public network in clear, in a sentence; undefined when it would not. Of
- * `mongodb+srv` the driver uses TLS unless it is told otherwise.
+ * Explains in a sentence why MongoDB's password would cross a public network unencrypted; undefined if it would not.
+ * With `mongodb+srv` the driver uses TLS by default.
  */
 export function plainMongodbFault({ MONGODB_URI: uri, ALLOW_PLAIN_MONGODB: allowed }: Environment): string | undefined {
   const [, srv, credentials, hosts = '', options = ''] =
@@ -18,7 +18,7 @@ export function plainMongodbFault({ MONGODB_URI: uri, ALLOW_PLAIN_MONGODB: allow
   );
 }
 
-/** Whether Temporal is spoken to in clear on a host that is neither this machine nor in a private network. */
+/** Whether Temporal is reached without TLS on a host that is neither this machine nor in a private network. */
 export function isTemporalPlain({ TEMPORAL_ADDRESS: address, TEMPORAL_TLS: tls }: Environment): boolean {
   return !tls && !arePrivateHosts([address]);
 }

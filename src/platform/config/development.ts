@@ -1,7 +1,9 @@
 import { isLoopbackHost, mayBePlain } from './addresses.js';
 import type { Environment } from './environment.js';
 
-/** What only a service for others has. Without NODE_ENV=production such a service would be open to everybody. */
+/**
+ * Settings that only a service open to others has. Without NODE_ENV=production such a service would run unprotected.
+ */
 const SIGNS: readonly { variable: keyof Environment; found: (values: Environment) => string | undefined }[] = [
   { variable: 'CARRIER', found: ({ CARRIER }) => (CARRIER === 'twilio' ? 'CARRIER=twilio' : undefined) },
   {
@@ -18,8 +20,8 @@ const SIGNS: readonly { variable: keyof Environment; found: (values: Environment
 ];
 
 /**
- * Why a configuration for others must not run with what only development may do: published secrets, open sign-up,
- * requests to private addresses.
+ * Rejects development mode for a service open to others, because development uses published secrets, open sign-up and
+ * webhooks to private addresses. Returns a sentence for each setting at fault.
  */
 export function developmentFaults(values: Environment): { variable: string; sentence: string }[] {
   if (values.ALLOW_INSECURE_DEVELOPMENT) return [];
@@ -33,14 +35,14 @@ export function developmentFaults(values: Environment): { variable: string; sent
 }
 
 /**
- * The names besides those of loopback by which a service on a developer's machine is asked; undefined: any. Any other name
- * is that of a web site which has pointed its own name at this machine, to reach what has no password here.
+ * Hostnames, besides loopback names, under which the API answers in development; undefined: any. Prevents DNS
+ * rebinding: a website could point its own name at this machine and reach an API that has no password here.
  */
 export function answeredHosts(values: Environment): string[] | undefined {
   const { NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL } = values;
   if (NODE_ENV !== 'development') return undefined;
   const isLocal = isLoopbackHost(API_HOST.includes(':') ? `[${API_HOST}]` : API_HOST);
-  // A container listens on every address, and is published on the developer's machine all the same.
+  // A container listens on all addresses although only this machine may reach it, so API_HOST alone lifts no check.
   if (!isLocal && values.ALLOW_INSECURE_DEVELOPMENT) return undefined;
   return [PUBLIC_BASE_URL, STREAM_URL].map((url) => new URL(url).hostname);
 }

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { isWeakKey } from './secret-strength.js';
 
-/** A key that secrets are stored under. Its id is stored with each secret, so that keys can be rotated. */
+/** A key that encrypts stored secrets. Its id is stored with each secret, so that keys can be rotated. */
 export interface EncryptionKey {
   id: string;
   /** 32 bytes, for AES-256. */
   key: Buffer;
 }
 
-/** Every set-up outside production that names no keys has this one. */
+/** Used outside production when ENCRYPTION_KEYS is absent. */
 const DEVELOPMENT_KEY: EncryptionKey = { id: 'development', key: Buffer.alloc(32, 'development') };
 const KEY_LIST = /^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=(,[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=)*$/;
 const REMEDY = 'make one with: echo "$(date +%F):$(openssl rand -base64 32)"';
 
-/** ENCRYPTION_KEYS: `<key id>:<32 bytes in base64>[,…]`, newest first. */
+/** Validates ENCRYPTION_KEYS: `<key id>:<32 bytes in base64>[,…]`, newest first. */
 export const encryptionKeyList = z
   .string()
   .regex(KEY_LIST, `must be <key id>:<32 bytes in base64>, several with commas between; ${REMEDY}`)
@@ -23,8 +23,8 @@ export const encryptionKeyList = z
   }, 'each key needs an id of its own');
 
 /**
- * The keys of ENCRYPTION_KEYS, newest first; the fixed development key when it is absent.
- * @param list as `encryptionKeyList` accepts it
+ * Returns the keys of ENCRYPTION_KEYS, newest first, or the fixed development key if it is absent.
+ * @param list in the format that `encryptionKeyList` accepts
  */
 export function encryptionKeys(list: string | undefined): EncryptionKey[] {
   if (list === undefined) return [DEVELOPMENT_KEY];
@@ -34,7 +34,7 @@ export function encryptionKeys(list: string | undefined): EncryptionKey[] {
   });
 }
 
-/** Why production must not run with these keys, in a sentence; undefined when nothing speaks against them. */
+/** Explains in a sentence why production must not use these keys; undefined if they are acceptable. */
 export function encryptionKeysFault(list: string | undefined, pepper = ''): string | undefined {
   if (list === undefined) return `ENCRYPTION_KEYS must be set in production; ${REMEDY}.`;
   if (list.includes('change-me')) return `ENCRYPTION_KEYS holds a placeholder; ${REMEDY}.`;

@@ -6,7 +6,7 @@ import { voiceFault, VOICES, type Voice } from '../../kernel/voices.js';
 const url = z.url({ protocol: /^https?$/, error: 'must be an address with http or https' });
 const socketUrl = z.url({ protocol: /^wss?$/ });
 
-/** The settings of the engines, from the environment. */
+/** Environment variables of the engines. */
 export const engineVariables = {
   ENGINE: z.enum(ENGINE_NAMES).default('offline-demo').meta({
     description:
@@ -115,19 +115,19 @@ interface EngineConfig {
   carriers: { live: { kind: string } };
 }
 
-/** What the `openai-realtime` engine needs of its provider. */
+/** Settings of the `openai-realtime` engine. */
 export interface OpenAiRealtimeSettings {
   apiKey: string;
-  /** Of its HTTP interface; the socket's address is made from it. */
+  /** Base URL of the HTTP API; the WebSocket URL is derived from it. */
   baseUrl: string;
   model: string;
   transcriptionModel: string;
-  /** Chat model that summarises a call and extracts its values. */
+  /** Chat model that summarises a call and extracts its output parameters. */
   conclusionModel: string;
   turnDetection: { type: 'server_vad'; silenceMs: number } | { type: 'semantic_vad'; eagerness: string };
 }
 
-/** @throws Error when the default engine is not configured: nobody shall learn that from the first call */
+/** @throws Error at start-up if the default engine is not configured, or the pipeline engine only in part */
 export function engineSettings(values: EngineVariables) {
   const openaiRealtime = openAiRealtimeSettings(values);
   if (values.ENGINE === 'openai-realtime' && openaiRealtime === undefined) {
@@ -159,7 +159,7 @@ function openAiRealtimeSettings(values: EngineVariables): OpenAiRealtimeSettings
   };
 }
 
-/** What the `pipeline` engine needs of its three providers. */
+/** Settings of the `pipeline` engine's three providers: speech to text, LLM and text to speech. */
 export interface PipelineSettings {
   recogniser: { baseUrl: string; apiKey: string; model: string };
   model: { baseUrl: string; apiKey: string; model: string };
@@ -168,9 +168,9 @@ export interface PipelineSettings {
     baseUrl: string;
     apiKey: string;
     model: string;
-    /** The provider's id of each voice of ours. */
+    /** The provider's voice id for each of our voices. */
     voices: Record<string, string>;
-    /** The id that speaks for a voice without one. */
+    /** The provider's voice id for voices that are not in `voices`. */
     defaultVoice: string;
   };
 }
@@ -192,7 +192,7 @@ const VOICE_PROVIDERS = {
   },
 } as const;
 
-/** @throws Error when some of its keys are there and others are not, or it is the default engine and none is */
+/** @throws Error if only some of its API keys are set, or none although it is the default engine */
 function pipelineSettings(values: EngineVariables): PipelineSettings | undefined {
   const provider = VOICE_PROVIDERS[values.TTS_PROVIDER];
   const { DEEPGRAM_API_KEY, LLM_API_KEY, [provider.key]: voiceKey } = values;
@@ -221,7 +221,7 @@ function pipelineSettings(values: EngineVariables): PipelineSettings | undefined
   };
 }
 
-/** The engines that live calls can be conducted by with this configuration. */
+/** The engines that this configuration can run live calls with. */
 export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): EngineName[] {
   const { openaiRealtime, pipeline } = config.engines;
   return [
@@ -231,7 +231,7 @@ export function configuredEngineNames(config: Pick<EngineConfig, 'engines'>): En
   ];
 }
 
-/** The voices as this configuration has them: Deepgram's English Flux models hear no other language. */
+/** The voices with the languages this configuration supports: Deepgram's `flux-…-en` models understand English only. */
 export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): readonly Voice[] {
   if (!/^flux-.*-en$/.test(engines.pipeline?.recogniser.model ?? '')) return VOICES;
   return VOICES.map((voice) => {
@@ -240,17 +240,17 @@ export function configuredVoices({ engines }: Pick<EngineConfig, 'engines'>): re
   });
 }
 
-/** Engines that an agent may name: configured, and fit for the carrier of live calls. */
+/** Engines that an agent may choose: configured, and allowed on the carrier of live calls. */
 export function offeredEngineNames(config: EngineConfig): EngineName[] {
   return configuredEngineNames(config).filter((engine) => engine !== 'offline-demo' || isDemoAllowed(config));
 }
 
-/** The demo engine follows no instruction: nobody is to be called for real by it unless the operator says so. */
+/** The demo engine ignores instructions, so it may call real people only if the operator allows it. */
 function isDemoAllowed({ carriers, engines }: EngineConfig): boolean {
   return carriers.live.kind === 'simulator' || engines.demoOnLiveCalls;
 }
 
-/** @throws Error when the default engine cannot conduct live calls, or not with the default voice and language */
+/** @throws Error if the default engine may not run live calls, or does not support the default voice and language */
 export function refuseUnfitEngine(
   config: EngineConfig & { calls: { defaultVoice: string; defaultLanguage: string } },
 ): void {

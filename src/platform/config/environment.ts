@@ -14,10 +14,10 @@ const seconds = z.coerce.number().int().positive();
 const cidr = z.union([z.cidrv4(), z.cidrv6()]);
 
 /**
- * Every setting of every role, from the environment, with what the documents say of it: `npm run structure` writes
- * docs/configuration.md, .env.example and the environment in docker-compose.yml from it. Beside its `description` a
- * variable may have `shown`, its default as documents put it; `compose`, its default in the compose set-up, or `fixed`,
- * its only value there; `trial` and `production`, its value in those parts of .env.example.
+ * Every environment variable of every role, with its documentation: `npm run structure` generates
+ * docs/configuration.md, .env.example and the environment in docker-compose.yml from it. Besides `description`, a
+ * variable may have `shown`, its default as the documentation shows it; `compose`, its default in docker-compose.yml,
+ * or `fixed`, its only value there; `trial` and `production`, its value in those parts of .env.example.
  */
 export const environment = z.object({
   NODE_ENV: z.enum(['production', 'development', 'test']).default('development').meta({
@@ -255,10 +255,10 @@ export const environment = z.object({
     ),
 });
 
-/** The pepper of development set-ups; production must bring its own. */
+/** Pepper of development set-ups; production must set its own. */
 export const DEVELOPMENT_PEPPER = 'development-pepper-development-pepper';
 
-/** The variables of the environment, parsed. */
+/** The parsed environment variables. */
 export type Environment = z.output<typeof environment>;
 
 function isSmtpUrl(text: string): boolean {
@@ -268,7 +268,7 @@ function isSmtpUrl(text: string): boolean {
   return ['smtp:', 'smtps:'].includes(protocol) && hostname !== '';
 }
 
-/** The items of a list with commas between. */
+/** Splits a comma-separated list, trims its items and drops empty ones. */
 export function itemsOf(text: string): string[] {
   return text
     .split(',')
@@ -277,8 +277,8 @@ export function itemsOf(text: string): string[] {
 }
 
 /**
- * Parses every variable for itself, so that all faults are told together.
- * @returns values, with the default in place of a malformed one, and a sentence for each malformed variable
+ * Parses each variable separately, so that all errors are reported together.
+ * @returns the values, with the default in place of an invalid one, and a sentence for each invalid variable
  */
 export function parseEnvironment(given: Record<string, string | undefined>): {
   values: Environment;

@@ -2,19 +2,21 @@ import { z } from 'zod';
 import type { Mode } from '../../kernel/ids.js';
 import { MICROS_PER_USD, type Micros } from '../../kernel/money.js';
 
-/** What bounds the damage of a stolen key on a real carrier, unless an operator has set another limit for an account. */
+/**
+ * Default limits that bound the damage of a stolen key on a real carrier; an operator can set others for an account.
+ */
 export interface LiveLimits {
-  /** The most that an account may be billed and held in a UTC day, in micro-USD; absent: no limit. */
+  /** Maximum billed and held per account and UTC day, in micro-USD; absent: unlimited. */
   dailySpendCapMicros?: Micros;
-  /** Attempts without an answer that one number may get in a UTC hour, from all accounts together; absent: no limit. */
+  /** Unanswered call attempts to one number per UTC hour, from all accounts together; absent: unlimited. */
   unansweredAttemptsPerHour?: number;
-  /** Calls and transfers that an account may place in a UTC day, and calls that it may receive; absent: no limit. */
+  /** Calls and transfers that an account may place per UTC day, and calls that it may receive; absent: unlimited. */
   liveCallsPerDay?: number;
 }
 
-/** The counted attempts of an hour stand in one document. */
+/** Bounded because one document stores all counted attempts of an hour. */
 export const MAX_UNANSWERED_ATTEMPTS = 10_000;
-/** The counted calls of a day stand in one document. */
+/** Bounded because one document stores all counted calls of a day. */
 export const MAX_LIVE_CALLS_PER_DAY = 10_000;
 const MAX_TEST_CALLS_PER_DAY = 10_000;
 
@@ -84,7 +86,7 @@ export const liveLimitVariables = {
   }),
 };
 
-/** The default limits of live calls that the environment sets. */
+/** Reads the default limits of live calls from the environment. */
 export function liveLimitsOf(values: {
   DAILY_SPEND_CAP_USD: string;
   UNANSWERED_ATTEMPTS_PER_HOUR: number | 'none';
@@ -99,8 +101,8 @@ export function liveLimitsOf(values: {
 }
 
 /**
- * Whether agents may transfer live calls. On a real carrier a transferred call has two legs, of which its account pays one:
- * production leaves that to the operator.
+ * Whether agents may transfer live calls. Off by default in production on a real carrier, which bills two legs of a
+ * transferred call while the account pays for one.
  */
 export function liveTransfersOf(values: {
   NODE_ENV: string;
@@ -111,12 +113,12 @@ export function liveTransfersOf(values: {
   return (values.LIVE_TRANSFERS ?? (values.NODE_ENV === 'production' ? 'off' : 'on')) === 'on';
 }
 
-/** Whether agents may transfer calls of this mode. Test calls are the simulated carrier's, which costs nothing. */
+/** Whether agents may transfer calls of this mode. Test calls always use the simulated carrier, which costs nothing. */
 export function mayTransfer(calls: { liveTransfers: boolean }, mode: Mode): boolean {
   return mode === 'test' || calls.liveTransfers;
 }
 
-/** Exactly: USD as written have at most six decimals. */
+/** Exact, because the amount has at most six decimals. */
 function microsOf(usd: string): Micros {
   const [whole = '', decimals = ''] = usd.split('.');
   return Number(whole) * MICROS_PER_USD + Number(decimals.padEnd(6, '0'));

@@ -10,11 +10,11 @@ import { accountIdFault, isPublished, tokenFault } from './simulated-accounts.js
 interface Check {
   /** The variable at fault. */
   variable: keyof Environment;
-  /** What is wrong and what to do, in a sentence that names the variable; undefined when nothing is. */
+  /** Returns a sentence with the variable, the problem and the remedy; undefined if there is no problem. */
   fault: (values: Environment) => string | undefined;
 }
 
-/** @param near where an address may be that does without TLS */
+/** Requires TLS for a URL. @param near hosts that are exempt, see `mayBePlain` */
 function encrypted(
   variable: keyof Environment,
   schemes: readonly ('https' | 'wss')[],
@@ -31,7 +31,7 @@ function encrypted(
   };
 }
 
-/** Settings that a path is appended to. */
+/** URLs that the service appends a path to. */
 const BASES = [
   'PUBLIC_BASE_URL',
   'STREAM_URL',
@@ -44,7 +44,7 @@ const BASES = [
   'TEMPORAL_UI_URL',
 ] as const satisfies readonly (keyof Environment)[];
 
-/** Credentials in an address end in logs and in requests to others; a query or fragment swallows what is appended. */
+/** Credentials in a URL leak into logs and requests; a query or fragment would swallow the appended path. */
 function bare(variable: (typeof BASES)[number]): Check {
   return {
     variable,
@@ -59,7 +59,7 @@ function bare(variable: (typeof BASES)[number]): Check {
   };
 }
 
-/** What production demands beyond the form of each variable. */
+/** Production checks beyond the format of each variable. */
 const CHECKS: readonly Check[] = [
   {
     variable: 'API_KEY_PEPPER',
@@ -143,7 +143,7 @@ function isTwilioToken(text: string): boolean {
   return /^[0-9a-f]{32}$/i.test(text) && !isPublished(text) && weaknessOf(text, 32) === undefined;
 }
 
-/** Every variable whose value is the one of an example, whatever it is for. */
+/** Finds the placeholder `change-me` in any variable. */
 function placeholderFaults(values: Environment): Fault[] {
   return Object.entries(values).flatMap(([variable, value]) =>
     typeof value === 'string' && /(?<![a-z])change[-_ .]?me(?![a-z])/i.test(value)
@@ -152,13 +152,13 @@ function placeholderFaults(values: Environment): Fault[] {
   );
 }
 
-/** What is wrong with one variable, in a sentence that names it and the remedy. */
+/** A problem with one variable, in a sentence that names the variable and the remedy. */
 export interface Fault {
   variable: string;
   sentence: string;
 }
 
-/** The reasons why these settings must not run in production, the first of each variable; empty when there is none. */
+/** Returns why these settings must not run in production, at most one reason per variable. */
 export function productionFaults(values: Environment): Fault[] {
   const found = CHECKS.flatMap(({ variable, fault }) => {
     const sentence = fault(values);

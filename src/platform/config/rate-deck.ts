@@ -4,9 +4,9 @@ import { DEFAULT_RATE_DECK, parseRateDeck, type RateDeck } from '../../kernel/ra
 const MAX_BYTES = 16 * 1_024 * 1_024;
 
 /**
- * Reads the operator's rate deck once, at start-up; a changed file counts after a restart.
- * @param file path of the CSV; absent: every call costs the default
- * @throws Error that names the file, and each line at fault with what it must be
+ * Reads the operator's rate deck once, at start-up; changes to the file apply after a restart.
+ * @param file path of the CSV file; absent: every call has the default price
+ * @throws Error that names the file, and each invalid line with what it must be
  */
 export function readRateDeck(file: string | undefined): RateDeck {
   if (file === undefined) return DEFAULT_RATE_DECK;

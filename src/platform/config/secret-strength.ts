@@ -1,6 +1,6 @@
 import { respelled } from '../../kernel/password-strength.js';
 
-/** What people write where a secret belongs, in letters alone. */
+/** Words that people write instead of a secret, letters only. */
 const GUESSED = [
   'changeme',
   'replaceme',
@@ -16,19 +16,19 @@ const GUESSED = [
   'development',
   'callwright',
 ];
-/** Random text of 32 hexadecimal digits has fewer once in ten million times. */
+/** Minimum number of distinct characters. 32 random hexadecimal digits have fewer once in ten million times. */
 const FEWEST_CHARACTERS = 8;
-/** Random keys never come near. */
+/** Minimum number of distinct bytes in a 32-byte key. Random keys have far more. */
 const FEWEST_BYTES = 16;
 
-/** Whether a text holds a word like `changeme` or `password`, in any spelling. */
+/** Whether a text contains a word like `changeme` or `password`, in any spelling. */
 export function holdsGuessedWord(text: string): boolean {
   const lower = text.normalize('NFKD').toLowerCase();
   const spellings = (['l', 'i'] as const).map((one) => respelled(lower, one).replace(/[^a-z]/g, ''));
   return lower.includes('123456') || GUESSED.some((word) => spellings.some((letters) => letters.includes(word)));
 }
 
-/** Why a text is too easy to guess for a secret, without repeating any of it; undefined when nothing is seen. */
+/** Explains why a secret is easy to guess, without quoting any of it; undefined if no weakness is found. */
 export function weaknessOf(text: string, minLength: number): string | undefined {
   if (text.length < minLength) return `has fewer than ${minLength} characters`;
   if (holdsGuessedWord(text)) return 'holds a word that is guessed first, like a placeholder or password';
@@ -38,7 +38,7 @@ export function weaknessOf(text: string, minLength: number): string | undefined 
     : undefined;
 }
 
-/** Whether 32 bytes were not made at random. */
+/** Whether a 32-byte key is visibly not random. */
 export function isWeakKey(key: Buffer): boolean {
   const bytes = [...key];
   return new Set(bytes).size < FEWEST_BYTES || isPattern(bytes) || bytes.every((byte) => byte >= 32 && byte < 127);

@@ -3,7 +3,7 @@ import { holdsGuessedWord, weaknessOf } from './secret-strength.js';
 
 type Variable = keyof Environment;
 
-/** Secrets that an operator makes: how short they may be, and how to make one. */
+/** Secrets that the operator creates: minimum length, and how to create one. */
 const OWN = {
   API_KEY_PEPPER: { least: 32, remedy: 'make one with openssl rand -hex 32' },
   PAYMENT_WEBHOOK_SECRET: { least: 32, remedy: "set the payment provider's, or one made with openssl rand -hex 32" },
@@ -19,7 +19,7 @@ const OWN = {
 } satisfies Partial<Record<Variable, { least: number; remedy: string }>>;
 const OWN_NAMES = Object.keys(OWN) as (keyof typeof OWN)[];
 
-/** Secrets that others gave us. One may serve several providers, but must be none of our own. */
+/** Secrets issued by providers. Several variables may share one, but none may equal a secret of our own. */
 const GIVEN = [
   'TWILIO_AUTH_TOKEN',
   'TEMPORAL_API_KEY',
@@ -30,7 +30,7 @@ const GIVEN = [
   'TTS_API_KEY',
 ] as const satisfies readonly Variable[];
 
-/** Addresses that hold a password. */
+/** URLs that contain a password. */
 const WITH_PASSWORD = ['MONGODB_URI', 'SMTP_URL'] as const satisfies readonly Variable[];
 const PASSWORD = /^[a-z+]{1,20}:\/\/[^/?#@:]*:([^/?#@]*)@/;
 
@@ -39,7 +39,7 @@ interface Fault {
   sentence: string;
 }
 
-/** Every secret that is easy to guess or serves two purposes. No sentence repeats a value. */
+/** Finds secrets that are easy to guess or serve two purposes. No sentence contains a secret. */
 export function secretFaults(values: Environment): Fault[] {
   return [...weakSecrets(values), ...weakPasswords(values), ...sharedSecrets(values)];
 }
@@ -84,7 +84,7 @@ function formsOf(value: string | undefined): string[] {
   return value === undefined || value === '' ? [] : [value];
 }
 
-/** Each key as it may stand elsewhere: in base64, in hexadecimal digits, as text. */
+/** The forms in which a key might be reused elsewhere: base64, hexadecimal digits, plain text. */
 function keyForms(list: string | undefined): string[] {
   return (list?.split(',') ?? []).flatMap((entry) => {
     const base64 = entry.slice(entry.indexOf(':') + 1);

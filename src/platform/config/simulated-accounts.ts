@@ -6,13 +6,13 @@ import type { Environment } from './environment.js';
 export interface SimulatedAccount {
   carrierAccountId: string;
   authToken: string;
-  /** Nobody configured a token: the deployment's own is kept in the database, and this one fits nothing until then. */
+  /** No token is configured: `authToken` is random and unused until the deployment's own is loaded from MongoDB. */
   unsettled?: true;
-  /** The account's identifier, where one is configured without a token. */
+  /** The account id, if one is configured without a token. */
   configuredId?: string | undefined;
 }
 
-/** What development uses. Everybody can read these, so production refuses them. */
+/** Development credentials. They are public, so production rejects them. */
 const PUBLISHED: Readonly<Record<Mode, SimulatedAccount>> = {
   live: { carrierAccountId: 'AC00000000000000000000000000000001', authToken: '11111111111111111111111111111111' },
   test: { carrierAccountId: 'AC00000000000000000000000000000002', authToken: '22222222222222222222222222222222' },
@@ -21,12 +21,12 @@ const PUBLISHED_VALUES = new Set(
   Object.values(PUBLISHED).flatMap(({ carrierAccountId, authToken }) => [carrierAccountId, authToken]),
 );
 
-/** Whether everybody can read this token or identifier. */
+/** Whether this token or account id is one of the published ones. */
 export function isPublished(value: string | undefined): boolean {
   return value !== undefined && PUBLISHED_VALUES.has(value);
 }
 
-/** The simulated carrier's account of a mode. In production an absent token is replaced by one that nobody knows. */
+/** The simulated carrier's account of a mode. In production a missing token is replaced by a random one. */
 export function simulatedAccount(mode: Mode, values: Environment): SimulatedAccount {
   const { carrierAccountId, authToken } = givenAccount(mode, values);
   if (values.NODE_ENV !== 'production') {
@@ -39,18 +39,18 @@ export function simulatedAccount(mode: Mode, values: Environment): SimulatedAcco
   return { ...accountWith(mode, newToken(), carrierAccountId), unsettled: true, configuredId: carrierAccountId };
 }
 
-/** The account of a token. Its identifier follows from the token unless one is given, so that only that is kept. */
+/** The account of a token. The account id is derived from the token unless given, so only the token needs storing. */
 export function accountWith(mode: Mode, authToken: string, carrierAccountId?: string): SimulatedAccount {
   const digest = createHash('sha256').update(`account\n${mode}\n${authToken}`).digest('hex');
   return { carrierAccountId: carrierAccountId ?? `AC${digest.slice(0, 32)}`, authToken };
 }
 
-/** 32 hexadecimal digits, as a carrier's tokens are. */
+/** Creates a random token of 32 hexadecimal digits, the format of Twilio's tokens. */
 export function newToken(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** What is wrong in production with the configured token of a mode. */
+/** Explains why production rejects the configured token of a mode; undefined if it is acceptable or absent. */
 export function tokenFault(mode: Mode, values: Environment): string | undefined {
   const { authToken } = givenAccount(mode, values);
   const name = mode === 'live' ? 'SIMULATOR_AUTH_TOKEN' : 'SIMULATOR_TEST_AUTH_TOKEN';
@@ -62,7 +62,7 @@ export function tokenFault(mode: Mode, values: Environment): string | undefined 
   return undefined;
 }
 
-/** What is wrong in production with the configured account of a mode. */
+/** Explains why production rejects the configured account id of a mode; undefined if it is acceptable or absent. */
 export function accountIdFault(mode: Mode, values: Environment): string | undefined {
   const { carrierAccountId } = givenAccount(mode, values);
   const name = mode === 'live' ? 'SIMULATOR_ACCOUNT_SID' : 'SIMULATOR_TEST_ACCOUNT_SID';

@@ -1,17 +1,17 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Longer than any address with a zone and a port; a longer text is not parsed at all. */
+/** Longer than any address with zone and port; longer texts are not parsed. */
 const MAX_ADDRESS_LENGTH = 100;
 
 /**
- * The client that a connection counts for in rate limits: an IPv4 address, or the /64 network of an IPv6 address
- * (`2001:db8::/64`), because one customer holds at least that many addresses. An IPv4-mapped IPv6 address counts as its
- * IPv4 address.
- * @param p.forwardedFor the X-Forwarded-For header; read only when the proxy is trusted. A proxy appends the address that
+ * Returns the client that a connection counts for in rate limits: an IPv4 address, or the /64 network of an IPv6
+ * address (`2001:db8::/64`), because one customer holds at least that many addresses. An IPv4-mapped IPv6 address
+ * counts as its IPv4 address.
+ * @param p.forwardedFor the X-Forwarded-For header, read only if the proxy is trusted. A proxy appends the address that
  *   it saw, so the last entry counts. An entry that is not an address counts against the proxy itself.
- * @param p.remoteAddress the address of the socket's other end
- * @returns `unknown` when neither is an address
+ * @param p.remoteAddress the socket's remote address
+ * @returns `unknown` if neither is an address
  */
 export function clientOf(p: { forwardedFor: string; remoteAddress: string | undefined; trustProxy: boolean }): string {
   const last = p.forwardedFor.slice(p.forwardedFor.lastIndexOf(',') + 1);
@@ -19,9 +19,9 @@ export function clientOf(p: { forwardedFor: string; remoteAddress: string | unde
 }
 
 /**
- * The networks of a client as `clientOf` names it, the widest first and itself last: of IPv4 the /16 and /24, of IPv6 the
- * /32, which a provider has at least, and the /48, which one customer may have. Whoever can use many addresses mostly has
- * them in one of these.
+ * Returns the networks of a client as `clientOf` names it, widest first and the client itself last: for IPv4 the /16
+ * and /24, for IPv6 the /32, the smallest allocation of a provider, and the /48, which one customer may have. Attackers
+ * with many addresses usually have them in one of these networks.
  */
 export function networksOf(client: string): string[] {
   if (isIPv4(client)) {
@@ -41,7 +41,7 @@ export function networksOf(client: string): string[] {
 
 function networkOf(text: string): string | undefined {
   const address = bareAddress(text);
-  // Node's checks: those of ipaddr.js throw and catch an error with its stack for each address of the other family.
+  // Node's checks, because those of ipaddr.js throw and catch an error for each address of the other family.
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;
   const parsed = ipaddr.IPv6.parse(address);
@@ -49,7 +49,7 @@ function networkOf(text: string): string | undefined {
   return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
-/** In ::ffff:0:0/96. The library's own check builds a table of all ranges each time. */
+/** Whether the address is in ::ffff:0:0/96. The library's own check builds a table of all ranges each time. */
 function isIPv4Mapped({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
 }

@@ -4,37 +4,40 @@ import { classifyFailure, type EgressFailure } from './failure.js';
 import { createGuardedLookup, urlFault, type GuardConfig } from './guard.js';
 import { createNameResolver, type ResolveName } from './name-resolver.js';
 
-/** An endless answer is none. */
+/** Maximum bytes of a response; a larger one fails. */
 export const MAX_RESPONSE_BYTES = 65_536;
-/** A refusal stands by its status; its body only helps people, and is waited for no longer than this. */
+/** How long to read the body of an unsuccessful response, which is kept only to help people find the error. */
 const REFUSAL_BODY_MS = 1_000;
 
 export interface EgressRequest {
-  /** Whose URL it is: names that one account gives delay no other account's. */
+  /** Account that gave the URL: slow name lookups of one account do not delay another's. */
   accountId: string;
   method: 'GET' | 'POST';
   url: string;
   body?: string;
   headers: Record<string, string>;
-  /** All of it: name lookup, connection, TLS, headers and body. */
+  /** For the whole request: name lookup, connection, TLS, headers and body. */
   timeoutMs: number;
-  /** How much of the answer is given back; more is read only to see that it is whole. */
+  /**
+   * Bytes of the response body to return. A successful response is still read to its end, to verify that it is
+   * complete.
+   */
   keepBytes: number;
 }
 
 export interface EgressAnswer {
-  /** A 2xx, read to its end. */
+  /** A 2xx response, read to its end. */
   succeeded: boolean;
   durationMs: number;
-  /** Why it did not. */
+  /** Why the request failed. */
   error?: EgressFailure;
   httpStatus?: number;
-  /** The first bytes of the answer. */
+  /** The first `keepBytes` of the response body. */
   body?: string;
 }
 
 export interface EgressClient {
-  /** Sends one request. Never throws and takes no longer than its timeout: the answer says what came of it. */
+  /** Sends one request. Never throws, and takes no longer than its timeout; the result reports any failure. */
   send(request: EgressRequest): Promise<EgressAnswer>;
 }
 
@@ -43,13 +46,13 @@ type Answer = Omit<EgressAnswer, 'durationMs'>;
 interface Exchange extends EgressRequest {
   agent: Agent;
   signal: AbortSignal;
-  /** Known as soon as the status line is, also when the rest never comes. */
+  /** Set once the status line arrives, even if the rest never does. */
   httpStatus?: number;
 }
 
 /**
- * Sends requests to servers that customers name, without trusting them: no redirect is followed, nothing is
- * decompressed, every byte and second is bounded, and the address connected to is the one that was judged.
+ * Creates a client for requests to servers that customers name and that are not trusted: it follows no redirects,
+ * decompresses nothing, bounds all bytes and times, and connects only to the address that it checked.
  */
 export function createEgressClient(deps: { config: GuardConfig; resolve?: ResolveName }): EgressClient {
   const { config, resolve = createNameResolver(config.webhooks) } = deps;
@@ -62,12 +65,12 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
   };
 
   async function attempt(asked: EgressRequest): Promise<Answer> {
-    // A literal address never reaches the lookup, so the URL is judged again at each request.
+    // A literal IP address never reaches the lookup, so the URL is checked again for each request.
     if (urlFault('url', asked.url, config) !== undefined) return { succeeded: false, error: 'blocked' };
     const { accountId, timeoutMs } = asked;
     const signal = AbortSignal.timeout(timeoutMs);
     const lookup = createGuardedLookup(config, (name) => resolve(name, { accountId, signal }));
-    // One connection per request: none is shared with another customer, and no stale one can fail a delivery.
+    // One connection per request: customers never share one, and a stale one cannot fail a delivery.
     const agent = new Agent({
       connect: { lookup, timeout: timeoutMs },
       maxResponseSize: MAX_RESPONSE_BYTES,
@@ -75,7 +78,7 @@ export function createEgressClient(deps: { config: GuardConfig; resolve?: Resolv
     });
     const exchange: Exchange = { ...asked, agent, signal };
     try {
-      // undici looks at the signal only once it is connected; the race ends a slow lookup or handshake too.
+      // undici checks the signal only once it is connected; the race also ends a slow lookup or handshake.
       return await Promise.race([run(exchange), aborted(signal)]);
     } catch (error) {
       const { httpStatus } = exchange;
@@ -110,7 +113,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Reads to the end, so that an answer that breaks off is noticed. Returns the beginning. */
+/** Reads to the end, to detect a truncated response, and returns the beginning. */
 async function readWhole(body: Readable, keepBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -128,7 +131,7 @@ async function readStart(body: Readable, keepBytes: number): Promise<string> {
       if (length >= keepBytes) break;
     }
   } catch {
-    // The attempt has failed by its status already; what arrived of the body is what people get to see.
+    // The status has already failed the request; return the part of the body that arrived.
   } finally {
     clearTimeout(patience);
   }

@@ -1,13 +1,13 @@
-/** Why a request was not answered with success; webhooks keep it with the attempt. */
+/** Why a request failed; webhooks store it with the attempt. */
 export type EgressFailure =
-  /** The URL or an address of its name is not public. */
+  /** The URL, or an address that its name resolves to, is not public. */
   | 'blocked'
   | 'timeout'
   | 'dns_failed'
   | 'connection_refused'
   | 'connection_lost'
   | 'tls_failed'
-  /** A 3xx: redirects are not followed. */
+  /** A 3xx status: redirects are not followed. */
   | 'redirect'
   /** Any other status than 2xx. */
   | 'status'
@@ -36,9 +36,9 @@ const FAILURE_BY_CODE: Readonly<Record<string, EgressFailure>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'invalid_response',
 };
 
-/** The class of an error that a request ended with; messages of libraries are not kept, they may repeat the URL. */
+/** Classifies the error of a request. Library messages are not kept, because they may repeat the URL. */
 export function classifyFailure(error: unknown): EgressFailure {
-  // By shape, not by class: errors of the runtime may come from another realm than this code's.
+  // By shape, because `instanceof` fails for errors that the runtime creates in another realm.
   const { name, code } = (error ?? {}) as { name?: unknown; code?: unknown };
   if (name === 'TimeoutError') return 'timeout';
   if (name === 'HTTPParserError') return 'invalid_response';

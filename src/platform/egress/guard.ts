@@ -11,30 +11,31 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 const MAX_URL_LENGTH = 2_048;
 
-/** Thrown by the guarded lookup: the name leads to an address that no request may be sent to. */
+/** Thrown by the guarded lookup if the name resolves to an address that no request may be sent to. */
 export class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
   readonly code = 'ADDRESS_BLOCKED';
 }
 
-/** Azure's host agent: a public address by every registry, and yet the machine's own metadata service. */
+/** Azure's host agent: formally a public address, but in fact the metadata service of the machine. */
 const AZURE_HOST_AGENT = '168.63.129.16';
 
-/** Global unicast; whatever is outside is not a public IPv6 address. */
+/** Global unicast; IPv6 addresses outside it are not public. */
 const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Inside or beside it, these carry an IPv4 address or a tunnel that ends somewhere else than it says. */
+/** Ranges whose addresses embed an IPv4 address or a tunnel, so that traffic ends elsewhere than the address says. */
 const TUNNELS_IPV6 = ['64:ff9b::/96', '64:ff9b:1::/48', '2002::/16', '2001::/23', '::/96'].map((cidr) =>
   ipaddr.IPv6.parseCIDR(cidr),
 );
 
 /**
- * What is wrong with a URL that a customer gave, in a sentence that begins with the field, or undefined. Names are not
- * resolved here: the guarded lookup judges the addresses really connected to, at every request.
+ * Checks a URL that a customer gave. Hostnames are not resolved here: the guarded lookup checks the addresses actually
+ * connected to, for every request.
+ * @returns a sentence that begins with the field, or undefined if the URL is acceptable
  */
 export function urlFault(field: string, url: string, config: GuardConfig): string | undefined {
   if (characterCount(url) > MAX_URL_LENGTH) return `${field} must be at most ${MAX_URL_LENGTH} characters.`;
-  // The parser would drop them silently, and the URL would not be the one that was asked for.
+  // The URL parser would drop these silently and request another URL than the one given.
   if (/[\s\p{Cc}]/u.test(url)) return `${field} must not contain spaces or control characters.`;
   const parsed = urlFrom(url);
   if (!/^https?:\/\//i.test(url) || parsed === undefined) return `${field} must be a valid http or https URL.`;
@@ -47,9 +48,9 @@ export function urlFault(field: string, url: string, config: GuardConfig): strin
 }
 
 /**
- * A lookup for the very socket that will connect, so that no name can resolve differently in between. One bad address
- * among several refuses them all.
- * @param resolve all addresses of a name
+ * Creates the lookup function of the socket that will connect, so that the name cannot resolve differently in between.
+ * One blocked address among several blocks them all.
+ * @param resolve returns all addresses of a name
  */
 export function createGuardedLookup(
   config: GuardConfig,
@@ -88,7 +89,7 @@ function permittedPorts({ webhooks: { ports } }: GuardConfig): string {
   return `one of the ports ${ports.map(([low, high]) => (low === high ? low : `${low}-${high}`)).join(', ')}`;
 }
 
-/** The URL parser has already turned decimal, octal, hexadecimal and short forms into plain dotted ones. */
+/** The URL parser has already normalised decimal, octal, hexadecimal and short forms of IPv4 addresses. */
 function isPermittedHost(hostname: string, config: GuardConfig): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (ipaddr.isValid(host)) return isPermittedAddress(host, config);
@@ -97,7 +98,7 @@ function isPermittedHost(hostname: string, config: GuardConfig): boolean {
 }
 
 function isPermittedAddress(address: string, config: GuardConfig): boolean {
-  // What cannot be judged (an IPv6 zone, a new notation) is refused.
+  // Reject what cannot be checked, such as an IPv6 zone or an unknown notation.
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   return isPublic(parsed) || config.webhooks.allowCidrs.some((cidr) => isWithin(parsed, ipaddr.parseCIDR(cidr)));

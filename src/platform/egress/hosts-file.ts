@@ -5,9 +5,9 @@ import type { LookupAddress } from 'node:dns';
 const MAX_BYTES = 1_048_576;
 
 /**
- * The addresses that the machine's own hosts file has for a name. It is read again when it was changed, and
- * synchronously: asynchronous file access would share the threads that `dns.lookup` of other parts waits for.
- * @returns a function from a name in lower case to its addresses; none when the file or the name is not there
+ * Looks names up in the machine's hosts file, which is read again after it changes. The read is synchronous, because
+ * asynchronous file access shares the thread pool with `dns.lookup` calls elsewhere in the process.
+ * @returns a function from a name in lower case to its addresses; none if the file or the name does not exist
  */
 export function createHostsFile(path = '/etc/hosts'): (name: string) => LookupAddress[] {
   let version = '';
@@ -28,7 +28,7 @@ function parseHosts(text: string): Map<string, LookupAddress[]> {
   for (const line of text.split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
     const family = isIP(address);
-    // An address with a zone belongs to one interface; no customer's server is reached by it.
+    // An address with a zone belongs to one network interface and cannot be a customer's server.
     if (family === 0 || address.includes('%')) continue;
     for (const name of names) {
       const key = name.toLowerCase().replace(/\.$/, '');

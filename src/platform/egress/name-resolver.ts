@@ -3,15 +3,15 @@ import { isIP } from 'node:net';
 import { createHostsFile } from './hosts-file.js';
 import { createTurnsByKey } from '../turns.js';
 
-/** Two tries, all name servers asked in each, end within this time. */
+/** Total time for both tries, each of which asks all name servers. */
 const TOTAL_MS = 2_000;
 const TRIES = 2;
-/** As many as the system's own resolver uses. */
+/** As many as the system resolver uses. */
 const MAX_NAMESERVERS = 3;
-/** How long the second family of addresses is waited for when the first is known. */
+/** How long to wait for the other address family once one has answered. */
 const OTHER_FAMILY_MS = 250;
 const IN_FLIGHT_PER_ACCOUNT = 10;
-/** How long a name that does not exist is not asked for again, and how many such names are remembered. */
+/** How long, and for how many names at most, the absence of a name is cached. */
 const ABSENT_MS = 5_000;
 const MAX_ABSENT = 1_000;
 
@@ -20,7 +20,7 @@ const LOOPBACK: LookupAddress[] = [
   { address: '::1', family: 6 },
 ];
 
-/** The name does not exist or has no address (ENOTFOUND), or no name server told in time (EAI_AGAIN). */
+/** The name does not exist or has no address (ENOTFOUND), or no name server answered in time (EAI_AGAIN). */
 export class NameError extends Error {
   override readonly name = 'NameError';
   constructor(readonly code: 'ENOTFOUND' | 'EAI_AGAIN') {
@@ -29,19 +29,19 @@ export class NameError extends Error {
 }
 
 /**
- * All addresses of a name, IPv4 first. Takes 2 s at most once it has a turn.
- * @param p.accountId who named it: an account has 10 names in flight, and its other ones wait behind those
- * @throws NameError; the signal's reason when it is aborted
+ * Returns all addresses of a name, IPv4 first, within 2 s once the lookup starts.
+ * @param p.accountId account that gave the name: 10 of its lookups run at once, further ones wait
+ * @throws NameError; the signal's reason if it is aborted
  */
 export type ResolveName = (name: string, p: { accountId: string; signal: AbortSignal }) => Promise<LookupAddress[]>;
 
 type FamilyAnswer = LookupAddress[] | 'failed';
 
 /**
- * Resolves names that customers give: by the hosts file, then by the name servers themselves (c-ares). `dns.lookup`
- * has no deadline and shares a few threads with all other parts of the process. Names are taken as they are: no search
- * domain is appended, and an answer is used once, because a stored one could be judged at one time and used at another.
- * @param deps.nameservers `<ip>` or `<ip>:<port>`; the system's when empty
+ * Resolves names that customers give, by the hosts file and then by the name servers directly (c-ares), because
+ * `dns.lookup` has no timeout and shares a few threads with the rest of the process. No search domain is appended.
+ * Addresses are not cached, because a cached one could be checked at one time and used at another.
+ * @param deps.nameservers `<ip>` or `<ip>:<port>`; the system's if empty
  */
 export function createNameResolver(deps: { nameservers?: readonly string[]; hostsFile?: string }): ResolveName {
   const { nameservers = [] } = deps;
@@ -58,7 +58,7 @@ export function createNameResolver(deps: { nameservers?: readonly string[]; host
     if (name === 'localhost' || name.endsWith('.localhost')) return LOOPBACK;
     if (absent.has(name)) throw new NameError('ENOTFOUND');
     return turns.run(accountId, { until: signal }, async () => {
-      // Another one may have asked while this one waited.
+      // Another lookup may have found it absent while this one waited.
       if (absent.has(name)) throw new NameError('ENOTFOUND');
       const addresses = await ask(name, nameservers, signal);
       if (addresses === 'failed') throw new NameError('EAI_AGAIN');
@@ -69,7 +69,7 @@ export function createNameResolver(deps: { nameservers?: readonly string[]; host
   };
 }
 
-/** Names known not to exist, each for five seconds. */
+/** Caches names known not to exist, each for five seconds. */
 function createAbsentNames() {
   const until = new Map<string, number>();
   return {
@@ -83,9 +83,9 @@ function createAbsentNames() {
   };
 }
 
-/** Asks for both families at once. Each lookup has channels of its own, so that no other one slows it down. */
+/** Asks for both families at once. Each lookup has resolvers of its own, so that others cannot slow it down. */
 async function ask(name: string, nameservers: readonly string[], signal: AbortSignal): Promise<FamilyAnswer> {
-  // A new resolver knows the system's name servers of now, not those from when the process started.
+  // A new resolver has the system's current name servers, not those from process start.
   const servers = nameservers.length > 0 ? nameservers : new dns.Resolver().getServers();
   const resolvers = servers.slice(0, MAX_NAMESERVERS).map((server) => {
     const resolver = new dns.Resolver({ timeout: TOTAL_MS, tries: 1 });
@@ -114,8 +114,8 @@ async function ask(name: string, nameservers: readonly string[], signal: AbortSi
 }
 
 /**
- * The first conclusive answer. The next server, or the same one again, is asked when the one before failed or took its
- * share of the time; an answer that comes late is still taken.
+ * Returns the first conclusive answer. Asks the next server, and later each server again, when the one before fails or
+ * exceeds its share of the time; a late answer still counts.
  */
 function askFamily(
   name: string,
@@ -158,7 +158,7 @@ async function query(resolver: dns.Resolver, name: string, family: 4 | 6): Promi
     return addresses.map((address) => ({ address, family }));
   } catch (error) {
     const { code } = error as { code?: unknown };
-    // A name that cannot be asked for does not exist either.
+    // A name that is invalid in DNS (EBADNAME) does not exist either.
     return code === 'ENOTFOUND' || code === 'ENODATA' || code === 'EBADNAME' ? [] : 'failed';
   }
 }

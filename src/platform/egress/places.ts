@@ -1,57 +1,59 @@
 import type { Mode } from '../../kernel/ids.js';
 
 /**
- * Requests under way at once in this process: well below the activities a worker runs at once, so that other work goes on.
- * These and the others are those of webhooks.
+ * Default limits of concurrent requests in this process, used for webhooks. The total is well below the number of
+ * activities that a worker runs at once, so that other work continues.
  */
 const PLACES = 64;
-/** Of them for one receiver, and for all receivers of one account. */
+/** Of these, for one receiver, and for all receivers of one account. */
 const PLACES_OF_RECEIVER = 8;
 const PLACES_OF_ACCOUNT = 16;
-/** Of them for test calls of all accounts: these cost nothing, and live ones must find a place beside them. */
+/** Of these, for test calls of all accounts. Test calls are free, and must leave room for live ones. */
 const PLACES_OF_TEST = 32;
-/** How soon, and how late at most, one that found no place asks again. */
+/** Minimum and maximum delay before a rejected request asks again. */
 const SOONEST_MS = 250;
 const LATEST_MS = 30_000;
-/** What a post takes until posts to its receiver have told: little, or a burst to a quick one would wait for nothing. */
+/**
+ * Assumed duration until a request to the receiver has finished: short, so that a burst to a fast one does not wait.
+ */
 const PRESUMED_MS = 100;
-/** Receivers and accounts of whom it is remembered how long they take. */
+/** Maximum receivers and accounts whose limits and durations are remembered. */
 const MOST_REMEMBERED = 1_000;
 
-/** A server that a request of an account goes to. */
+/** The server that a request of an account goes to. */
 export interface Receiver {
   accountId: string;
   host: string;
-  /** Of the call that it is about; live unless given. */
+  /** Mode of the call that the request is about; live by default. */
   mode?: Mode;
 }
 
-/** The posts of a receiver, or of all receivers of an account. */
+/** Requests in progress to one receiver, or to all receivers of one account. */
 interface Lane {
-  /** The most posts at once. */
+  /** Maximum concurrent requests. */
   most: number;
-  /** It gets another one while it has less than this share of those that are free. */
+  /** Accepts another request only while it holds less than this share of the free slots. */
   share: number;
-  /** Posts under way, the oldest first. */
+  /** Requests in progress, oldest first. */
   running: Set<{ since: number }>;
-  /** How long its posts take, as the last ones tell. */
+  /** Moving average of the duration of its requests. */
   usualMs: number;
-  /** When the next one that is turned away shall ask again. */
+  /** When the next rejected request should ask again. */
   turnAt: number;
 }
 
 export type Place = { giveBack(): void } | { afterMs: number };
 
 export interface ReceiverPlaces {
-  /** When there is none for the receiver now: in how many ms to ask again. */
+  /** How long to wait before asking for a slot, in ms; undefined if one is free now. */
   waitFor(receiver: Receiver): number | undefined;
-  /** A place for one post to the receiver; or when to ask for one again, in ms. */
+  /** Takes a slot for one request, or returns after how many ms to ask again. */
   take(receiver: Receiver): Place;
 }
 
 /**
- * Places for posts, so that receivers that take their 5 s hold up nobody else: a receiver has at most eight of them, an
- * account with any number of receivers at most 16, and both fewer the fewer are left; test calls have at most 32 of the 64.
+ * Creates a bulkhead for requests, so that receivers that use their full timeout do not delay others. A receiver has at
+ * most 8 of 64 slots, an account 16 and test calls 32; receivers and accounts have fewer when few slots are left.
  */
 export function createPlaces({
   total = PLACES,
@@ -69,7 +71,7 @@ export function createPlaces({
 
   function laneOf(key: string, most: number, share: number): Lane {
     const lane = lanes.get(key) ?? { most, share, running: new Set(), usualMs: PRESUMED_MS, turnAt: 0 };
-    // Those used last stand last.
+    // Keep the most recently used last.
     lanes.delete(key);
     lanes.set(key, lane);
     if (lanes.size > MOST_REMEMBERED) forgetOldest();
@@ -85,7 +87,9 @@ export function createPlaces({
     }
   }
 
-  /** One behind the other, as fast as places become free: all of them at once would only be turned away again. */
+  /**
+   * Spreads the retries of rejected requests by how fast slots become free: all at once would only be rejected again.
+   */
   function turnOf(lane: Lane): number {
     const now = performance.now();
     const [oldest] = lane.running;

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The `webhook-signature` header of Standard Webhooks: HMAC-SHA256 over `<id>.<timestamp>.<body>`, one for each key, so that
- * a receiver may have either while a secret is being replaced. Empty without keys.
- * @param p.timestamp seconds since 1970, as the header says it
+ * Returns the `webhook-signature` header of Standard Webhooks: HMAC-SHA256 over `<id>.<timestamp>.<body>`, one
+ * signature per key, so that receivers may hold either secret during a rotation. Empty without keys.
+ * @param p.timestamp seconds since 1970, as in the `webhook-timestamp` header
  */
 export function signatureHeader(p: { keys: readonly Buffer[]; id: string; timestamp: string; body: string }): string {
   const signed = `${p.id}.${p.timestamp}.${p.body}`;

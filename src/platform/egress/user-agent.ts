@@ -1,5 +1,5 @@
 /**
- * How other servers see the service. Written out, not read from package.json: importing that would copy it into the build,
- * where it would be taken for the package's root.
+ * User-Agent of outgoing requests. Not read from package.json, because importing that would copy it into the build
+ * output, where it would be mistaken for the package root.
  */
 export const USER_AGENT = 'callwright/0.1.0';

@@ -2,12 +2,12 @@ import { ServiceError } from '../../kernel/errors.js';
 import type { Config } from '../config/config.js';
 import { urlFault } from './guard.js';
 
-/** What is wrong with a webhook URL, in a sentence for the client, or undefined. */
+/** Checks a webhook URL. @returns an error message for the client, or undefined */
 export function checkWebhookUrl(url: string, config: Pick<Config, 'webhooks'>): string | undefined {
   return urlFault('webhook_url', url, config);
 }
 
-/** @throws ServiceError MISSING_PARAMS */
+/** @throws ServiceError MISSING_PARAMS if the URL is not acceptable; an absent one is */
 export function refuseBadWebhookUrl(url: string | undefined, config: Pick<Config, 'webhooks'>): void {
   const fault = url === undefined ? undefined : checkWebhookUrl(url, config);
   if (fault !== undefined) throw new ServiceError('MISSING_PARAMS', fault);

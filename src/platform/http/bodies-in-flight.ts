@@ -1,17 +1,17 @@
 import type { ApiContext } from './context.js';
 import { unavailable } from './deadline.js';
 
-/** Reads a body that is not known to be signed; stops, and keeps nothing of it, once the signal is aborted. */
+/** Reads the body of an unauthenticated request; stops and discards it once the signal is aborted. */
 export type Read<T> = (signal: AbortSignal) => Promise<T>;
 
 /**
- * Bounds the bodies that are read before it is known who sends them. The oldest makes room: the body of an honest
- * sender arrives within milliseconds, so the oldest is the least likely to be one. Addresses play no part, since carriers
- * send from few of them.
- * @param total bodies that are read at the same time in this process
+ * Limits how many bodies of unauthenticated requests are read at once. At the limit the oldest read is aborted: an
+ * honest body arrives within milliseconds, so the oldest is the least likely to be one. Addresses do not matter,
+ * because carriers send from few of them.
+ * @param total bodies read at once in this process
  */
 export function createBodiesInFlight(total: number) {
-  /** By age. */
+  /** Oldest first. */
   const reading = new Set<AbortController>();
 
   function dropOldest(): void {
@@ -24,8 +24,8 @@ export function createBodiesInFlight(total: number) {
 
   return {
     /**
-     * @throws ServiceError what `read` throws; SERVICE_UNAVAILABLE, after which the connection is closed, when the body
-     *   had to make room, so that the sender tries again
+     * @throws ServiceError what `read` throws; SERVICE_UNAVAILABLE if this read was aborted for another one, so that
+     *   the sender retries; the connection is then closed
      */
     async read<T>(ctx: ApiContext, read: Read<T>): Promise<T> {
       const own = new AbortController();
@@ -41,7 +41,7 @@ export function createBodiesInFlight(total: number) {
   };
 }
 
-/** Gives every request the means to read its body as that of a stranger. @param total see {@link createBodiesInFlight} */
+/** Middleware that sets `readOfStranger` on every request. @param total see {@link createBodiesInFlight} */
 export function boundStrangersBodies(total: number) {
   const bodies = createBodiesInFlight(total);
   return (ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> => {

@@ -3,11 +3,11 @@ import type { Socket } from 'node:net';
 import { parseInParts } from '../egress/parse-in-parts.js';
 
 export interface ConnectionLimits {
-  /** Requests of one connection in flight. Browsers and most clients send one at a time. */
+  /** Concurrent requests on one connection. Browsers and most clients send one at a time. */
   maxInFlight: number;
-  /** A connection with output that its client does not read is closed after so many ms. */
+  /** Close a connection whose client has read nothing of pending output for this time. */
   unreadForMs: number;
-  /** So is one of which some output has waited for so many ms, although other output was read. */
+  /** Close a connection with output that has been pending for this time, even if the client reads slowly. */
   readWithinMs: number;
 }
 
@@ -15,17 +15,17 @@ const DEFAULT_LIMITS: ConnectionLimits = { maxInFlight: 16, unreadForMs: 30_000,
 
 interface Connection {
   inFlight: number;
-  /** What has left the process, to see whether more has. */
+  /** Output that the kernel has accepted, to detect progress. */
   sent: string;
-  /** When more had left, or nothing was waiting; ms since the epoch. */
+  /** Last time with progress or no pending output; ms since the epoch. */
   progressedAt: number;
-  /** What had been written when the deadline was set: that much must have left by then. */
+  /** Bytes that had been written when the deadline was set; the client must have read them by then. */
   due: { bytes: number; by: number };
 }
 
 /**
- * Bounds what a client can make a server hold for it: HTTP/1.1 lets it send any number of requests without reading one
- * response, or take a large one in a few bytes at a time. Streams may last as long as their client keeps up with them.
+ * Limits what a client can make a server buffer: with HTTP/1.1 it can send any number of requests without reading a
+ * response, or read a large one a few bytes at a time. Streams may last as long as the client keeps up.
  */
 export function limitConnections(server: Server, given: Partial<ConnectionLimits> = {}) {
   const { maxInFlight, unreadForMs, readWithinMs } = { ...DEFAULT_LIMITS, ...given };
@@ -58,12 +58,12 @@ export function limitConnections(server: Server, given: Partial<ConnectionLimits
   return {
     /**
      * Counts a request until its response has been sent.
-     * @returns false when the connection is closed, or has too many requests in flight and is closed for it: its client
-     *   does not wait for responses, and an answer to each would be what it is after
+     * @returns false if the connection is closed, or has too many requests in flight and is closed for it, because
+     *   answering a client that reads no responses would only help an attack
      */
     admit(req: IncomingMessage, res: ServerResponse): boolean {
       const connection = connections.get(req.socket);
-      // Requests that came in one piece are still parsed when their connection is closed already.
+      // Requests that arrived in one chunk are still parsed after their connection was closed.
       if (connection === undefined || req.socket.destroyed) return false;
       if (connection.inFlight >= maxInFlight) {
         req.socket.destroy();
@@ -76,7 +76,7 @@ export function limitConnections(server: Server, given: Partial<ConnectionLimits
   };
 }
 
-/** Changes whenever the kernel takes more of a socket's output, also in the middle of a large write. */
+/** Changes whenever the kernel accepts more of a socket's output, even in the middle of a large write. */
 function sentBy(socket: Socket): string {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null };
   return `${socket.bytesWritten - socket.writableLength}:${handle?.writeQueueSize ?? 0}`;

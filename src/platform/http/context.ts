@@ -1,32 +1,32 @@
 import type { ParameterizedContext } from 'koa';
 
-/** What middleware leaves for handlers. */
+/** State that middleware sets for handlers. */
 export interface RequestState {
   requestId: string;
   /** ms since the epoch. */
   arrivedAt: number;
-  /** No request is given less time to be answered, ms; for machines that are shared with other work. */
+  /** Minimum for every response deadline, ms; for machines shared with other work. */
   leastTimeMs: number;
-  /** When the body had arrived, ms since the epoch; absent until a JSON body is read. */
+  /** When the JSON body had arrived, ms since the epoch; absent until it is read. */
   bodyAt?: number;
-  /** ms since the epoch; set where the request had to wait for others of its account. */
+  /** When the request left the account's queue, ms since the epoch; absent if the route has no `load`. */
   startedAt?: number;
-  /** Aborted when the response is sent or its socket is closed; set where requests of an account take turns. */
+  /** Aborted when the response is sent or its socket is closed; absent if the route has no `load`. */
   closed?: AbortSignal;
-  /** The route's path with parameters in braces; never the real path, which may hold what logs must not. */
+  /** The route's path with parameters in braces; never the real path, which may contain what must not be logged. */
   route?: string;
-  /** The sender is known by a key or a session, so that more of its work is done, such as decompressing a body. */
+  /** The sender has a valid key or session, so that costlier work such as decompressing the body is allowed. */
   isAuthenticated?: true;
   /**
-   * Asks again whether the sender may do this. A body may come seconds after its headers, and the right is gone by then.
+   * Checks the sender's permission again, because it may be revoked in the seconds between the headers and the body.
    * Throws ServiceError UNAUTHORIZED or FORBIDDEN.
    */
   recheck?: () => Promise<void>;
-  /** Does what is read back of a call once it is the turn of its account; absent where nobody is known. */
+  /** Runs a read of call data once the account's queue admits it; absent without authentication. */
   inTurn?: <T>(read: () => Promise<T>) => Promise<T>;
-  /** Reads the body of a sender who is not known; it may have to make room for another one. */
+  /** Reads the body of an unauthenticated request; another one may abort it, see `createBodiesInFlight`. */
   readOfStranger: (read: (signal: AbortSignal) => Promise<Buffer>) => Promise<Buffer>;
-  /** Counted among the signed requests in flight. */
+  /** The request counts as a signed request in flight. */
   isAdmitted?: true;
 }
 

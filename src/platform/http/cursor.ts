@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../kernel/errors.js';
 
-/** Where a list goes on: a time and, among equal times, an id. */
+/** Where a list continues: a time and, among equal times, an id. */
 export interface ListPosition {
   at: Date;
   id: string;
@@ -10,8 +10,8 @@ export interface ListPosition {
 const TAG_BYTES = 16;
 
 /**
- * Cursors of lists: opaque, and sealed with our secret together with the list they belong to, so that one that was made
- * up, changed or taken from another account's list is known for what it is.
+ * Creates opaque list cursors, signed together with the list they belong to, so that an invented or altered cursor, or
+ * one of another account's list, is rejected.
  */
 export function createCursors(secret: string) {
   const key = createHmac('sha256', secret).update('list cursors').digest();
@@ -27,14 +27,14 @@ export function createCursors(secret: string) {
       return Buffer.concat([tagOf(list, position), Buffer.from(position)]).toString('base64url');
     },
 
-    /** @throws ServiceError MISSING_PARAMS when it is not a cursor that we gave for this list */
+    /** @throws ServiceError MISSING_PARAMS if the service did not issue the cursor for this list */
     read(list: string, cursor: string): ListPosition {
       const bytes = Buffer.from(cursor, 'base64url');
       const position = bytes.subarray(TAG_BYTES).toString('utf8');
       const tag = bytes.subarray(0, TAG_BYTES);
       const [, at, id] = /^(-?\d+) (.+)$/s.exec(position) ?? [];
       const ours = tag.length === TAG_BYTES && timingSafeEqual(tag, tagOf(list, position));
-      // Only one spelling: the decoder passes over characters that are no base64url.
+      // Accept only one spelling: the decoder skips characters that are not base64url.
       if (!ours || at === undefined || id === undefined || bytes.toString('base64url') !== cursor) {
         throw new ServiceError('MISSING_PARAMS', 'cursor is not one that this list gave.');
       }

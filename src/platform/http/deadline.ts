@@ -1,23 +1,23 @@
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiContext } from './context.js';
 
-/** A request is answered this soon after its arrival, if need be with 503. */
+/** Time to respond to a request, with 503 if need be. */
 const ANSWER_WITHIN_MS = 1_900;
 
-/** When the answer to a request is due, ms since the epoch. Waiting for its turn does not count. */
+/** The response deadline of a request, ms since the epoch. Time in the account's queue does not count. */
 export function deadlineOf(ctx: ApiContext, withinMs = ANSWER_WITHIN_MS): number {
   return (ctx.state.startedAt ?? ctx.state.arrivedAt) + Math.max(withinMs, ctx.state.leastTimeMs);
 }
 
-/** Ends work that nobody waits for: the answer is due, or the client has gone. */
+/** A signal that aborts work whose result is no longer needed: the deadline passed, or the client has disconnected. */
 export function endOf(ctx: ApiContext, deadline = deadlineOf(ctx)): AbortSignal {
   const due = AbortSignal.timeout(Math.max(0, deadline - Date.now()));
   return ctx.state.closed ? AbortSignal.any([due, ctx.state.closed]) : due;
 }
 
 /**
- * When the answer to a request with a JSON body is due, ms since the epoch. The time starts at the end of the body: a sender
- * who holds it back leaves the service no less time.
+ * The response deadline of a request with a JSON body, ms since the epoch. The time starts when the body has arrived,
+ * so that a slow sender leaves the service no less time.
  */
 export function deadlineAfterBody(ctx: ApiContext, ms: number): number {
   return (ctx.state.bodyAt ?? ctx.state.arrivedAt) + Math.max(ms, ctx.state.leastTimeMs);
@@ -28,9 +28,9 @@ export function unavailable(): ServiceError {
 }
 
 /**
- * The result of work that must be there by a deadline. The work itself is not stopped, so only reads and writes that may
- * be repeated are waited for in this way.
- * @throws ServiceError SERVICE_UNAVAILABLE when the deadline passes first
+ * Waits for work until a deadline. The work itself is not stopped, so use this only for operations that are safe to
+ * repeat.
+ * @throws ServiceError SERVICE_UNAVAILABLE if the deadline passes first
  */
 export async function within<T>(deadline: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -2,14 +2,14 @@ import { ServiceError } from '../../kernel/errors.js';
 
 const MAX_FIELDS = 200;
 
-/** Fields of a form or a query: a string, or all values of a field that was given more than once. */
+/** Fields of a form or query: a string, or all values of a repeated field. */
 export type FormFields = Record<string, string | string[]>;
 
 /**
- * The fields of a form or a query, collected in one pass. By URLSearchParams: parsers that read brackets in names change what
- * was signed.
- * @param encoded as it was sent
- * @throws ServiceError MISSING_PARAMS when there are more than 200, repeated ones included
+ * Parses a form or query in one pass. Uses URLSearchParams, because parsers that interpret brackets in names would
+ * change what was signed.
+ * @param encoded as received
+ * @throws ServiceError MISSING_PARAMS for more than 200 fields, including repeated ones
  */
 export function fieldsOf(encoded: string): FormFields {
   // Without a prototype, so that a field of any name is only a field.
@@ -26,14 +26,14 @@ export function fieldsOf(encoded: string): FormFields {
   return fields;
 }
 
-/** How many fields a text has at most, empty ones included; counted up to the limit, before they cost anything. */
+/** Upper bound of the number of fields, including empty ones; stops counting above the limit. */
 function parts(encoded: string): number {
   let count = 1;
   for (let i = encoded.indexOf('&'); i !== -1 && count <= MAX_FIELDS; i = encoded.indexOf('&', i + 1)) count += 1;
   return count;
 }
 
-/** The value of a field that was given once; a repeated one is as good as absent. */
+/** The value of a field given once; undefined if it is absent or repeated. */
 export function single(fields: FormFields, name: string): string | undefined {
   const value = fields[name];
   return typeof value === 'string' ? value : undefined;

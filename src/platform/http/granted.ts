@@ -1,11 +1,11 @@
 import type { ApiContext } from './context.js';
 
 /**
- * The result of a change that gives somebody a right: a key, an invitation, a role. Its sender is looked at once more after
- * the change, so that of a revocation, a removal or a new password at the same moment, the request in flight loses. Handed
- * to `within` as a whole, so that it completes also when the answer is late.
- * @param undo takes the change back
- * @throws ServiceError UNAUTHORIZED, FORBIDDEN, SERVICE_UNAVAILABLE, with the change taken back
+ * Completes a change that grants a right: a key, an invitation, a role. Checks the sender's permission again after the
+ * change, so that a concurrent revocation, removal or password change wins. Pass the whole promise to `within`, so that
+ * it completes even if the response is late.
+ * @param undo reverts the change
+ * @throws ServiceError UNAUTHORIZED, FORBIDDEN or SERVICE_UNAVAILABLE, after reverting the change
  */
 export async function granted<T>(ctx: ApiContext, change: Promise<T>, undo: (made: T) => Promise<unknown>): Promise<T> {
   const made = await change;

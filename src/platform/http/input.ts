@@ -6,8 +6,8 @@ import { readJsonBody, refusePrototypeKeys } from './json-body.js';
 import { presentFields, strictlyValidated } from './validation.js';
 
 /**
- * The parameters of a query. One that is misspelt must not silently be told as another question, so unknown ones are
- * refused; `mode` was read with the authentication.
+ * Validates the query parameters. Rejects unknown ones, so that a misspelt one does not silently change the meaning;
+ * `mode` was already read during authentication.
  * @throws ServiceError MISSING_PARAMS
  */
 export function queryOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): z.output<T> {
@@ -18,8 +18,8 @@ export function queryOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): z.ou
 }
 
 /**
- * The fields of a JSON body. Null is the same as absent, as on the specified endpoints, but in a PATCH, where it takes a
- * field away.
+ * Reads and validates the fields of a JSON body. Null means absent, as on the specified endpoints, except in a PATCH,
+ * where it removes a field.
  * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS
  */
 export async function bodyOf<T extends z.ZodObject>(schema: T, ctx: ApiContext): Promise<z.output<T>> {

@@ -5,22 +5,23 @@ import type { ApiContext } from './context.js';
 import { contentTypeOf, readBody, utf8 } from './raw-body.js';
 
 const MAX_BODY_BYTES = 256 * 1_024;
-/** A log-in or a sign-up is small. */
+/** Enough for a log-in or a sign-up. */
 const MAX_UNAUTHENTICATED_BODY_BYTES = 16 * 1_024;
 
-/** A body that takes longer may be held back on purpose, until the right to send it is gone. */
+/** A body slower than this may have been delayed on purpose, so the sender's permission is checked again. */
 const SLOW_BODY_MS = 500;
 
 export interface JsonBody {
   fields: Record<string, unknown>;
-  /** Keys of the outermost object that stand in it more than once. */
+  /** Keys that occur more than once in the outermost object. */
   repeated: ReadonlySet<string>;
 }
 
 /**
- * The JSON object of a request body, which may be compressed once its sender is authenticated.
- * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS; UNAUTHORIZED or FORBIDDEN when the
- *   sender lost the right to ask while the body was on its way; SERVICE_UNAVAILABLE when a stranger's had to make room
+ * Reads the JSON object of a request body, which may be compressed if its sender is authenticated.
+ * @throws ServiceError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, MISSING_PARAMS; UNAUTHORIZED or FORBIDDEN if the
+ *   sender lost the permission while a slow body arrived; SERVICE_UNAVAILABLE if an unauthenticated body was aborted
+ *   for another one
  */
 export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
   const { type, charset } = contentTypeOf(ctx.req);
@@ -42,7 +43,7 @@ export async function readJsonBody(ctx: ApiContext): Promise<JsonBody> {
 }
 
 /**
- * The JSON object that a text holds.
+ * Parses a text that must be a JSON object.
  * @throws ServiceError MISSING_PARAMS
  */
 export function parseJsonObject(json: string): JsonBody {
@@ -58,14 +59,16 @@ export function parseJsonObject(json: string): JsonBody {
   return { fields, repeated: scan.repeatedKeys };
 }
 
-/** @throws ServiceError MISSING_PARAMS that names the field with the most members and what it may have */
+/**
+ * @throws ServiceError MISSING_PARAMS if it is too deep or has too many members, with the largest field and its limit
+ */
 function refuseLarge({ depth, members, largest }: JsonScan): void {
   if (depth > MAX_JSON_DEPTH) {
     throw new ServiceError('MISSING_PARAMS', `The JSON nests deeper than ${MAX_JSON_DEPTH} levels.`);
   }
   const { ofOne, ofAll } = MAX_JSON_MEMBERS;
   const { field = '' } = largest;
-  // The sender's own word, so it is repeated only where it is one.
+  // The name comes from the sender, so include it only if it is a plain word.
   const where = /^\w{1,64}$/.test(field) ? `${field}: ` : '';
   if (largest.members > ofOne) {
     const what = largest.isList ? 'A list may have at most' : 'An object may have at most';
@@ -80,7 +83,7 @@ function refuseLarge({ depth, members, largest }: JsonScan): void {
 }
 
 /**
- * Refuses keys by which careless code reaches into every object, at any depth.
+ * Rejects keys that could pollute prototypes, at any depth.
  * @throws ServiceError MISSING_PARAMS
  */
 export function refusePrototypeKeys(value: unknown): void {

@@ -7,26 +7,26 @@ import type { createCursors } from './cursor.js';
 export type Cursors = ReturnType<typeof createCursors>;
 
 /**
- * The embedded server of development reads every call to find a page of them. A real one walks the index, and is far from
- * this at any depth.
+ * Timeout of lists. The embedded database of development scans all calls for a page; a real one uses an index and takes
+ * far less time at any depth.
  */
 const LIST_WITHIN_MS = 10_000;
 
-/** When the answer to a request for a list is due, ms since the epoch. */
+/** The response deadline of a list, ms since the epoch. */
 export function listDeadlineOf(ctx: ApiContext): number {
   return deadlineOf(ctx, LIST_WITHIN_MS);
 }
 
-/** What a query says of the page it asks for. */
+/** Paging parameters of a query. */
 export interface PageQuery {
   limit?: number | undefined;
   cursor?: string | undefined;
 }
 
 /**
- * Where the page that is asked for begins and how long it is.
- * @param list names the list with whatever narrows it, so that a cursor fits no other
- * @throws ServiceError MISSING_PARAMS when the cursor is not one of this list
+ * Returns where the requested page starts, and its size.
+ * @param list names the list with all its filters, so that a cursor fits no other list
+ * @throws ServiceError MISSING_PARAMS if the cursor does not belong to this list
  */
 export function positionOf(cursors: Cursors, list: string, query: PageQuery): { limit: number; after?: PagePosition } {
   return {
@@ -43,12 +43,12 @@ export function pageAnswer<T, View>(cursors: Cursors, list: string, page: Page<T
   };
 }
 
-/** A list that is given whole. */
+/** The response of a list without pages. */
 export function wholeList<T>(data: T[]) {
   return { data, has_more: false };
 }
 
-/** Fields that have a value. */
+/** Returns the fields that are not undefined. */
 export function present<T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,6 +1,6 @@
 import { Schema } from 'mongoose';
 
-/** Requests counted in the current minute of one API key, as rate-limiter-flexible keeps them. */
+/** A counter of one key in the current time window, in the format of rate-limiter-flexible. */
 export interface RateLimitDocument {
   key: string;
   points: number;
@@ -15,5 +15,5 @@ export const rateLimitSchema = new Schema<RateLimitDocument>(
   },
   { collection: 'rate_limits', versionKey: false },
 );
-// Anybody can make rows, by trying e-mail addresses.
+// Anyone can create rows by trying e-mail addresses, so MongoDB deletes expired ones.
 rateLimitSchema.index({ expire: 1 }, { expireAfterSeconds: 0 });

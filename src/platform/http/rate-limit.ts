@@ -9,14 +9,16 @@ import { clientAddress } from './security.js';
 const WINDOW_SECONDS = 60;
 
 /**
- * Requests without a valid key, session or signature that one address may send a minute. Guessing is hopeless anyway;
- * this only keeps a broken client from taking our time.
+ * Requests per minute that one address may send without a valid key, session or signature. Guessing is hopeless anyway;
+ * the limit only stops a broken client from using up our capacity.
  */
 const FAILURES_PER_MINUTE = 3_000;
 
 export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
-/** So many points in so many seconds, counted in the database for all processes, in memory while it is away. */
+/**
+ * Limits points per duration (seconds). Counts in the database for all processes, in memory while it is unavailable.
+ */
 export function createLimiter(
   database: PlatformDatabase,
   counting: { points: number; duration: number },
@@ -32,7 +34,7 @@ export function createLimiter(
   });
 }
 
-/** Requests per minute of each API key, counted in the database for all processes, in memory while it is away. */
+/** Limits requests per minute of each API key. Counts in the database for all processes, else in memory. */
 export function createRateLimiter(database: PlatformDatabase) {
   const byLimit = new Map<number, RateLimiterMongo>();
 
@@ -46,8 +48,8 @@ export function createRateLimiter(database: PlatformDatabase) {
 
   return {
     /**
-     * Counts a request of a key and tells the client how it stands.
-     * @param options.told false for a limit beside the key's own, of which the headers do not speak
+     * Counts a request of a key and sets the RateLimit headers.
+     * @param options.told false for a limit other than the key's own, which has no headers
      * @throws ServiceError RATE_LIMIT_EXCEEDED
      */
     async count(
@@ -69,12 +71,12 @@ export function createRateLimiter(database: PlatformDatabase) {
 
 export type FailureLimiter = ReturnType<typeof createFailureLimiter>;
 
-/** Counters of failures in a process, whatever the number of addresses. */
+/** Number of failure counters in a process, for any number of addresses. */
 const BUCKETS = 65_536;
 
 /**
- * Failed authentications and signatures per client address, in memory: one process's view is enough to slow a guesser.
- * Addresses share a bounded number of counters, by a hash that nobody outside can compute.
+ * Counts failed authentications and signatures per client address, in memory: the view of one process suffices to slow
+ * down guessing. Addresses share a bounded number of counters, by a secret hash that outsiders cannot compute.
  */
 export function createFailureLimiter(config: Config) {
   const limiter = new RateLimiterMemory({ points: FAILURES_PER_MINUTE, duration: WINDOW_SECONDS });
@@ -82,14 +84,14 @@ export function createFailureLimiter(config: Config) {
   const bucketOf = (ctx: ApiContext) =>
     createHmac('sha256', salt).update(clientAddress(ctx, config)).digest().readUInt32BE() % BUCKETS;
   return {
-    /** Whether the address has failed so often that the next failure is 429. */
+    /** Whether the next failure of the address is rejected with 429. */
     async isOver(ctx: ApiContext): Promise<boolean> {
       const state = await limiter.get(String(bucketOf(ctx)));
       return state !== null && state.consumedPoints >= FAILURES_PER_MINUTE;
     },
     /**
      * Counts a failure.
-     * @throws ServiceError RATE_LIMIT_EXCEEDED when there were too many before it
+     * @throws ServiceError RATE_LIMIT_EXCEEDED if there were too many before
      */
     async count(ctx: ApiContext): Promise<void> {
       const { allowed, state } = await consume(limiter, String(bucketOf(ctx)));
@@ -98,7 +100,7 @@ export function createFailureLimiter(config: Config) {
   };
 }
 
-/** The limiter rejects with its state when the limit is exceeded, and with an error when it cannot count. */
+/** Counts one point. The limiter rejects with its state above the limit, and with an error if it cannot count. */
 export async function consume(
   limiter: RateLimiterMemory | RateLimiterMongo,
   key: string,

@@ -12,10 +12,10 @@ const DECODERS: Readonly<Record<string, Inflate>> = {
 };
 
 /**
- * The whole body of a request.
- * @param p.limit bytes, of what was sent and of what it inflates to
- * @param p.decompress whether a compressed body is taken: only from a sender that is authenticated
- * @param p.signal stops the reading; its reason is thrown
+ * Reads the whole body of a request.
+ * @param p.limit maximum bytes, both as sent and decompressed
+ * @param p.decompress whether to accept a compressed body; only from authenticated senders
+ * @param p.signal aborts the read with its reason
  * @throws ServiceError PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, MISSING_PARAMS
  */
 export async function readBody(
@@ -51,7 +51,7 @@ function readBytes(req: IncomingMessage, limit: number, signal?: AbortSignal): P
     };
     req.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      // What still comes is thrown away, so that a client in the middle of sending can read the answer.
+      // Discard the rest of the body, so that a client that is still sending can read the response.
       if (size > limit) refuse(tooLarge(limit));
       else chunks.push(chunk);
     });
@@ -68,7 +68,7 @@ function tooLarge(limit: number): ServiceError {
 }
 
 /**
- * The text of bytes that must be UTF-8.
+ * Decodes bytes that must be UTF-8.
  * @throws ServiceError MISSING_PARAMS
  */
 export function utf8(bytes: Buffer): string {
@@ -80,8 +80,8 @@ export function utf8(bytes: Buffer): string {
 }
 
 /**
- * The media type and charset of a Content-Type header, in lower case; the charset is `utf-8` when none is given. Split by
- * hand: a pattern that skips blanks around a value that may hold blanks takes cubic time.
+ * Returns media type and charset of the Content-Type header, in lower case; the charset defaults to `utf-8`. Splits by
+ * hand, because a regular expression that skips blanks around a value with blanks takes cubic time.
  */
 export function contentTypeOf(req: IncomingMessage): { type: string; charset: string } {
   const [type = '', ...parameters] = (req.headers['content-type'] ?? '').split(';');

@@ -9,7 +9,7 @@ export function newRequestId(): string {
 }
 
 /**
- * Names every request, keeping a usable name its sender gave it, and logs one line for each when it is answered.
+ * Assigns an id to every request, or keeps a usable one of its sender, and logs one line per response.
  * @param leastTimeMs see RequestState
  */
 export function requestId(logger: Logger, leastTimeMs: number) {

@@ -3,7 +3,7 @@ import { clientOf } from '../egress/client-address.js';
 import { ServiceError } from '../../kernel/errors.js';
 import type { ApiContext } from './context.js';
 
-/** Features of browsers that no page of ours uses. */
+/** Browser features that no page of ours uses. */
 const UNUSED_FEATURES = [
   'accelerometer',
   'camera',
@@ -24,7 +24,7 @@ const UNUSED_FEATURES = [
   'xr-spatial-tracking',
 ];
 
-/** Headers of every response: they keep browsers from doing anything with it but showing it. */
+/** Headers of every response; they restrict what a browser may do with it. */
 export const SECURITY_HEADERS = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
@@ -45,12 +45,12 @@ export function securityHeaders(config: Config) {
 }
 
 /**
- * In production a request must have arrived over TLS: our own, or by the word of a proxy we are told to trust.
+ * Requires TLS in production, either on our own socket or as reported by a trusted proxy.
  * @throws ServiceError HTTPS_REQUIRED
  */
 export function requireHttps(ctx: ApiContext, config: Config): void {
   if (!config.production || 'encrypted' in ctx.req.socket) return;
-  // A chain of proxies appends; the last word is that of the proxy we talk to.
+  // Proxies append to the header, so the last value is that of the proxy that connects to us.
   const forwarded = ctx.get('X-Forwarded-Proto').split(',').at(-1)?.trim().toLowerCase();
   if (config.api.trustProxy && forwarded === 'https') return;
   throw new ServiceError('HTTPS_REQUIRED', 'Requests must use HTTPS.');

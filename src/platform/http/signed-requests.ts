@@ -4,20 +4,22 @@ import type { ApiContext } from './context.js';
 import { unavailable } from './deadline.js';
 import type { FailureLimiter } from './rate-limit.js';
 
-/** Signed requests that one process handles at the same time: two callbacks for each of 500 calls. */
+/** Signed requests handled at once in one process: two callbacks for each of 500 calls. */
 const MAX_IN_FLIGHT = 1_000;
 
-/** Bodies of at most 64 KiB that are read to check their signature: 64 MiB are held at most for whoever has none. */
+/**
+ * Bodies read at once to check their signature. Each has at most 64 KiB, so unsigned requests occupy at most 64 MiB.
+ */
 const MAX_BODIES = 1_000;
 
-/** Reads the body whose signature is verified. It may have to make room for another one. */
+/** Reads the body to be verified; another request may abort the read, see `createBodiesInFlight`. */
 export type ReadSigned = <T>(read: Read<T>) => Promise<T>;
 
 export type SignedRequests = ReturnType<typeof createSignedRequests>;
 
 /**
- * Admits requests that a carrier or a payment provider signed. They come in bursts and from few addresses, so valid ones
- * are bounded all together and never per address. Only refusals for want of a valid signature count against an address.
+ * Admits requests that a carrier or payment provider signed. They arrive in bursts from few addresses, so valid ones
+ * are limited in total and never per address. Only requests without a valid signature count against an address.
  */
 export function createSignedRequests(deps: { failureLimiter: FailureLimiter; maxInFlight?: number }) {
   const { failureLimiter, maxInFlight = MAX_IN_FLIGHT } = deps;
@@ -25,7 +27,7 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
   let inFlight = 0;
 
   return {
-    /** Ends the admission of a request when it has been handled. */
+    /** Releases the slot of an admitted request when it has been handled. */
     middleware: async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
       try {
         await next();
@@ -36,10 +38,10 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
 
     /**
      * Verifies a request and admits it.
-     * @param verify returns what was verified; where it throws UNAUTHORIZED or FORBIDDEN, that is counted as a failure of
-     *   the address. It reads the body with the function that it is given.
-     * @throws ServiceError what `verify` throws; RATE_LIMIT_EXCEEDED instead when the address failed too often;
-     *   SERVICE_UNAVAILABLE when too many signed requests are in flight, so that the sender tries again
+     * @param verify returns what it verified; UNAUTHORIZED or FORBIDDEN count as a failure of the address. It must read
+     *   the body with the function it receives.
+     * @throws ServiceError what `verify` throws; RATE_LIMIT_EXCEEDED instead if the address failed too often;
+     *   SERVICE_UNAVAILABLE if too many signed requests are in flight, so that the sender retries
      */
     async admit<T>(ctx: ApiContext, verify: (read: ReadSigned) => Promise<T>): Promise<T> {
       const verified = await verifiedOrCounted(ctx, () => verify((read) => bodies.read(ctx, read)));
@@ -60,7 +62,7 @@ export function createSignedRequests(deps: { failureLimiter: FailureLimiter; max
   }
 }
 
-/** What an honest sender may meet as well, such as a body that had to make room, is no failure. */
+/** Errors that honest senders can see as well, such as an aborted body, do not count as failures. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'UNAUTHORIZED' || error.code === 'FORBIDDEN');
 }

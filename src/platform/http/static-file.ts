@@ -8,14 +8,14 @@ interface Representation {
   etag: string;
 }
 
-/** A file that does not change while the process runs, ready to be sent. */
+/** A file that does not change while the process runs, in memory with its gzipped form. */
 export interface StaticFile {
   type: string;
   plain: Representation;
   gzipped: Representation;
 }
 
-/** @param type media type, or a file name's extension */
+/** @param type media type, or a file name extension */
 export async function createStaticFile(type: string, content: Buffer | string): Promise<StaticFile> {
   const plain = Buffer.from(content);
   const gzipped = await promisify(gzip)(plain, { level: 9 });
@@ -27,8 +27,7 @@ function representationOf(bytes: Buffer): Representation {
 }
 
 /**
- * Sends a file, or 304 to a client that has it. All responses share its bytes, so that those waiting to be read take no
- * memory of their own.
+ * Sends a file, or 304 if the client has it. All responses share the same bytes, so pending ones use no extra memory.
  */
 export function sendStaticFile(ctx: ApiContext, file: StaticFile): void {
   const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
@@ -44,13 +43,13 @@ export function sendStaticFile(ctx: ApiContext, file: StaticFile): void {
   ctx.body = bytes;
 }
 
-/** Whether If-None-Match names the representation. Compared weakly: a proxy that compresses makes the tag weak. */
+/** Whether If-None-Match contains the ETag. Weak comparison, because a compressing proxy makes the ETag weak. */
 function isHeld(ifNoneMatch: string, etag: string): boolean {
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags.includes(etag) || tags.includes('*');
 }
 
-/** Loads each file once, when it is first asked for. A file that cannot be loaded is tried again. */
+/** Caches files, loading each on first use. A file that fails to load is tried again next time. */
 export function createFileCache(load: (name: string) => Promise<StaticFile>): (name: string) => Promise<StaticFile> {
   const files = new Map<string, Promise<StaticFile>>();
   return (name) => {

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { ServiceError } from '../../kernel/errors.js';
 
-/** Faults told at once; a request with more is not read by a person. */
+/** Maximum errors reported at once; more would not help a reader. */
 const MOST_FAULTS = 5;
 
 /**
- * The declared fields of a request; undeclared ones are left out.
- * @throws ServiceError MISSING_PARAMS naming every field at fault
+ * Validates the declared fields of a request and drops undeclared ones.
+ * @throws ServiceError MISSING_PARAMS with a sentence for each of the first five errors
  */
 export function validated<T extends z.ZodType>(schema: T, fields: Record<string, unknown>): z.output<T> {
   const result = schema.safeParse(fields);
@@ -20,8 +20,8 @@ function sentencesOf(error: z.ZodError): string {
 }
 
 /**
- * The declared fields of a request of the management interface, which takes no others. The error also tells each fault by
- * its field, for forms.
+ * Validates the fields of a management API request and rejects undeclared ones. The error also lists the messages by
+ * field, for forms.
  * @throws ServiceError MISSING_PARAMS
  */
 export function strictlyValidated<T extends z.ZodObject>(schema: T, fields: Record<string, unknown>): z.output<T> {
@@ -36,13 +36,13 @@ export function strictlyValidated<T extends z.ZodObject>(schema: T, fields: Reco
   for (const { path, message } of result.error.issues.slice(0, MOST_FAULTS)) {
     const field = String(path[0] ?? '');
     byField[field] ??= message;
-    // Of a list, say, also by the place in it, such as tools.0.url, where the list's name would be one too many.
+    // For members of a list, add an entry such as tools.0.url, without the list's name in its message.
     byField[path.join('.')] ??= message.replace(`${field}: `, '');
   }
   throw new ServiceError('MISSING_PARAMS', sentencesOf(result.error), { fields: byField });
 }
 
-/** Fields that are there: null is the same as absent, and so are an empty agent_id and an empty instruction. */
+/** Drops absent fields: null counts as absent, and so do an empty agent_id and an empty instruction. */
 export function presentFields(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([name, value]) => value !== null && !(MAY_BE_EMPTY.has(name) && isBlank(value))),

@@ -11,12 +11,12 @@ export interface Mail {
 export type Mailer = ReturnType<typeof createMailer>;
 
 const CONNECTIONS = 2;
-/** Mail under way; more is dropped, and people can ask again. */
+/** Maximum e-mails in progress. Further ones are dropped, and people can request them again. */
 const MOST_WAITING = 200;
 const CLOSE_WITHIN_MS = 2_000;
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Sends e-mail beside the requests that cause it: a slow or broken mail server delays none of them. */
+/** Sends e-mail in the background, so that a slow or broken mail server delays no request. */
 export function createMailer({ config, logger }: { config: Config; logger: Logger }) {
   const { mail, production } = config;
   const underWay = new Set<Promise<void>>();
@@ -35,7 +35,7 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
       socketTimeout: 15_000,
       disableFileAccess: true,
       disableUrlAccess: true,
-      // Links must not cross a network in clear.
+      // E-mails contain secret links, which must not cross a network unencrypted.
       ...(production && protocol === 'smtp:' && !LOOPBACK.includes(hostname) ? { requireTLS: true } : {}),
     });
   }
@@ -48,14 +48,14 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
   }
 
   return {
-    /** Makes a mail and sends it, in the background; `make` is undefined where nothing is to be sent. */
+    /** Creates an e-mail and sends it in the background; sends nothing if `make` resolves to undefined. */
     post(make: () => Promise<Mail | undefined>): void {
       if (mail === undefined) return;
       if (underWay.size >= MOST_WAITING) return logger.warn('e-mail dropped: too many wait');
       const sending = make()
         .then((made) => made && send(made))
         .catch((error: unknown) => {
-          // The error's message may hold the address.
+          // The error message may contain the recipient's address.
           const { code, responseCode } = error as { code?: unknown; responseCode?: unknown };
           logger.error({ code, responseCode }, 'e-mail not sent');
         })
@@ -63,7 +63,7 @@ export function createMailer({ config, logger }: { config: Config; logger: Logge
       underWay.add(sending);
     },
 
-    /** Gives mail under way 2 s. */
+    /** Waits up to 2 s for e-mails in progress, then closes the connections. */
     async close(): Promise<void> {
       const late = new Promise((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref());
       await Promise.race([Promise.all(underWay), late]);

@@ -1,10 +1,10 @@
 import mongoose, { type ClientSession, type Connection, type mongo } from 'mongoose';
 import type { Config } from '../config/config.js';
 
-/** A connection and what kind of server it leads to. */
+/** A connection, and whether its server is a replica set. */
 export type MongoDatabase = Awaited<ReturnType<typeof openConnection>>;
 
-/** How long one operation may take, server selection included, before its caller is told that the database is away. */
+/** Default time to find a usable server, in ms, before connecting or an operation fails. */
 const OPERATION_TIMEOUT_MS = 4_000;
 
 export interface ConnectionOptions {
@@ -13,17 +13,17 @@ export interface ConnectionOptions {
 }
 
 /**
- * Connects, on a connection of its own. Works alike on a replica set, on a
- * single server and on the embedded one. The server is asked what it is, because an address need not tell: a replica set
- * gets majority reads and writes, the others have no sessions and no retryable writes.
- * @throws MongooseServerSelectionError when no server answers within `waitMs`
+ * Opens a new connection to a replica set, a standalone server or the embedded one. Asks the server which it is,
+ * because the URI need not say: a replica set uses majority reads and writes, the others have no sessions and no
+ * retryable writes.
+ * @throws MongooseServerSelectionError if no server answers within `waitMs`
  */
 export async function openConnection(uri: string, options: ConnectionOptions = {}) {
   let connection = await connect(uri, options, false);
-  // The old name of `hello`, which every server knows.
+  // `isMaster` is the old name of `hello`; every server supports it.
   const replicated = isReplicated(await connection.db?.admin().command({ isMaster: 1 }));
   if (replicated) {
-    // Concerns are fixed when a client is made.
+    // Read and write concerns cannot change once a client exists.
     await connection.close();
     connection = await connect(uri, options, true);
   }
@@ -31,8 +31,8 @@ export async function openConnection(uri: string, options: ConnectionOptions = {
 }
 
 /**
- * Production keeps money in the database: a single server may lose what it has acknowledged.
- * @throws Error in production when it is no replica set and that was not allowed
+ * Requires a replica set in production: the database stores money, and a single server may lose acknowledged writes.
+ * @throws Error in production if it is not a replica set and ALLOW_STANDALONE_MONGODB is not set
  */
 export function requireReplicaSet(
   config: Pick<Config, 'production' | 'standaloneMongodbAllowed'>,
@@ -45,7 +45,7 @@ export function requireReplicaSet(
   );
 }
 
-/** Whether a server's answer to `hello` is that of a replica-set member, or of a router in front of some. */
+/** Whether a response to `hello` comes from a replica-set member, or from a router (mongos) in front of some. */
 export function isReplicated(hello: mongo.Document | undefined): boolean {
   return typeof hello?.setName === 'string' || hello?.msg === 'isdbgrid';
 }
@@ -65,14 +65,14 @@ async function connect(uri: string, options: ConnectionOptions, replicated: bool
   return connection.asPromise();
 }
 
-/** Builds the indexes that uniqueness depends on; safe to repeat, run once by the launcher or at deployment. */
+/** Builds all indexes, including unique ones; safe to repeat. The launcher or the deployment runs it once. */
 export async function createIndexes(database: MongoDatabase): Promise<void> {
   for (const model of Object.values(database.connection.models)) await model.createIndexes();
 }
 
 /**
- * Reads in a causally consistent session on a replica set, so that a later read sees at least what an earlier one saw; a
- * single or embedded server needs none.
+ * Reads in a causally consistent session on a replica set, so that later reads see at least what earlier ones saw;
+ * standalone and embedded servers need no session.
  */
 export async function* inCausalOrder<T>(
   database: MongoDatabase,
@@ -90,7 +90,7 @@ export async function* inCausalOrder<T>(
   }
 }
 
-/** Whether an error says that a document with this key exists already. */
+/** Whether an error reports a duplicate key. */
 export function isDuplicateKey(error: unknown): boolean {
   return typeof error === 'object' && error !== null && (error as { code?: unknown }).code === 11_000;
 }

@@ -3,28 +3,28 @@ import type { mongo } from 'mongoose';
 import { tellContention } from '../telemetry/contention.js';
 import { isDuplicateKey } from './connection.js';
 
-/** The outcome of a try that another writer overtook. */
+/** Outcome of an attempt that conflicted with another writer. */
 export const OVERTAKEN = Symbol('overtaken');
 
 const MOST_TRIES = 20;
 const LONGEST_PAUSE_MS = 25;
 
-/** Nothing was written: other writers overtook every try. Trying again is safe. */
+/** Retries exhausted: every attempt conflicted with another writer. Nothing was written, so trying again is safe. */
 export class ContentionError extends Error {
   override readonly name = 'ContentionError';
 }
 
 export interface Retries {
-  /** What is written to, for the metric and the error. */
+  /** Name of what is updated, for the metric and the error message. */
   name: string;
   mostTries?: number;
-  /** Waits before the next try, for a random time so that writers do not meet again. */
+  /** Waits before the next attempt, by default for a random time so that the same writers do not collide again. */
   pause?: (tries: number, tookMs: number) => Promise<void>;
 }
 
 /**
- * Repeats a try until no other writer overtakes it.
- * @throws ContentionError when every try was overtaken
+ * Repeats an attempt until it does not conflict with another writer.
+ * @throws ContentionError after `mostTries` conflicts
  */
 export async function untilNotOvertaken<T>(
   { name, mostTries = MOST_TRIES, pause = randomPause }: Retries,
@@ -41,15 +41,15 @@ export async function untilNotOvertaken<T>(
   }
 }
 
-/** Up to 2, 4, 8 ... ms, at most 25. */
+/** Waits for a random time of up to 2, 4, 8 ... ms, at most 25 ms. */
 export async function randomPause(tries: number): Promise<void> {
   await sleep(Math.random() * Math.min(2 ** tries, LONGEST_PAUSE_MS));
 }
 
-/** Loosely typed, because the names of some fields are ids. */
+/** Loosely typed, because some field names are ids. */
 type Change = { [operator in '$set' | '$unset' | '$inc' | '$push']?: object };
 
-/** What becomes of a document: nothing, a change that is made only if `when` still holds, or its first form. */
+/** What to do with a document: nothing, an update that applies only if `when` still matches, or an insert. */
 export type UpdateDecision<D, T> = { answer: T } & (
   | { update?: undefined; insert?: undefined }
   | { when?: mongo.Filter<mongo.Document>; update: Change; insert?: undefined }
@@ -57,18 +57,18 @@ export type UpdateDecision<D, T> = { answer: T } & (
 );
 
 export interface OptimisticOptions<D, T> extends Retries {
-  /** What is read of the document. */
+  /** Fields to read; all by default. */
   projection?: Readonly<Record<string, 0 | 1>>;
-  /** A change that is tried before the document is read: one command where nobody is in the way. */
+  /** Update to attempt before the document is read: a single command if there is no conflict. */
   blind?: UpdateDecision<D, T>;
 }
 
 /**
- * Changes one document as `decide` says of it, and decides anew when another writer came between reading and writing. A
- * decision's `when` must name all that it rests on.
- * @param decide null: there is no such document
- * @returns the answer of the decision that was carried out
- * @throws ContentionError when other writers won every try
+ * Reads one document, applies the decision of `decide` by compare-and-set, and repeats both after a conflict. A
+ * decision's `when` must contain everything the decision depends on.
+ * @param decide receives null if the document does not exist
+ * @returns `answer` of the decision that was applied
+ * @throws ContentionError if every attempt conflicted
  */
 export async function optimisticUpdate<D extends { _id: string }, T>(
   collection: Pick<mongo.Collection<D>, 'findOne' | 'updateOne' | 'insertOne'>,

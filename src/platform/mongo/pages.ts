@@ -1,7 +1,7 @@
 import type { mongo } from 'mongoose';
 import { unavailable } from '../http/deadline.js';
 
-/** Where a page ended; the next one begins behind it. */
+/** Where a page ended; the next page starts after it. */
 export interface PagePosition {
   at: Date;
   id: string;
@@ -9,7 +9,7 @@ export interface PagePosition {
 
 export interface Page<T> {
   items: T[];
-  /** When older ones follow. */
+  /** Present if more items follow. */
   next?: PagePosition;
 }
 
@@ -18,27 +18,28 @@ interface Dated {
   createdAt: Date;
 }
 
-/** A model; the driver's own collection is read, whose documents cost mongoose nothing. */
+/** A mongoose model. Its driver collection is read directly, which saves the cost of mongoose documents. */
 interface Listed {
   collection: { find(filter: object, options: object): unknown };
 }
 
-/** Items of the very time at which the page before ended that are read for nothing, usually. */
+/** Extra items to read after a position, because items with exactly its time may belong to the page before. */
 const TIES = 4;
 
-/** The server gives up by itself what it has read for so long: by then nobody waits for it any more. */
+/** The server stops a list query after this time (`maxTimeMS`), because the request has timed out by then. */
 export const LIST_READ_WITHIN_MS = 10_000;
 
-/** Documents that may be large and are asked for at once. */
+/** Batch size for documents that may be large. */
 const LARGE_AT_ONCE = 5;
 
 /**
- * One page of a list, newest first and by id among equal times: the order of the indexes that end with
- * `createdAt: -1, _id: 1`. Goes on behind a position, so that no page costs more for being a late one; which of equal times
- * come behind it is decided here, because a filter that says so costs more than reading a few too many.
- * @param p.limit items of the page at most
- * @param p.mostCharacters a page ends once its items, as JSON, have so many; what comes behind it is not read
- * @param p.signal ends the reading
+ * Reads one page of a list, newest first, then by id: the order of indexes that end with `createdAt: -1, _id: 1`.
+ * Continues after a position, so that late pages cost no more than early ones. Items with exactly the position's time
+ * are filtered here, because the equivalent query filter costs more than reading a few items too many.
+ * @param p.limit maximum number of items
+ * @param p.mostCharacters ends the page once its items, as JSON, have this many characters; the rest is not read
+ * @param p.signal aborts the read
+ * @throws ServiceError SERVICE_UNAVAILABLE if `p.signal` is aborted
  */
 export async function readPage<T extends Dated>(
   model: Listed,
@@ -72,7 +73,7 @@ export async function readPage<T extends Dated>(
   }
 }
 
-/** What comes behind a position, until the page is full and more follows; `found` counts what came before it, too. */
+/** Reads the items after a position. `isFull`: `mostCharacters` was reached; `found` also counts the skipped items. */
 async function readBehind<T extends Dated>(
   cursor: mongo.FindCursor<T>,
   { after, mostCharacters, signal }: { after?: PagePosition; mostCharacters?: number; signal?: AbortSignal },

@@ -3,7 +3,7 @@ import type { MongoDatabase } from './connection.js';
 import { deploymentSecretSchema } from '../secrets/model.js';
 import { rateLimitSchema } from '../http/rate-limit-model.js';
 
-/** The connection, and the collections of the platform itself. */
+/** The connection and the platform's own collections. */
 export type PlatformDatabase = MongoDatabase & ReturnType<typeof platformModels>;
 
 export function platformModels(connection: Connection) {

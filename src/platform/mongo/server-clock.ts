@@ -1,22 +1,22 @@
 import type { PlatformDatabase } from './platform-database.js';
 
-/** The database server's clock, ms since the epoch: the one clock that all processes share. */
+/** Returns the database server's time, ms since the epoch: the one clock that all processes share. */
 export type ServerClock = () => Promise<number>;
 
-/** How long a reading is carried on by the process's own monotonic clock. */
+/** How long the process's monotonic clock extrapolates a reading before the server is asked again. */
 const READ_EVERY_MS = 60_000;
 
-/** Of several readings the one with the shortest way there and back is the most exact. */
+/** Number of readings; the one with the shortest round trip is the most accurate. */
 const SAMPLES = 5;
 
 interface Reading {
   serverMs: number;
-  /** The same moment on the process's monotonic clock, exact to half the round trip. */
+  /** The same moment on the process's monotonic clock, accurate to half the round trip. */
   ownMs: number;
   roundTripMs: number;
 }
 
-/** @throws the database's error when it is away and a reading is due */
+/** Creates a clock, which rejects with the database's error if a new reading is due and the database is unavailable. */
 export function createServerClock(database: PlatformDatabase): ServerClock {
   let reading: Promise<Reading> | undefined;
   let readAt = 0;
@@ -24,7 +24,7 @@ export function createServerClock(database: PlatformDatabase): ServerClock {
   async function sample(): Promise<Reading> {
     const client = database.connection.getClient();
     const before = performance.now();
-    // By its old name, which real servers and the embedded one both know.
+    // `isMaster` is the old name of `hello`; both real servers and the embedded one support it.
     const { localTime } = await client.db(database.connection.name).command({ isMaster: 1 });
     const after = performance.now();
     if (!(localTime instanceof Date)) throw new Error('the database does not tell its time');

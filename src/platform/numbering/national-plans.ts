@@ -2,20 +2,22 @@ import type * as GoogleLibphonenumber from 'google-libphonenumber';
 import type { PhoneNumber, PhoneNumberUtil, RegionCode } from 'google-libphonenumber';
 import type { NumberingPlans, ServiceNumber } from '../../kernel/destinations/destinations.js';
 
-/** Reach an emergency service from phones of any country. */
+/** Numbers that reach an emergency service from phones of any country. */
 const EMERGENCY_EVERYWHERE = new Set(['112', '911', '999']);
 
-/** Country codes have at most three digits, and none begins with another. */
+/** Country codes have up to three digits, and none is a prefix of another. */
 const COUNTRY_CODE_LENGTHS = [1, 2, 3];
 
-/** Trunk prefixes that networks still take though the plans have dropped them, by country code: Mexico's of mobiles. */
+/**
+ * Trunk prefixes that networks still accept although their plans dropped them, by country code: Mexico's for mobiles.
+ */
 const FORMER_TRUNK_PREFIXES: Readonly<Record<number, string>> = { 52: '1' };
 
 type Library = typeof GoogleLibphonenumber;
 
 /**
- * The national plans for emergency and short numbers, loaded when they are first asked for: that costs the process
- * 140 ms and 11 MB, which one that neither dials nor checks numbers need not pay. Servers ask before they take work.
+ * Loads the national plans for emergency and short numbers on first use: they cost 140 ms and 11 MB, which processes
+ * that neither dial nor check numbers save. Servers load them before they accept work.
  */
 export function createPlansLoader(): () => Promise<NumberingPlans> {
   let plans: Promise<NumberingPlans> | undefined;
@@ -28,11 +30,11 @@ function plansOf(library: Library): NumberingPlans {
   const shortNumbers = ShortNumberInfo.getInstance();
   const regionsOf = regionsByCountryCode(util);
 
-  /** By the plan of every region that shares the country code: which of them a number reaches, its digits do not tell. */
+  /** Checks the plans of all regions with the country code, because the digits do not tell which region they reach. */
   function kindOf(countryCode: number, national: string, regions: readonly RegionCode[]): ServiceNumber | undefined {
     const whole = phoneNumberOf(library, countryCode, national);
     if (util.isValidNumber(whole)) return undefined;
-    // Digits behind an emergency number may get lost on the way, unless all together are a possible number.
+    // Networks may drop digits after an emergency number, unless the whole is a possible number.
     const isPossible = util.isPossibleNumberWithReason(whole) === PhoneNumberUtil.ValidationResult.IS_POSSIBLE;
     const written = spellingsOf(util, national, regions);
     const isEmergency = written.some(
@@ -74,7 +76,7 @@ function plansOf(library: Library): NumberingPlans {
   };
 }
 
-/** Whoever is called gets a part of the price. Digits that networks ignore make it no other number. */
+/** Whether the callee earns a share of the price. Digits that networks ignore make no difference. */
 function isDear(library: Library, parts: NumberParts): boolean {
   const { PREMIUM_RATE, PERSONAL_NUMBER } = library.PhoneNumberType;
   const national = cutToPlan(library, parts);
@@ -83,7 +85,7 @@ function isDear(library: Library, parts: NumberParts): boolean {
   return [PREMIUM_RATE, PERSONAL_NUMBER].includes(library.PhoneNumberUtil.getInstance().getNumberType(number));
 }
 
-/** The national digits, cut to the most that make a number of the plan; where none do, to the most that any number of the country has. */
+/** Cuts the national digits to the longest valid number, or if there is none, to the maximum length in the country. */
 function cutToPlan(library: Library, { countryCode, national }: NumberParts): string {
   const util = library.PhoneNumberUtil.getInstance();
   const { TOO_LONG } = library.PhoneNumberUtil.ValidationResult;
@@ -100,11 +102,11 @@ function cutToPlan(library: Library, { countryCode, national }: NumberParts): st
 interface NumberParts {
   countryCode: number;
   national: string;
-  /** All that share the country code. */
+  /** All regions that share the country code. */
   regions: readonly RegionCode[];
 }
 
-/** Undefined when no country has the code. */
+/** Splits a number; undefined if no country has its country code. */
 function partsOf(number: string, regionsOf: ReadonlyMap<number, RegionCode[]>): NumberParts | undefined {
   const digits = number.slice(1);
   for (const length of COUNTRY_CODE_LENGTHS) {
@@ -115,7 +117,7 @@ function partsOf(number: string, regionsOf: ReadonlyMap<number, RegionCode[]>): 
   return undefined;
 }
 
-/** How the plans write an E.164 number; undefined when they cannot read it. */
+/** The E.164 number as the plans format it; undefined if they cannot parse it. */
 function canonicalOf({ PhoneNumberUtil, PhoneNumberFormat }: Library, number: string): string | undefined {
   const util = PhoneNumberUtil.getInstance();
   try {
@@ -125,7 +127,10 @@ function canonicalOf({ PhoneNumberUtil, PhoneNumberFormat }: Library, number: st
   }
 }
 
-/** Of a number that no plan has, which {@link canonicalOf} leaves as it is. Zeros of valid numbers belong to them. */
+/**
+ * Whether an invalid number, which {@link canonicalOf} leaves unchanged, begins with a trunk prefix. Zeros of valid
+ * numbers are part of them.
+ */
 function beginsWithTrunkPrefix(library: Library, { countryCode, national, regions }: NumberParts): boolean {
   const util = library.PhoneNumberUtil.getInstance();
   const { TOO_LONG, INVALID_LENGTH } = library.PhoneNumberUtil.ValidationResult;
@@ -151,7 +156,7 @@ function regionsByCountryCode(util: PhoneNumberUtil): Map<number, RegionCode[]> 
   return regions;
 }
 
-/** A national number as it is written, and without the prefix of calls within the country, which some write in. */
+/** A national number as written, and without leading zeros or a trunk prefix. */
 function spellingsOf(util: PhoneNumberUtil, national: string, regions: readonly RegionCode[]): string[] {
   const prefixes = regions.map((region) => util.getNddPrefixForRegion(region, true) ?? '');
   const rests = prefixes.map((prefix) => (national.startsWith(prefix) ? national.slice(prefix.length) : ''));
@@ -164,7 +169,7 @@ function phoneNumberOf({ PhoneNumber }: Library, countryCode: number, national: 
   const number = new PhoneNumber();
   number.setCountryCode(countryCode);
   number.setNationalNumber(Number(national));
-  // Of a number that is all zeros, the last one is its value.
+  // If all digits are zeros, the last one is the value.
   const zeros = /^0*(?=\d)/.exec(national)?.[0].length ?? 0;
   if (zeros > 0) {
     number.setItalianLeadingZero(true);

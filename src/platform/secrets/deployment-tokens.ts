@@ -6,15 +6,15 @@ import type { PlatformDatabase } from '../mongo/platform-database.js';
 import type { DeploymentSecretDocument } from './model.js';
 import { createSecretBox } from './secret-box.js';
 
-/** Whether the tokens of the simulated carrier are to be had from the database. */
+/** Whether the simulated carrier's tokens must be loaded from the database. */
 export function needsDeploymentTokens({ carriers }: Config): boolean {
   return carriers.live.unsettled === true || carriers.test.unsettled === true;
 }
 
 /**
- * The configuration with the deployment's own tokens of the simulated carrier, where none are configured. The first role
- * that asks makes them; all get the same.
- * @throws the database's error, or Error when ENCRYPTION_KEYS lacks the key that they were sealed under
+ * Fills in the deployment's own tokens of the simulated carrier, where none are configured. The first role to call it
+ * creates the tokens; all others load the same ones.
+ * @throws the database's error, or Error if ENCRYPTION_KEYS lacks the key that encrypted them
  */
 export async function withDeploymentTokens(config: Config, database: PlatformDatabase): Promise<Config> {
   if (!needsDeploymentTokens(config)) return config;
@@ -33,12 +33,12 @@ export async function withDeploymentTokens(config: Config, database: PlatformDat
   return { ...config, carriers: { live: await settled('live', live), test: await settled('test', test) } };
 }
 
-/** What a secret of the deployment is sealed with. @param id of its document */
+/** The encryption context of a deployment secret. @param id of its document */
 export function deploymentContext(id: string): string {
   return `deployment:${id}`;
 }
 
-/** The standing secret of that name, which is this one when there is none. */
+/** Returns the stored secret with this id, or stores and returns the given one. */
 async function firstOf(
   database: PlatformDatabase,
   secret: DeploymentSecretDocument,

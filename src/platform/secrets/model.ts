@@ -1,10 +1,10 @@
 import { Schema } from 'mongoose';
 
-/** A secret that all roles of a deployment share, made by whichever needs it first. Never changed afterwards. */
+/** A secret that all roles of a deployment share, created by the first role that needs it and never changed. */
 export interface DeploymentSecretDocument {
-  /** What it is for, for example `simulator-token:live`. */
+  /** Its purpose, for example `simulator-token:live`. */
   _id: string;
-  /** Sealed by the secret box, with `deployment:<_id>` as its context. */
+  /** Encrypted by the secret box, with `deployment:<_id>` as its context. */
   sealed: string;
   createdAt: Date;
 }

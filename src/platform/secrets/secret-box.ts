@@ -4,28 +4,28 @@ import type { EncryptionKey } from '../config/encryption.js';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts secrets that must be read again, with AES-256-GCM. */
+/** Encrypts secrets that must be decrypted later, with AES-256-GCM. */
 export interface SecretBox {
   /**
-   * Encrypts under the newest key.
-   * @param context names what the secret belongs to, for example `tool-header:<account>:<agent>`; only the same
-   *   context opens it, so a sealed secret cannot be moved to another record
+   * Encrypts with the newest key.
+   * @param context what the secret belongs to, for example `tool-header:<account>:<agent>`. Only the same context
+   *   decrypts it, so an encrypted secret cannot be moved to another record.
    * @returns `<key id>.<nonce, ciphertext and tag in base64url>`
    */
   seal(context: string, plaintext: string): string;
   /**
-   * Decrypts what was sealed under any of the keys.
-   * @throws Error if its key is not configured, the context is another one, or it was altered
+   * Decrypts a secret that any of the keys encrypted.
+   * @throws Error if its key is not configured, the context differs, or the secret was altered
    */
   open(context: string, sealed: string): string;
 }
 
-/** The id of the key that a secret is sealed under. */
+/** The id of the key that encrypted a secret. */
 export function keyIdOf(sealed: string): string {
   return sealed.slice(0, Math.max(0, sealed.indexOf('.')));
 }
 
-/** @param keys `config.encryptionKeys`, newest first: the first one seals, all open */
+/** @param keys `config.encryptionKeys`, newest first: the first one encrypts, all decrypt */
 export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
   const [newest] = keys;
   if (newest === undefined) throw new Error('A secret box needs a key.');

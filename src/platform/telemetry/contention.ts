@@ -4,23 +4,23 @@ import type { Logger } from './logger.js';
 const NAME = 'callwright:contention';
 const LOG_EVERY_MS = 60_000;
 
-/** Tries of one guarded write that other writers overtook. */
+/** Conflicts of one optimistic update with other writers. */
 export interface Contention {
-  /** What was written to, such as `leases`. */
+  /** Name of what was updated, such as `leases`. */
   name: string;
   retries: number;
-  /** Whether it was given up in the end. */
+  /** Whether its retries were exhausted. */
   gaveUp: boolean;
 }
 
-/** Tells whoever watches in this process that a write had to be tried again. */
+/** Reports a retried update to `watchContention` in the same process. */
 export function tellContention(contention: Contention): void {
   channel(NAME).publish(contention);
 }
 
 /**
- * Counts the retries of guarded writes, and logs those of a minute in one line for each thing that was written to.
- * @param deps.onRetries called for each write that was tried again
+ * Counts retries of optimistic updates, and logs them once a minute, one line per name.
+ * @param deps.onRetries called for each update that was retried
  */
 export function watchContention(deps: {
   logger: Logger;

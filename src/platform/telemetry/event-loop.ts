@@ -1,22 +1,22 @@
 import type { Logger } from './logger.js';
 
-/** Short, because a stall shows as its length less the time until the next look was due. */
+/** Sampling interval. Short, because a stall is measured as its length minus the time until the next sample was due. */
 const LOOK_EVERY_MS = 10;
-/** Audio frames are 20 ms long and health is asked every second; a stall above this is felt by somebody. */
+/** Audio frames are 20 ms long and health is checked every second, so longer stalls have visible effects. */
 const STALL_MS = 100;
 const LOG_EVERY_MS = 10_000;
-/** A process that was suspended is late without having worked; one that shares its processor worked some of the time. */
+/** Minimum share of CPU time in a stall, to ignore suspension (no CPU time) but not a shared CPU (some CPU time). */
 const LEAST_WORK_SHARE = 0.5;
 
 export interface EventLoopWatch {
-  /** Stalls since the start. */
+  /** Number of stalls since the start. */
   count: () => number;
   close: () => void;
 }
 
 /**
- * Counts and logs the times at which nothing else could run for more than 100 ms because this process was at work:
- * `event loop stalled` with the longest stall in ms, and how many there were, since the last line and in all.
+ * Counts and logs stalls: times of more than 100 ms in which this process blocked the event loop. Logs `event loop
+ * stalled` with the longest stall in ms and the number of stalls, since the last line and in total.
  * @param deps.onStall called once for each stall with its length in ms
  */
 export function watchEventLoop(deps: {

@@ -1,6 +1,7 @@
 /**
- * What operators filter calls by in the Temporal UI. Temporal keeps these in clear and for ever visible to whoever may
- * list workflows, so no phone number, name or key is among them. Each must be registered before the first call.
+ * Attributes that operators filter calls by in the Temporal UI. Temporal stores them unencrypted and shows them to
+ * everyone who may list workflows, so they contain no phone numbers, names or keys. Register each before the first
+ * call.
  */
 export const SEARCH_ATTRIBUTES = {
   CallStatus: 'Keyword',

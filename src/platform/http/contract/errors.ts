@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode, ServiceError } from '../../../kernel/errors.js';
 
-/** Every error code with its HTTP status and what it means to a client. */
+/** Every error code with its HTTP status and its meaning for clients. */
 export const ERRORS: Readonly<Record<ErrorCode, { status: number; meaning: string }>> = {
   MISSING_PARAMS: { status: 400, meaning: 'Required or valid parameters are missing; the message names the field.' },
   UNAUTHORIZED: { status: 401, meaning: 'The API key is missing, invalid, revoked or expired.' },
@@ -31,7 +31,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; meaning: strin
   SERVICE_UNAVAILABLE: { status: 503, meaning: 'A part of the service is away; ask again after Retry-After seconds.' },
 };
 
-/** The error object. Some codes add members of their own, such as `limit` and `current`. */
+/** The error object. Some codes add fields, such as `limit` and `current`. */
 export const ErrorObject = z
   .looseObject({
     success: z.literal(false).describe('Always false.'),
@@ -42,7 +42,7 @@ export const ErrorObject = z
 
 export type ErrorObject = z.infer<typeof ErrorObject>;
 
-/** The body that tells a client of an error. */
+/** Builds the body of an error response. */
 export function errorObject(error: Pick<ServiceError, 'code' | 'message' | 'details'>): ErrorObject {
   return { success: false, message: error.message, error_code: error.code, ...error.details };
 }

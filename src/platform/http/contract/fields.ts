@@ -3,7 +3,7 @@ import { E164_PATTERN } from '../../../kernel/phone-number.js';
 import { byteCount, characterCount } from '../../../kernel/text.js';
 import { scanJson } from './json-scan.js';
 
-/** The most characters the text fields of a request take. */
+/** Maximum characters of the text fields of a request. */
 export const MAX_LENGTHS = {
   instruction: 32_768,
   parameters: 16_384,
@@ -11,23 +11,23 @@ export const MAX_LENGTHS = {
   externalCallId: 255,
 } as const;
 
-/** Nesting that JSON of a request may have. */
+/** Maximum nesting depth of JSON in a request. */
 export const MAX_JSON_DEPTH = 32;
 
 /**
- * Members that one list or object of a request may have, and all of them together. Validation is slow on each member and
- * counts only afterwards. No field takes more than 20 members; fields that a path does not know need room, too.
+ * Maximum members of one list or object in a request, and of all together, because validation is slow on each member
+ * and reports lengths only afterwards. No field takes more than 20 members, but unknown fields need room, too.
  */
 export const MAX_JSON_MEMBERS = { ofOne: 256, ofAll: 4_096 } as const;
 
-/** Half a surrogate pair, or a NUL: no text that people write has them, and stores and carriers disagree on them. */
+/** Lone surrogates and NUL: no real text contains them, and databases and carriers treat them differently. */
 const UNUSABLE_CHARACTERS = /\p{Surrogate}|\0/u;
 
-/** The same for the interface document, in what all dialects of regular expressions have in common. */
+/** The same for the OpenAPI document, in the common subset of all regular expression dialects. */
 const USABLE_TEXT = '^[^\\x00]*$';
 export const NOT_BLANK = '^[\\s\\uFEFF]*[^\\s\\uFEFF\\x00][^\\x00]*$';
 
-/** A bound of the length in characters, for the validation and for the interface document. */
+/** Bounds the length in characters, for validation and for the OpenAPI document. */
 export function ofLength(schema: z.ZodString, { min = 0, max }: { min?: number; max: number }, fault: string) {
   return schema
     .refine((value) => {
@@ -37,7 +37,7 @@ export function ofLength(schema: z.ZodString, { min = 0, max }: { min?: number; 
     .meta({ ...(min > 0 ? { minLength: min } : {}), maxLength: max });
 }
 
-/** A text field whose every fault is told by its name. */
+/** A text field whose error messages all name it. */
 export function text(field: string, maxLength: number) {
   const string = z.string({
     error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string, given once.`),
@@ -47,14 +47,14 @@ export function text(field: string, maxLength: number) {
     .meta({ pattern: USABLE_TEXT });
 }
 
-/** A text field that must say something. */
+/** A text field that must not be blank. */
 export function fullText(field: string, maxLength: number) {
   return text(field, maxLength)
     .refine((value) => value.trim() !== '', `${field} must not be empty.`)
     .meta({ pattern: NOT_BLANK });
 }
 
-/** @param hint what is said in addition when the form is wrong */
+/** @param hint text appended to the error message for a wrong format */
 export function toPhoneNumber(hint = '') {
   return z
     .string({
@@ -79,7 +79,7 @@ export const callId = z.string().meta({
   examples: ['call_01JD3Q4Z6WX8Y2V7T5R9S1K0MN'],
 });
 
-/** Of what a URL must be, as much as a pattern can say. */
+/** Pattern of an http or https URL; `urlFault` checks the rest. */
 export const HTTP_URL = '^[hH][tT][tT][pP][sS]?://[^\\s]+$';
 
 export const webhookUrl = text('webhook_url', MAX_LENGTHS.webhookUrl).meta({
@@ -106,8 +106,8 @@ export const modeParameter = z
 type Scalar = string | number | boolean | null;
 
 /**
- * A string that holds a JSON object, as input_parameters and output_parameters are. It is bounded by its bytes, too: a model
- * reads it at every reply, and takes a character of a rare script for up to four tokens.
+ * A string that contains a JSON object, such as input_parameters and output_parameters. Also limited in bytes: an LLM
+ * reads it for every reply, and counts a character of a rare script as up to four tokens.
  */
 export function jsonObjectText(field: string, scalarsOnly: boolean) {
   const whole = `${field} must be a string holding a JSON object`;

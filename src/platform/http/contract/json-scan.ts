@@ -1,11 +1,11 @@
-/** What a JSON text holds, as far as one pass over its characters tells. */
+/** What one pass over the characters of a JSON text finds. */
 export interface JsonScan {
   depth: number;
-  /** Keys of the outermost object that stand in it more than once. */
+  /** Keys that occur more than once in the outermost object. */
   repeatedKeys: ReadonlySet<string>;
   /** Members of all lists and objects together. */
   members: number;
-  /** The list or object with the most members, and the field of the outermost object that it is in. */
+  /** The list or object with the most members, and the outermost field that contains it. */
   largest: { members: number; isList: boolean; field?: string };
 }
 
@@ -16,8 +16,8 @@ interface Container {
 }
 
 /**
- * Looks at a JSON text without parsing it, in linear time: parsers exhaust the stack on nested text and silently keep the
- * last of two equal keys, and validation spends far more on each member than this does.
+ * Scans a JSON text in linear time before it is parsed: parsers overflow the stack on deep nesting and silently keep
+ * the last of two equal keys, and validation costs far more per member than this scan.
  */
 export function scanJson(json: string): JsonScan {
   const open: Container[] = [];
@@ -41,7 +41,7 @@ export function scanJson(json: string): JsonScan {
       i = end;
     }
   }
-  // Text that ends early does not parse either.
+  // Truncated text also fails to parse.
   return scan;
 }
 
@@ -49,7 +49,7 @@ function countComma(container: Container | undefined): void {
   if (container) container.commas += 1;
 }
 
-/** An empty container counts as one of one member. */
+/** Counts an empty container as having one member. */
 function close(container: Container | undefined, scan: JsonScan): void {
   if (container === undefined) return;
   const { commas, ...what } = container;
@@ -58,7 +58,7 @@ function close(container: Container | undefined, scan: JsonScan): void {
   if (members > scan.largest.members) scan.largest = { members, ...what };
 }
 
-/** Index of the closing quote; the end of the text when there is none. */
+/** Index of the closing quote, or the length of the text if there is none. */
 function endOfString(json: string, start: number): number {
   for (let i = start + 1; i < json.length; i++) {
     if (json[i] === '\\') i++;
@@ -73,7 +73,7 @@ function isFollowedByColon(json: string, end: number): boolean {
   return json[i] === ':';
 }
 
-/** The key as the parser will read it, so that an escaped spelling does not hide a repeat. */
+/** The key as the parser reads it, so that an escaped spelling does not hide a duplicate. */
 function unescaped(literal: string): string {
   if (!literal.includes('\\')) return literal.slice(1, -1);
   try {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ofLength } from './fields.js';
 
-/** Entries of a page when nobody says how many, and the most: a larger limit is taken for this one. */
+/** Default and maximum page size; larger limits are reduced to the maximum. */
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
-/** A page of a list. */
+/** The schema of one page of a list. */
 export function listOf<T extends z.ZodType>(item: T, id: string) {
   return z
     .object({
@@ -18,12 +18,12 @@ export function listOf<T extends z.ZodType>(item: T, id: string) {
 
 const BLANK = '[ \\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000\\uFEFF]*';
 const NO_CONTROL = '[^\\x00-\\x1f\\x7f-\\x9f]*';
-/** Something to see, and no control characters, in what all dialects of regular expressions have in common. */
+/** At least one visible character and no control characters, in the common subset of regular expression dialects. */
 const LABEL = `^${BLANK}[^\\s\\uFEFF\\x00-\\x1f\\x7f-\\x9f]${NO_CONTROL}$`;
 
 export const timestamp = (description: string) => z.string().meta({ format: 'date-time', description });
 
-/** A short text of people, such as a name. */
+/** A short text that people enter, such as a name. */
 export function label(field: string, maxLength = 100) {
   const fault = `${field} must have 1 to ${maxLength} characters.`;
   const string = z.string({
@@ -36,7 +36,7 @@ export function label(field: string, maxLength = 100) {
     .trim();
 }
 
-/** A time in a JSON body. */
+/** A UTC time in a JSON body. */
 export function time(field: string) {
   const fault = `${field} must be a time in UTC such as 2026-12-01T00:00:00Z.`;
   return z
@@ -45,7 +45,7 @@ export function time(field: string) {
     .meta({ format: 'date-time', pattern: 'Z$', examples: ['2027-12-01T00:00:00.000Z'] });
 }
 
-/** Parameters by which a list is read in pages. */
+/** The query parameters of a paginated list. */
 export function paging(ofLimit = '', ofCursor = '') {
   return {
     limit: z
@@ -68,7 +68,7 @@ export function paging(ofLimit = '', ofCursor = '') {
   };
 }
 
-/** The size of a page. */
+/** The page size of a query, or the default. */
 export function pageSize(query: { limit?: number | undefined }): number {
   return query.limit ?? DEFAULT_LIMIT;
 }

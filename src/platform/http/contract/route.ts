@@ -3,50 +3,50 @@ import type { Role } from '../../../kernel/access.js';
 import type { ErrorCode } from '../../../kernel/errors.js';
 
 /**
- * Who may ask: `none` anyone; `key` a Bearer key; `keyOrSession` a Bearer key or a member's session of the portal;
- * `session` such a session alone; `origin` a page of our own origin, not logged in yet; `keyOrCarrier` a Bearer key, the
- * key as Basic password, or the carrier's signature; `carrier` the carrier's signature alone.
+ * Required authentication: `none`; `key` a Bearer key; `keyOrSession` a Bearer key or a member's portal session;
+ * `session` such a session only; `origin` a page of our own origin, without log-in; `keyOrCarrier` a Bearer key, the
+ * key as Basic password, or the carrier's signature; `carrier` the carrier's signature only.
  */
 export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' | 'keyOrCarrier' | 'carrier';
 
 /**
- * What an operation changes, which decides whether a test key may use it:
- * - `mode`: things of the caller's mode, such as calls and API keys. Any key.
- * - `agent`: the agent that the path names. A test key changes test agents only.
- * - `account`: what live calls depend on, too, such as phone numbers. No test key.
+ * What a route changes, which decides whether a test key may use it:
+ * - `mode`: objects of the caller's mode, such as calls and API keys. Any key.
+ * - `agent`: the agent in the path. A test key may change test agents only.
+ * - `account`: objects that live calls depend on as well, such as phone numbers. No test key.
  * - `self`: the caller's own session, password or membership.
  */
 export type RouteChanges = 'mode' | 'agent' | 'account' | 'self';
 
-/** What costs much: an account has a few of each in progress at once in each mode, and further ones wait. */
+/** Kind of costly request: per account and mode, a few of each kind run at once, and further ones wait. */
 export type RouteLoad = 'detail' | 'list' | 'export' | 'recording';
 
 type Examples = Readonly<Record<string, unknown>>;
 
-/** What a contract says of one operation. */
+/** The contract of one route. */
 export type Route = Operation &
   ({ method: 'get'; changes?: RouteChanges } | { method: 'post' | 'patch' | 'delete'; changes: RouteChanges });
 
 interface Operation {
-  /** With parameters in braces, as in the interface document. */
+  /** With parameters in braces, as in the OpenAPI document. */
   path: string;
   tag: string;
   summary: string;
   description?: string;
   auth: RouteAuth;
-  /** Which members may, where it is not that all read and all but viewers change. */
+  /** Members' roles that may use it; by default all roles may read, and all except viewers may write. */
   roles?: readonly Role[];
-  /** Only for members whose e-mail address is verified. */
+  /** Only for members with a verified e-mail address. */
   verified?: true;
-  /** Requests of an account take turns; a list that is asked for as CSV counts as an export. */
+  /** The account's requests of this kind are queued; a list requested as CSV counts as `export`. */
   load?: RouteLoad;
   /** Not written to the audit log although it changes something. */
   unaudited?: true;
-  /** How often it changes something is bounded by itself, and not by the changes of a day. */
+  /** Has a limit of its own, so that it does not count towards the daily limit of changes. */
   bounded?: true;
   /**
-   * The handler reads query, headers and body by itself, because their meaning, or their signature, decides what is
-   * checked first. What is declared here is then for the interface document.
+   * The handler reads query, headers and body itself, because their meaning or signature decides what is checked first.
+   * The schemas then only document the route.
    */
   readsItself?: true;
   params?: z.ZodObject;
@@ -56,7 +56,7 @@ interface Operation {
     contentType: string;
     schema: z.ZodObject | z.ZodUnion;
     examples: Examples;
-    /** The handler asks for the body after a check of its own, whose refusal goes before any fault of the body. */
+    /** The handler reads the body after a check of its own, whose error takes precedence over validation errors. */
     onDemand?: true;
   };
   success: {
@@ -64,22 +64,22 @@ interface Operation {
     contentType: string;
     schema: z.ZodType;
     examples: Examples;
-    /** Other forms of the same answer, by content type. */
+    /** Other representations of the response, by content type. */
     alternatives?: Readonly<Record<string, { schema: z.ZodType; examples: Examples }>>;
     headers?: Readonly<Record<string, string>>;
   };
-  /** Codes of its own; those that every route of its kind may answer come with `auth`. */
+  /** Error codes of this route; `errorCodesOf` adds the common ones. */
   errors: readonly ErrorCode[];
 }
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 
-/** `params` declares exactly the parameters that the path names. */
+/** Requires `params` to declare exactly the parameters of the path. */
 type WithParamsOf<Path extends string> = [NamesIn<Path>] extends [never]
   ? { params?: never }
   : { params: z.ZodObject<Record<NamesIn<Path>, z.ZodType<string>>> };
 
-/** One operation of the interface. The router, validation, handlers, clients and the interface document derive from it. */
+/** Defines one route. The router, validation, handlers, clients and the OpenAPI document derive from it. */
 export function defineRoute<const R extends Route>(route: R & WithParamsOf<R['path']>): R {
   return route;
 }
@@ -119,7 +119,7 @@ const COMMON_ERRORS: Readonly<Record<RouteAuth, readonly ErrorCode[]>> = {
   ],
 };
 
-/** Every error code a route may answer with. */
+/** Every error code that a route may respond with. */
 export function errorCodesOf(route: Route): ErrorCode[] {
   const { auth, method, body, errors } = route;
   const own = auth === 'keyOrSession' || auth === 'session' || auth === 'origin';
@@ -128,18 +128,18 @@ export function errorCodesOf(route: Route): ErrorCode[] {
   return [...new Set([...errors, ...ofBody, ...ofType, ...COMMON_ERRORS[auth]])];
 }
 
-/** What an answer to the owner of a key says of its rate. */
+/** Rate limit headers of responses to API keys. */
 export const rateLimitHeaders = {
   RateLimit: 'What is left of the API key’s requests and the seconds until they are full again.',
   'RateLimit-Policy': 'Requests the API key may make in a window of seconds.',
 };
 
-/** A JSON answer. */
+/** A JSON response. */
 export function jsonAnswer<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
   return { description, contentType: 'application/json' as const, schema, examples };
 }
 
-/** A JSON answer to the owner of a key. */
+/** A JSON response to an API key, with rate limit headers. */
 export function ratedJsonAnswer<T extends z.ZodType>(description: string, schema: T, examples: Examples) {
   return { ...jsonAnswer(description, schema, examples), headers: rateLimitHeaders };
 }

@@ -7,31 +7,34 @@ import { createTurnsByKey } from '../../turns.js';
 import { createProcessPlaces } from './process-places.js';
 
 interface Limit {
-  /** Requests of an account in one mode that are answered at once in this process. */
+  /** Concurrent requests per account and mode in this process. */
   atOnce: number;
-  /** How long one may take until it is read. */
+  /** Maximum time until the client has read the response. */
   withinMs: number;
-  /** Further ones that wait for their turn. */
+  /** Maximum requests that wait in the queue. */
   waiting?: number;
-  /** How long one may go without its client reading any of it. */
+  /** Maximum time in which the client reads nothing of the response. */
   idleMs?: number;
-  /** Of all accounts together, as many may be in progress when one more begins; test mode leaves room for live. One kind of load has it. */
+  /**
+   * Maximum concurrent requests of all accounts in this process when one more starts; test mode leaves room for live
+   * mode. Set for one kind of load only.
+   */
   inProcess?: Readonly<Record<Mode, number>>;
 }
 
 const LIMITS: Readonly<Record<RouteLoad, Limit>> = {
-  // One call with its transcript, up to 2 MiB, or one agent: answered in milliseconds, and asked for often.
+  // One call with its transcript (up to 2 MiB) or one agent: takes milliseconds, and is requested often.
   detail: { atOnce: 5, withinMs: 60_000, waiting: 100 },
   list: { atOnce: 3, withinMs: 60_000 },
   export: { atOnce: 2, withinMs: 120_000 },
-  // Four hours of it are 460 MB; a player that is paused reads nothing for a while.
+  // Four hours of audio are 460 MB; a paused player reads nothing for a while.
   recording: { atOnce: 5, withinMs: 3_600_000, idleMs: 120_000, inProcess: { live: 100, test: 50 } },
 };
-/** Of an account, unless a limit says otherwise; the portal asks for several lists at once. */
+/** Default queue length per account; the portal requests several lists at once. */
 const MOST_WAITING = 20;
 const WAIT_MS = 5_000;
 
-/** Whose request it is. */
+/** The account and mode of a request. */
 interface Asker {
   account: { _id: string };
   mode: Mode;
@@ -39,7 +42,7 @@ interface Asker {
 
 export type AccountTurns = ReturnType<typeof createAccountTurns>;
 
-/** Bounds the costly requests that an account has in progress; a few more wait for their turn. */
+/** Limits the concurrent costly requests of an account; a few more wait in a queue. */
 export function createAccountTurns({
   waitMs = WAIT_MS,
   limits = LIMITS,
@@ -66,9 +69,10 @@ export function createAccountTurns({
 
   return {
     /**
-     * Does the work of a request once it is its turn. The turn lasts until the work is done and the response was sent or
-     * its socket closed; a response that is read too slowly is cut off. Test mode takes no turns from live.
-     * @throws ServiceError RATE_LIMIT_EXCEEDED when too many wait, or it waited too long; SERVICE_UNAVAILABLE when the
+     * Runs the work of a request once the queue admits it. Its slot is freed when the work is done and the response is
+     * sent or its socket closed; a response that is read too slowly is cut off. Test and live mode have separate
+     * queues.
+     * @throws ServiceError RATE_LIMIT_EXCEEDED if too many wait or it waited too long; SERVICE_UNAVAILABLE if the
      *   process has too many in progress; what `work` throws
      */
     async take<T>(ctx: ApiContext, load: RouteLoad, asker: Asker, work: () => Promise<T>): Promise<T> {
@@ -102,16 +106,16 @@ export function createAccountTurns({
       }
     },
 
-    /** Accounts and kinds of requests that are in progress. */
+    /** Number of combinations of kind, account and mode with requests in progress. */
     size: () => Object.values(lines).reduce((sum, line) => sum + line.size(), 0),
   };
 }
 
-/** Closes a response that its client does not read to the end in time. */
+/** Destroys a response that its client does not read to the end in time. */
 function cutOffSlow(res: ServerResponse, withinMs: number, idleMs: number | undefined): () => void {
   const cutOff = setTimeout(() => res.destroy(), withinMs);
   let written = 0;
-  // What waits in this process grows no more when the client does not read.
+  // Once the process's send buffer is full, the count grows only if the client reads.
   const look = () => {
     const now = res.socket?.bytesWritten ?? 0;
     if (now === written) res.destroy();

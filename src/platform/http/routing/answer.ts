@@ -8,16 +8,16 @@ interface AnswerOptions {
   /** 200 unless given. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
-  /** What was changed, for the audit log, where the path does not name it. */
+  /** Id of the changed object, for the audit log, if the path does not contain it. */
   target?: string;
-  /** Everything was as asked for already: the audit log gets no entry. */
+  /** Nothing had to change: no entry in the audit log. */
   unchanged?: boolean;
 }
 
-/** What a handler says of a change beside its answer. */
+/** What a handler reports about a change in addition to the response. */
 export type Change = Pick<AnswerOptions, 'target' | 'unchanged'>;
 
-/** A JSON body with more to say than the body alone. */
+/** A JSON body with a status, headers or audit information. */
 export class Answer<Body> {
   constructor(
     readonly body: Body | ErrorObject,
@@ -25,10 +25,10 @@ export class Answer<Body> {
   ) {}
 }
 
-/** What content may consist of: one piece, a stream, or a file that does not change. */
+/** A body: a text, a stream, or a static file. */
 export type Piece = string | Readable | StaticFile;
 
-/** A body of another content type. */
+/** A body of another content type than JSON. */
 export class Content<Type extends string, Body extends Piece> {
   constructor(
     readonly type: Type,
@@ -37,12 +37,12 @@ export class Content<Type extends string, Body extends Piece> {
   ) {}
 }
 
-/** @param body of the success, or an error object together with its status */
+/** @param body the success body, or an error object with its status in the options */
 export function answer<Body>(body: Body | ErrorObject, options: AnswerOptions): Answer<Body> {
   return new Answer(body, options);
 }
 
-/** @param options.length bytes of the body, where a stream's are known */
+/** @param options.length bytes of the body, if known for a stream */
 export function content<const Type extends string, Body extends Piece>(
   type: Type,
   body: Body,
@@ -53,9 +53,9 @@ export function content<const Type extends string, Body extends Piece>(
 
 /**
  * Sends what a handler returned.
- * @param checked whether the body is held against the contract first
- * @returns what the handler says of the change
- * @throws Error when a checked body is not what the contract says
+ * @param checked whether to validate the body against the contract first
+ * @returns what the handler reports about the change
+ * @throws Error if a checked body does not match the contract
  */
 export function sendAnswer(ctx: ApiContext, route: Route, given: unknown, checked: boolean): Change {
   if (given instanceof Content) {
@@ -85,7 +85,7 @@ function requireDeclared(route: Route, body: unknown, status = 200): void {
   const schema = status === 200 ? route.success.schema : ErrorObject;
   const result = schema.safeParse(body);
   if (result.success) return;
-  // Paths and codes only: messages may repeat what was given.
+  // Include paths and codes only, because messages may repeat the data.
   const faults = result.error.issues.map(({ path, code }) => `${path.join('.')} (${code})`).join(', ');
   throw new Error(`The answer to ${route.method} ${route.path} is not what its contract says: ${faults}`);
 }

@@ -1,7 +1,7 @@
 import type { Route } from '../contract/route.js';
 import type { Handlers, Principals } from './handlers.js';
 
-/** A route with its handler, whose types are checked where the two are bound. */
+/** A route with its handler; `bindRoutes` checks their types. */
 export interface BoundRoute {
   /** Operation id. */
   id: string;

@@ -1,6 +1,6 @@
 import type { ApiContext } from '../context.js';
 
-/** Whether an answer that there is as JSON and as CSV is to be CSV: by the `format` of the query, or else by `Accept`. */
+/** Whether to respond with CSV instead of JSON: by the `format` query parameter, or else by the Accept header. */
 export function wantsCsv(ctx: ApiContext): boolean {
   ctx.vary('Accept');
   const { format } = ctx.query;

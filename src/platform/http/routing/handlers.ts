@@ -4,7 +4,7 @@ import type { ApiContext } from '../context.js';
 import type { StaticFile } from '../static-file.js';
 import type { Answer, Content, Piece } from './answer.js';
 
-/** What a handler is told of the sender, by the route's `auth`. */
+/** What a handler receives about the sender, by the route's `auth`. */
 export type Principals = { readonly [Auth in RouteAuth]?: unknown };
 
 type PrincipalOf<R extends Route, P extends Principals> = R['auth'] extends keyof P
@@ -24,8 +24,8 @@ type InputOf<R> = R extends { readsItself: true }
         : unknown);
 
 /**
- * What a handler gets: the parts of the request that its contract declares, validated. `ctx` is for deadlines, limits and
- * cookies; the answer is returned, not written to it.
+ * A handler's argument: the parts of the request that its contract declares, validated. `ctx` is for deadlines, limits
+ * and cookies; handlers return the response instead of writing to it.
  */
 type HandlerRequest<R extends Route, P extends Principals = object> = { ctx: ApiContext } & PrincipalOf<R, P> &
   ParamsOf<R> &
@@ -36,13 +36,13 @@ type ContentTypes<R extends Route> = Extract<
   string
 >;
 
-/** JSON is made from objects, or is a file. */
+/** JSON content must be a static file; other JSON bodies are returned as objects. */
 type ContentOf<Type extends string> =
   | ('application/json' extends Type ? Content<'application/json', StaticFile> : never)
   | OtherContentOf<Exclude<Type, 'application/json'>>;
 type OtherContentOf<Type extends string> = [Type] extends [never] ? never : Content<Type | `${Type};${string}`, Piece>;
 
-/** What a handler may return: JSON by the contract's schema, a text, or content of a type that the contract names. */
+/** A handler's result: JSON that matches the contract, a text, or content of a type that the contract declares. */
 type HandlerAnswer<R extends Route> =
   | (R['success']['contentType'] extends 'application/json'
       ? z.output<R['success']['schema']> | Answer<z.output<R['success']['schema']>>
@@ -55,7 +55,7 @@ type Handler<R extends Route, P extends Principals = object> = (
   request: HandlerRequest<R, P>,
 ) => HandlerAnswer<R> | Promise<HandlerAnswer<R>>;
 
-/** One handler for each route of a table. One that is missing, and one of no route, do not compile. */
+/** One handler per route of a table. A missing handler, or one without a route, does not compile. */
 export type Handlers<Table extends Readonly<Record<string, Route>>, P extends Principals = object> = {
   [Id in keyof Table]: Handler<Table[Id], P>;
 };

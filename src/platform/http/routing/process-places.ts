@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Mode } from '../../../kernel/ids.js';
 
-/** A recording plays at 32 kB a second: whoever reads less than half of that for so long makes others wait for nothing. */
+/** Below half the playback rate of 32 kB per second, a reader is slow and may lose its slot to others. */
 const SLOW_BYTES_PER_SECOND = 16_000;
 const JUDGED_AFTER_MS = 10_000;
-/** An account gives up a place for one that has so many fewer. */
+/** An account can lose a slot to one that holds at least this many fewer. */
 const FAIR_DIFFERENCE = 2;
 
-/** Whose response takes a place. */
+/** The response that occupies a slot, and its account. */
 interface Holder {
   accountId: string;
   mode: Mode;
@@ -20,8 +20,8 @@ interface Held extends Holder {
 }
 
 /**
- * The places of one process for responses that take long, of all accounts together. When all are taken, one that is read more
- * slowly than it plays, or one of an account that has several, is cut off for whoever comes: few accounts never keep others out.
+ * Limits long responses of all accounts in one process. At the limit, a response that is read slower than it plays, or
+ * one of an account with several, is cut off for a new one, so that a few accounts cannot keep others out.
  */
 export function createProcessPlaces(now: () => number = Date.now) {
   const places = new Set<Held>();
@@ -32,7 +32,7 @@ export function createProcessPlaces(now: () => number = Date.now) {
     now() - place.sinceMs >= JUDGED_AFTER_MS && bytesPerSecond(place) < SLOW_BYTES_PER_SECOND;
   const held = (accountId: string) => Array.from(places).filter((place) => place.accountId === accountId).length;
 
-  /** The place that its holder loses to one who comes; test calls take none from live ones. */
+  /** Selects the response to cut off for a new one; test calls do not displace live ones. */
   function loser({ accountId, mode }: Holder): Held | undefined {
     const own = held(accountId);
     const candidates = Array.from(places)
@@ -44,7 +44,7 @@ export function createProcessPlaces(now: () => number = Date.now) {
   }
 
   return {
-    /** @returns what gives the place back; undefined when all `most` are taken, and none is given up */
+    /** @returns a function that frees the slot; undefined if all `most` are taken and none can be freed */
     take(holder: Holder, most: number): (() => void) | undefined {
       if (places.size >= most) {
         const lost = loser(holder);
@@ -59,7 +59,7 @@ export function createProcessPlaces(now: () => number = Date.now) {
   };
 }
 
-/** On its connection, what waits in this process left out. */
+/** Bytes that have left this process on the response's connection. */
 function bytesSent({ socket }: ServerResponse): number {
   return socket === null ? 0 : socket.bytesWritten - socket.writableLength;
 }

@@ -13,8 +13,8 @@ interface RequestParts {
 }
 
 /**
- * The parts of a request that its contract declares, validated: the path's, the query's, the body's, the headers'. A body
- * on demand is read and validated when the handler asks for it.
+ * Reads and validates the parts of a request that its contract declares: path, query, body and headers. A body marked
+ * `onDemand` is read and validated when the handler asks for it.
  * @throws ServiceError MISSING_PARAMS, PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE
  */
 export async function readRequest(ctx: ApiContext, route: Route): Promise<RequestParts> {
