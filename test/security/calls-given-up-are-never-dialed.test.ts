@@ -179,21 +179,21 @@ describe('a reservation whose step fails or runs out of time', () => {
 
   it('goes ahead when its call has begun, which its client may have been told', async () => {
     const step = await stepOf();
-    const { reserveCall, concludeReservation } = activities();
-    const reserved = await reserveCall(step);
+    const steps = activities();
+    const reserved = await steps.reserveCall(step);
     expect(reserved).toEqual({ outcome: 'granted', heldSeconds: 60 });
-    expect(await concludeReservation(step)).toEqual(reserved);
+    expect(await steps.concludeReservation(step)).toEqual(reserved);
     // Also by an attempt that comes after its time.
-    expect(await reserveCall({ ...step, decideBy: 1 })).toEqual(reserved);
+    expect(await steps.reserveCall({ ...step, decideBy: 1 })).toEqual(reserved);
     expect(await seen(step.accountId)).toBe(1);
   }, 60_000);
 
   it('never goes ahead when it has not, however late an attempt of it ends', async () => {
     const step = await stepOf();
-    const { reserveCall, concludeReservation, abandonCall } = activities();
-    expect(await concludeReservation(step)).toEqual({ outcome: 'expired' });
-    expect(await reserveCall(step)).toEqual({ outcome: 'expired' });
-    await abandonCall({ ...step, expired: true });
+    const steps = activities();
+    expect(await steps.concludeReservation(step)).toEqual({ outcome: 'expired' });
+    expect(await steps.reserveCall(step)).toEqual({ outcome: 'expired' });
+    await steps.abandonCall({ ...step, expired: true });
     expect(await seen(step.accountId)).toBe(0);
     await holdsNothing(step.accountId);
   }, 60_000);
