@@ -6,42 +6,42 @@ import type { StoredLatency, StoredUsage } from '../voice/results/model.js';
 import type { CompletedCall } from '../webhooks/payload.js';
 
 /**
- * The read model: what clients, the portal and the webhook are told of a call. Written by the projection alone, each
- * write with the workflow's next sequence number. A document without an account is the tombstone of an expired call:
- * it blocks late writes and nobody finds it.
+ * The read model of a call, for the API, the portal and the webhook. Only the projection writes it, each time with a
+ * higher sequence number. A document without an account is the tombstone of a call that must not appear: it blocks late
+ * writes, and no query within an account finds it.
  */
 export interface CallDocument extends CompletedCall {
   sequence: number;
   externalCallId: string;
   carrierSid?: string;
-  /** Why the call is IDLE: the carrier takes only so many calls per second. */
+  /** Why the call is IDLE: it waits for a dial slot, because the carrier limits calls per second. */
   waitingFor?: 'dial_slot';
-  /** Seconds of talk after which money or the duration limit ends the call; absent while that is not known. */
+  /** Seconds after the answer at which the balance or the duration limit ends the call; absent while not known. */
   endsAfterSeconds?: number;
-  /** As its request says. */
+  /** Copied from the call's request. */
   microsPerSecond?: Micros;
   engine?: string;
-  /** What the far end waited for each answer. */
+  /** How long the remote party waited for each of the agent's responses. */
   latencies?: StoredLatency[];
-  /** What the providers behind the engine took. */
+  /** What the engine's providers (STT, LLM, TTS) consumed. */
   usage?: StoredUsage;
-  /** How often the call went on with a new stream after it had lost one. */
+  /** Number of new media streams after a lost one. */
   resumptions?: number;
-  /** Each change that was applied, in order; as many as the workflow makes, about twenty at most. */
+  /** Every applied change, in order; about twenty at most. */
   changes?: StoredChange[];
-  /** When everything personal was taken out. */
+  /** When the personal data was erased. */
   erasedAt?: Date;
 }
 
-/** What one write of the read model changed, for people who ask what happened. */
+/** One change of the read model, shown in the call's timeline. */
 export interface StoredChange {
   sequence: number;
-  /** The workflow's time of it. */
+  /** The workflow's clock at the change. */
   at: Date;
   status?: CallStatus;
   endReason?: EndReason;
   waitingFor?: 'dial_slot';
-  /** Null: the talk is not ended for want of money or time any more. */
+  /** Null: the call no longer has a forced end. */
   endsAfterSeconds?: number | null;
   erased?: true;
 }
@@ -99,12 +99,12 @@ export const callSchema = new Schema<CallDocument>(
   { collection: 'calls', versionKey: false },
 );
 
-// Unique only so that every server builds it: the embedded one keeps no other kind of index, and lists page on it.
+// Lists page on this index. Unique only so that the embedded server, which skips other indexes, builds it too.
 callSchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
-// Lists by what people filter by most; embedded servers skip these, too.
+// For lists with the most frequent filters. Embedded servers skip these indexes.
 callSchema.index({ accountId: 1, mode: 1, status: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, direction: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, agentId: 1, createdAt: -1, _id: 1 });
 callSchema.index({ accountId: 1, mode: 1, externalCallId: 1, createdAt: -1, _id: 1 });
-// The reconciler walks calls in the order of their last change. Embedded servers skip it and scan.
+// The reconciler reads calls in the order of their last change. Embedded servers skip this index and scan.
 callSchema.index({ updatedAt: 1, _id: 1 });

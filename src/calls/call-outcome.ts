@@ -9,19 +9,19 @@ import {
 type Ending = Pick<CallOutcome, 'status' | 'endReason'>;
 
 /**
- * A call whose audio fails later than this after its answer, in milliseconds, is billed even when the agent was never heard:
- * a customer can bring such a failure about, by a tool that the provider refuses or an agent that says nothing.
+ * A call whose audio fails later than this after the answer is billed even if the agent was never heard, because a
+ * customer can cause such a failure: with a tool that the provider rejects, or an agent that says nothing.
  */
 const WAIVED_WITHIN_MS = 30_000;
 
-/** The final status, its reason and the billable seconds of a call that the carrier says is over. */
+/** Decides the outcome of a call whose end the carrier has reported. */
 export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
   const ending = isGivenUp(state)
     ? GIVEN_UP
     : end.status === 'completed'
       ? endingOfAnswered(state, end)
       : endingOfUnanswered(state, end);
-  // Carriers tell whole seconds, which may lie before the dial.
+  // Carriers report whole seconds, so the reported end may be earlier than the dial.
   const endedAt = Math.max(end.at, state.dialedAt ?? end.at);
   if (ending.status !== 'COMPLETED') return { ...ending, endedAt, billableSeconds: 0, estimated: false };
   return {
@@ -32,7 +32,7 @@ export function outcomeOf(state: CallState, end: CarrierEnd): CallOutcome {
   };
 }
 
-/** The carrier was never heard of again: what our own facts prove is billed, marked as an estimate. */
+/** Decides the outcome of a call whose end the carrier never reports. Bills what our facts prove, as an estimate. */
 export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcome {
   const endedAt = isTransferred(state) ? now : (state.mediaEnd?.at ?? state.givenUpAt ?? now);
   const none = { endedAt, billableSeconds: 0, estimated: false };
@@ -56,34 +56,34 @@ export function outcomeWithoutCarrier(state: CallState, now: number): CallOutcom
 
 function endingOfAnswered(state: CallState, end: CarrierEnd): Ending {
   if (brokenBeforeAgentSpoke(state, end)) return { status: 'FAILED', endReason: 'media_failed' };
-  // An inbound call is answered by us; without a stream nobody was talked to, so the caller left while it rang.
+  // We answer inbound calls ourselves. Without a media stream there was no conversation: the caller left while it rang.
   if (state.direction === 'inbound' && !wasStreamed(state)) {
     return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'caller_hangup' };
   }
-  // A carrier may report `completed` for a call we ended while it still rang.
+  // A carrier may report `completed` for a call that we ended while it was still ringing.
   if (state.answeredAt === undefined && state.hangUpCause !== undefined && !end.durationSeconds) {
     return endingOfCanceled(state);
   }
   return { status: 'COMPLETED', endReason: reasonOfTalk(state) };
 }
 
-/** Whether audio ever flowed; a stream's end may be told before its start. */
+/** Whether the call ever had a media stream. The end of a stream may be reported before its start. */
 export function wasStreamed(state: CallState): boolean {
   return state.mediaStartedAt !== undefined || state.mediaEnd !== undefined;
 }
 
-/** The audio failed soon after the answer and before the agent was heard: the customer pays nothing. */
+/** Whether the audio failed soon after the answer and before the agent was heard: then the customer pays nothing. */
 function brokenBeforeAgentSpoke({ mediaEnd, answeredAt, hangUpCause }: CallState, end?: CarrierEnd): boolean {
   if (mediaEnd?.reason !== 'media_failed' || mediaEnd.agentAudioPlayed) return false;
-  // Our own watch ended it, because no stream ever came: no customer can bring that about.
+  // We ended the call because no media stream ever started, which a customer cannot cause.
   if (hangUpCause === 'media_failed') return true;
-  // The word of the answer may come after the end, which tells the answer as well.
+  // The answer may be reported after the end, but the end and the duration together give its time.
   const told = end?.durationSeconds === undefined ? undefined : end.at - end.durationSeconds * 1_000;
   return mediaEnd.at - Math.min(answeredAt ?? Infinity, told ?? Infinity) <= WAIVED_WITHIN_MS;
 }
 
 function reasonOfTalk(state: CallState): EndReason {
-  // Answered in the moment our ring timer ended it: a talk that we broke off by mistake.
+  // The callee answered just as our ring timeout ended the call, so we ended a conversation by mistake.
   if (state.hangUpCause === 'no_answer') return 'internal_error';
   if (state.hangUpCause !== undefined) return state.hangUpCause;
   const media = state.mediaEnd?.reason;
@@ -99,24 +99,24 @@ function endingOfUnanswered(state: CallState, end: CarrierEnd): Ending {
 
 function endingOfCanceled(state: CallState): Ending {
   if (state.direction === 'inbound') return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'caller_hangup' };
-  // Our ring timer, not a person, ended it: nobody answered.
+  // Our ring timeout ended it: the call was not answered.
   if (state.hangUpCause === 'no_answer') return { status: 'FAILED', endReason: 'no_answer' };
   return { status: 'CANCELLED', endReason: cancelCause(state) ?? 'operator_cancel' };
 }
 
-/** The client was told that there is no such call: nothing of it is billed. */
+/** The client received an error for this call, so it is not billed. */
 const GIVEN_UP = { status: 'FAILED', endReason: 'expired' } as const;
 
 function isGivenUp({ hangUpCause }: CallState): boolean {
   return hangUpCause === 'expired';
 }
 
-/** Whether nobody wants a call any more that was not placed yet. */
+/** Whether a call that is not placed yet was cancelled or given up. */
 export function isUnwanted(state: CallState): boolean {
   return isCancelCause(state.hangUpCause) || isGivenUp(state);
 }
 
-/** Whether somebody, not a timer of ours, asked for the end. */
+/** Whether a person or a client requested the end, as opposed to one of our timers. */
 export function isCancelCause(cause: EndReason | undefined): cause is 'api_hangup' | 'operator_cancel' {
   return cause === 'api_hangup' || cause === 'operator_cancel';
 }
@@ -143,7 +143,7 @@ function reasonOfSip(end: CarrierEnd): EndReason {
   }
 }
 
-/** Whole seconds, rounded up as carriers do; 0 when the answer is not known. */
+/** Whole seconds between two times in ms, rounded up as carriers do; 0 without a start. */
 function secondsBetween(from: number | undefined, to: number): number {
   return from === undefined ? 0 : Math.max(0, Math.ceil((to - from) / 1_000));
 }

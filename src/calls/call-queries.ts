@@ -7,7 +7,7 @@ import type { CallEnding } from '../voice/call-reader.js';
 
 const FINAL_STATUSES = CALL_STATUSES.filter(isFinalStatus);
 
-/** What a list of calls is narrowed to; times of creation, `from` included, `to` not. */
+/** Filters for a list of calls. `from` (inclusive) and `to` (exclusive) are creation times. */
 export interface CallFilter {
   status?: CallStatus;
   direction?: Direction;
@@ -17,15 +17,18 @@ export interface CallFilter {
   to?: Date;
 }
 
-/** One of the two is another whenever the call has changed. */
+/** At least one of the two differs after every change of the call. */
 export type CallMark = Pick<CallDocument, 'sequence' | 'updatedAt'>;
 
-/** What those who wait for a call want to know of it. */
+/** The fields that requests waiting for a call look at. */
 export type CallStanding = Pick<CallDocument, '_id' | 'status' | 'endReason' | 'erasedAt'>;
 
 export type CallQueries = ReturnType<typeof createCallQueries>;
 
-/** Reads of the call read model, always within one account and mode: another's call is not found. */
+/**
+ * Reads the call read model. `find`, `mark` and `page` find only calls of the given account and mode; the others take
+ * call ids that the caller has already checked.
+ */
 export function createCallQueries(database: CallsDatabase) {
   return {
     find(query: { callId: string; accountId: string; mode: Mode }): Promise<CallDocument | null> {
@@ -33,7 +36,7 @@ export function createCallQueries(database: CallsDatabase) {
       return database.calls.findOne({ _id: callId, accountId, mode }).lean<CallDocument>().exec();
     },
 
-    /** Whether a call has moved, for those who have read it before. */
+    /** Reads just enough to detect whether a call has changed. */
     mark({ callId, ...owner }: { callId: string; accountId: string; mode: Mode }): Promise<CallMark | null> {
       const fields = { sequence: 1, updatedAt: 1 };
       return database.calls
@@ -42,7 +45,7 @@ export function createCallQueries(database: CallsDatabase) {
         .exec();
     },
 
-    /** How these calls stand, for those who have found them before. */
+    /** The current status of calls that the caller has already found within their account. */
     async standing(callIds: readonly string[]): Promise<Map<string, CallStanding>> {
       const found = await database.calls
         .find({ _id: { $in: [...callIds] } }, { status: 1, endReason: 1, erasedAt: 1 })
@@ -52,8 +55,9 @@ export function createCallQueries(database: CallsDatabase) {
     },
 
     /**
-     * One page of the account's calls of a mode, newest first, without what only a single call is asked for.
-     * @param p.signal ends the reading
+     * One page of the account's calls in one mode, newest first, without the fields that only a single call's view
+     * shows.
+     * @param p.signal aborts the query
      */
     page(p: {
       accountId: string;
@@ -74,7 +78,7 @@ export function createCallQueries(database: CallsDatabase) {
       });
     },
 
-    /** Of these calls, those that are over, and those that want of money or time will end, with the second of talk at which. */
+    /** For each call that has ended: 'over'. For each with a forced end: that end, in seconds after the answer. */
     async endings(callIds: readonly string[]): Promise<Map<string, CallEnding>> {
       const ends = {
         $or: [{ endsAfterSeconds: { $gt: 0 } }, { status: { $in: FINAL_STATUSES } }],
@@ -88,12 +92,12 @@ export function createCallQueries(database: CallsDatabase) {
       );
     },
 
-    /** Whether everything personal was taken out of a call. */
+    /** Whether a call's personal data was erased. */
     async isErased(callId: string): Promise<boolean> {
       return (await database.calls.exists({ _id: callId, erasedAt: { $exists: true } })) !== null;
     },
 
-    /** Whether a call has ended, for carrier and media routes that know only its id. False when it is unknown. */
+    /** Whether a call has ended, for carrier and media routes that have only its id. False for an unknown call. */
     async isFinal(callId: string): Promise<boolean> {
       const call = await database.calls.findById(callId, { status: 1 }).lean<Pick<CallDocument, 'status'>>().exec();
       return call !== null && isFinalStatus(call.status);

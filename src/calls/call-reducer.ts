@@ -10,8 +10,9 @@ export interface Reduction {
 }
 
 /**
- * The one place where a call changes. Pure: facts of the event are added to the state, then status and effects follow
- * from the facts, so that duplicates change nothing and order does not matter. A final state is returned as it is.
+ * The only place where a call's state changes. A pure function: it adds the facts of the event to the state and derives
+ * status and effects from the facts, so duplicate events change nothing and their order does not matter. A final state
+ * never changes.
  */
 export function reduceCall(state: CallState, event: CallEvent): Reduction {
   if (isFinal(state)) return { state, effects: [] };
@@ -62,13 +63,13 @@ function withSid(state: CallState, carrierSid: string): CallState {
   return state.carrierSid === undefined ? { ...state, carrierSid } : state;
 }
 
-/** The carrier's word on the answer beats the stream's, whichever came first. Its clock may be off, hence the clamp. */
+/** The carrier's answer time wins over the stream's start, in either order. Its clock may be off, hence the clamp. */
 function withAnswer(state: CallState, at: number, now: number, source: 'carrier' | 'stream'): CallState {
   if (state.answerSource === 'carrier' || (state.answerSource === 'stream' && source === 'stream')) return state;
   return { ...state, answeredAt: Math.max(state.dialedAt ?? at, Math.min(at, now)), answerSource: source };
 }
 
-/** One more stream, or, when there were enough of them, the end of the audio by our own fault. */
+/** Grants one more media stream, or, at the limit, ends the audio as our own failure. */
 function withLostStream(state: CallState, lost: Extract<CallEvent, { type: 'stream_lost' }>): CallState {
   const { at, agentAudioPlayed, neverStarted = false } = lost;
   const answer = answerReconnect(state, neverStarted);
@@ -89,7 +90,7 @@ function liveStatus(state: CallState, event: CallEvent): CallState['status'] {
   return event.type === 'reserved' ? 'RINGING' : state.status;
 }
 
-/** Hang up when someone wants the end, the carrier has a call, and it has not ended; once per reason to. */
+/** Whether the call must be hung up as of this event: the end is wanted, the carrier has the call, it has not ended. */
 function mustHangUp(before: CallState, after: CallState): boolean {
   const wanted = (s: CallState) =>
     s.hangUpCause !== undefined && s.carrierSid !== undefined && s.carrierEnd === undefined;
@@ -99,7 +100,7 @@ function mustHangUp(before: CallState, after: CallState): boolean {
 function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
   switch (event.type) {
     case 'dial_failed':
-      // Whoever cancelled before the dial came to anything gets what they asked for.
+      // A cancel request before a failed dial still ends as CANCELLED.
       if (state.hangUpCause === 'expired') return unanswered('expired', event.now);
       return isCancelCause(state.hangUpCause)
         ? { ...unanswered(state.hangUpCause, event.now), status: 'CANCELLED' }
@@ -113,7 +114,7 @@ function decide(state: CallState, event: CallEvent): CallOutcome | undefined {
     case 'media_wait_over':
       return state.carrierEnd && outcomeOf(state, state.carrierEnd);
     default:
-      // After `completed` the media server may still know better why; every other carrier status speaks for itself.
+      // After `completed`, wait for the media server's more precise reason. Other carrier statuses need no explanation.
       if (state.carrierEnd === undefined) return undefined;
       if (state.carrierEnd.status === 'completed' && state.mediaEnd === undefined) return undefined;
       return outcomeOf(state, state.carrierEnd);

@@ -5,9 +5,9 @@ import type { Micros } from '../kernel/money.js';
 import { agentSnapshotSchema, type AgentSnapshot } from '../agents/agent-snapshot.js';
 
 /**
- * What was asked for, written once by the API before the workflow starts and never changed, but that its agent's
- * tools go when the call has ended. Everything personal about a
- * call is here, so that the workflow's history needs only ids.
+ * A requested call, written once before the workflow starts. Later changes only remove data: the agent's tools when the
+ * call ends, and the personal data at erasure. The workflow's history holds only ids, because the personal data is
+ * here.
  */
 export interface CallRequestDocument {
   _id: string;
@@ -17,15 +17,15 @@ export interface CallRequestDocument {
   fromPhoneNumber: string;
   toPhoneNumber: string;
   agent: AgentSnapshot;
-  /** JSON object in a string, `{}` when none was given. */
+  /** JSON object encoded as a string; `{}` if none was given. */
   inputParameters: string;
   externalCallId: string;
   webhookUrl?: string;
   ringTimeoutSeconds: number;
   maxDurationSeconds: number;
-  /** The call's price, whatever becomes of the rate deck meanwhile. Absent in requests from before: the default. */
+  /** The call's price, fixed when the call is requested. Absent in older documents: the default rate applies. */
   microsPerSecond?: Micros;
-  /** Known from the start for inbound calls only. */
+  /** Set for inbound calls only: the carrier's id is known before the call starts. */
   carrierSid?: string;
   createdAt: Date;
 }
@@ -50,5 +50,5 @@ export const callRequestSchema = new Schema<CallRequestDocument>(
   },
   { collection: 'call_requests', versionKey: false },
 );
-// For the reconciler, which walks by age.
+// The reconciler reads requests by age.
 callRequestSchema.index({ createdAt: 1, _id: 1 });

@@ -4,11 +4,11 @@ import type { CallRequestDocument } from './call-request-model.js';
 
 export type CallRequests = ReturnType<typeof createCallRequests>;
 
-/** What clients and carriers asked for: written once, never changed but by erasure and, once a call has ended, for its tools. */
+/** Stores requested calls. Each is written once; afterwards only erasure and the removal of its tools change it. */
 export function createCallRequests(database: CallsDatabase) {
   const requests = database.callRequests;
   return {
-    /** Inserts the request; `exists` when the call was asked for before, whose document then stands. */
+    /** Inserts the request. Returns `exists`, and changes nothing, if the call was already requested. */
     async insert(document: CallRequestDocument): Promise<'inserted' | 'exists'> {
       try {
         await requests.create(document);
@@ -19,9 +19,9 @@ export function createCallRequests(database: CallsDatabase) {
       }
     },
 
-    /** Takes everything personal out. The row stays, so that a request that is repeated cannot bring it back. */
+    /** Removes the personal data. The document stays, so that a repeated request cannot bring the data back. */
     async erase(callId: string): Promise<void> {
-      // As the driver's own write: a model refuses empty texts.
+      // Through the driver, because the Mongoose model rejects empty strings.
       await requests.collection.updateOne(
         { _id: callId as never },
         {
@@ -44,7 +44,7 @@ export function createCallRequests(database: CallsDatabase) {
       );
     },
 
-    /** Takes the agent's tools out of a call that has ended: by far the largest part, and needed only while it talks. */
+    /** Removes the agent's tools after the call: they are by far the largest part and needed only during it. */
     async dropTools(callId: string): Promise<void> {
       await requests.updateOne({ _id: callId, 'agent.tools': { $exists: true } }, { $unset: { 'agent.tools': '' } });
     },
@@ -53,7 +53,7 @@ export function createCallRequests(database: CallsDatabase) {
       return requests.findById(callId).lean<CallRequestDocument>().exec();
     },
 
-    /** Which of these calls are to have a completion webhook. */
+    /** Which of these calls have a completion webhook. */
     async withWebhook(callIds: readonly string[]): Promise<string[]> {
       const found = await requests
         .find({ _id: { $in: callIds }, webhookUrl: { $exists: true } }, { _id: 1 })

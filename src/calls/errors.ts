@@ -1,6 +1,6 @@
 import { PermanentError } from '../kernel/errors.js';
 
-/** A call's request is not in the database. */
+/** The call's request is not in the database; a retry cannot help. */
 export class CallRequestMissing extends PermanentError {
   override readonly name = 'CallRequestMissing';
 

@@ -1,4 +1,4 @@
-/** Workflows that do something to a call after its end, each on its own id so that asking twice does it once. */
+/** Workflows that act on a call after its end. Each has a fixed workflow id, so starting one twice runs it once. */
 export const ERASE_WORKFLOW_TYPE = 'EraseWorkflow';
 export const REDELIVER_WORKFLOW_TYPE = 'RedeliverWorkflow';
 
@@ -8,7 +8,7 @@ export interface EraseInput {
 
 export interface RedeliverInput {
   callId: string;
-  /** Which redelivery of the call's completion event, from 1. */
+  /** Number of this redelivery of the call's completion event, from 1. */
   redelivery: number;
 }
 

@@ -4,8 +4,8 @@ import type { CallsDatabase } from './database.js';
 import { createCallGate, createStreamedCalls } from './wiring.js';
 
 /**
- * The media server, over the calls that were asked for.
- * @param deps.carriers by default those that the configuration names
+ * Creates the media server with its access to calls.
+ * @param deps.carriers by default the ones in the configuration
  */
 export function createCallMediaServer(
   deps: Omit<MediaServerDeps, 'calls' | 'dialGate' | 'database' | 'carriers'> &

@@ -8,29 +8,29 @@ import type { CallRequestDocument } from './call-request-model.js';
 
 export type CallProjection = ReturnType<typeof createCallProjection>;
 
-/** Whether a call goes ahead. The first document of a call decides, and only `bury` replaces it. */
+/** Whether a call goes ahead. The call's first document decides, and only `bury` replaces that. */
 export type CallDecision = 'begun' | 'given_up';
 
-/** A change of the call as its workflow tells it: ids, times in ms and seconds. */
+/** A change of a call to write to its read model. Times in ms since the epoch. */
 export interface ProjectedChange {
   callId: string;
-  /** The workflow's own count of its writes, from 1; a write that is not newer than what stands is dropped. */
+  /** Number of the write, from 1. A write is dropped unless its number is higher than the stored one. */
   sequence: number;
-  /** The workflow's time of the change, ms. */
+  /** The workflow's clock at the change. */
   at: number;
   status?: CallStatus;
   endReason?: EndReason;
   answeredBy?: AnsweredBy;
   carrierSid?: string;
-  /** Why an IDLE call waits; every other status takes it away. */
+  /** Why an IDLE call waits; a change of status without it clears it. */
   waitingFor?: 'dial_slot';
-  /** When the talk will be ended, in seconds from the answer; null: not any more. */
+  /** When the call will be forced to end, in seconds after the answer; null: no longer. */
   endsAfterSeconds?: number | null;
   startTime?: number;
   endTime?: number;
 }
 
-/** What stands in an erased call where something personal stood. */
+/** Values that replace personal data in an erased call. */
 const ERASED = {
   fromPhoneNumber: '',
   toPhoneNumber: '',
@@ -39,10 +39,10 @@ const ERASED = {
   summary: 'The data of this call was erased.',
 };
 
-/** Sequence of an expired call's tombstone: above any that a workflow counts to. */
+/** Sequence of a tombstone: higher than any workflow reaches. */
 const TOMBSTONE_SEQUENCE = Number.MAX_SAFE_INTEGER;
 
-/** The only writer of `calls`. Each write may be repeated or come late: the sequence decides. */
+/** The only writer of `calls`. Writes may be repeated or late; the sequence number decides which one applies. */
 export function createCallProjection(database: CallsDatabase) {
   const calls = database.calls;
 
@@ -53,8 +53,8 @@ export function createCallProjection(database: CallsDatabase) {
 
   return {
     /**
-     * Makes the read model's first document of a call, after which the call goes ahead. A repeat, or a tombstone that came
-     * first, leaves it as it is.
+     * Creates a call's first document, after which the call goes ahead. Does nothing if the document, or a tombstone, already
+     * exists.
      */
     async begin(request: CallRequestDocument, change: ProjectedChange): Promise<CallDecision> {
       try {
@@ -66,7 +66,7 @@ export function createCallProjection(database: CallsDatabase) {
       }
     },
 
-    /** Makes the tombstone of a call that has not begun, so that it never begins. May be repeated. */
+    /** Creates the tombstone of a call that has not begun, so that it never begins. Safe to repeat. */
     async giveUp(callId: string): Promise<CallDecision> {
       try {
         await calls.collection.insertOne({ _id: callId as never, sequence: TOMBSTONE_SEQUENCE, buriedAt: new Date() });
@@ -77,7 +77,7 @@ export function createCallProjection(database: CallsDatabase) {
       }
     },
 
-    /** Applies a change, with whatever further fields the writer has for it. */
+    /** Applies a change, together with any further fields. */
     async apply(change: ProjectedChange, further: Partial<CallDocument> = {}): Promise<void> {
       await calls.updateOne(
         { _id: change.callId, sequence: { $lt: change.sequence } },
@@ -86,11 +86,11 @@ export function createCallProjection(database: CallsDatabase) {
     },
 
     /**
-     * Takes everything personal out of a call, with its next sequence; what happened when, and what it cost, stays.
+     * Removes the personal data of a call, with its next sequence number. Times and cost stay.
      * @returns when it was erased; null when the call is unknown or has not ended
      */
     async erase(callId: string, now: Date): Promise<Date | null> {
-      // The driver's own collection: what stands is read and written as it is.
+      // The driver's collection reads and writes the documents without Mongoose's conversions.
       const documents = calls.collection as unknown as mongo.Collection<CallDocument>;
       const decide = (call: CallDocument | null): UpdateDecision<CallDocument, Date | null> => {
         if (!call?.accountId || !isFinalStatus(call.status)) return { answer: null };
@@ -109,7 +109,7 @@ export function createCallProjection(database: CallsDatabase) {
       return optimisticUpdate(documents, callId, decide, { name: 'calls' });
     },
 
-    /** Takes an expired call out of everybody's sight and keeps a late first write from bringing it back. */
+    /** Replaces the call with a tombstone: no account finds it, and a late first write cannot recreate it. */
     async bury(callId: string): Promise<void> {
       await calls.collection.replaceOne(
         { _id: callId as never },
@@ -171,7 +171,7 @@ function fieldsOf(change: ProjectedChange) {
   };
 }
 
-/** What a change takes out of the document. */
+/** The fields that a change removes from the document. */
 function goneWith({ status, waitingFor, endsAfterSeconds }: ProjectedChange): { $unset?: Record<string, ''> } {
   const gone: Record<string, ''> = {
     ...(status !== undefined && waitingFor === undefined ? { waitingFor: '' } : {}),

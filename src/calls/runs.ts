@@ -1,9 +1,9 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 
-/** `gone`: Temporal has no such run, because it never started, was removed after its retention, or Temporal was lost. */
+/** `gone`: Temporal has no such run: it never started, its retention has passed, or Temporal lost its data. */
 export type RunState = 'running' | 'closed' | 'gone';
 
-/** Whether a call's workflow still looks after it. @throws when Temporal does not answer */
+/** State of a call's workflow. @throws when Temporal is unavailable */
 export async function runStateOf(client: Client, callId: string): Promise<RunState> {
   try {
     const { status } = await client.workflow.getHandle(callId).describe();

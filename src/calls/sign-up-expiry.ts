@@ -7,26 +7,27 @@ import { tryEach } from '../platform/try-each.js';
 
 const DAY_MS = 24 * 3_600_000;
 const LIFETIME_MS = 7 * DAY_MS;
-/** A verification that was cut short is completed within the half hour that its link is valid for. */
+/** A verification that started this long ago no longer keeps the sign-up: its link is valid for half an hour only. */
 const VERIFYING_MS = DAY_MS;
-/** Requests that were under way when the keys went are over by then. */
+/** By then, requests that were in progress when the API keys were deleted have finished. */
 const SETTLED_AFTER_MS = 3_600_000;
 const AT_ONCE = 100;
 const AUDIT_ENTRIES_AT_ONCE = 1_000;
-/** What a run leaves, the next goes on with. */
+/** What one run does not finish, the next one continues. */
 const RUN_BUDGET_MS = 15_000;
 const NOBODY = 'expired sign-up';
 
 const UNFINISHED = { $in: CALL_STATUSES.filter((status) => !isFinalStatus(status)) };
 
 /**
- * Ends sign-ups whose address nobody verified within 7 days. Each expires first, which no verification can do any more,
- * and is deleted afterwards, the person last: a run that was cut off is completed by the next. The ledger stays, and the audit
- * log without the address. A sign-up that brought money is kept, and an account that has other members loses the person only.
+ * Deletes sign-ups whose email address was not verified within 7 days. A sign-up is first marked expired, after which
+ * it cannot be verified, and then deleted, the user last, so that the next run completes an interrupted one. The ledger
+ * stays, and so does the audit log, without the address. A sign-up whose account has live credit is kept; from an
+ * account with other members only the user is deleted.
  */
 export function createSignUpExpiry(deps: {
   database: CallsDatabase;
-  /** Takes what is personal out of a call. */
+  /** Erases a call's personal data. */
   eraseCall: (call: { callId: string }) => Promise<void>;
   logger: Logger;
 }) {
@@ -61,7 +62,7 @@ export function createSignUpExpiry(deps: {
       failed,
       async work({ _id, accountId }) {
         const change = (await broughtMoney(accountId)) ? { kept: true } : { expiredAt: new Date(now) };
-        // Unless a verification has begun since.
+        // The filter skips the user if a verification has started since.
         await unverifiedUsers.updateOne({ ...due, _id }, { $set: change });
       },
     });
@@ -71,7 +72,7 @@ export function createSignUpExpiry(deps: {
     deps.logger.error({ err, userId }, 'a sign-up could not be ended');
   }
 
-  /** @returns whether everything that hung on the account is gone */
+  /** @returns whether the account and everything that belongs to it is deleted */
   async function removeAccount({ _id, accountId, expiredAt }: UserDocument, { now, until }: Run): Promise<boolean> {
     await apiKeys.deleteMany({ accountId });
     if (expiredAt === undefined || now - expiredAt.getTime() < SETTLED_AFTER_MS) return false;
@@ -91,7 +92,7 @@ export function createSignUpExpiry(deps: {
     return true;
   }
 
-  /** @returns whether the address stands nowhere in the audit log any more */
+  /** @returns whether the audit log no longer contains the address */
   async function forgetName(actorId: string, until: number): Promise<boolean> {
     const named = { actorId, actorName: { $ne: NOBODY } };
     while (Date.now() < until) {
@@ -106,7 +107,7 @@ export function createSignUpExpiry(deps: {
   async function remove(user: UserDocument, run: Run): Promise<boolean> {
     const { _id, accountId } = user;
     const { now, until } = run;
-    // Tried last next time, so that those which cannot be removed keep no others waiting.
+    // Moves this user to the end of the next run's order, so that users that cannot be deleted do not delay the others.
     await unverifiedUsers.updateOne({ _id }, { $set: { removalTriedAt: new Date(now) } });
     await sessions.deleteMany({ userId: _id });
     const others =
@@ -121,9 +122,8 @@ export function createSignUpExpiry(deps: {
 
   return {
     /**
-     * One run, bounded; what it leaves, the next goes on with. A sign-up that cannot be ended is logged and tried again after
-     * the others.
-     * @returns how many sign-ups were deleted
+     * Runs once, for a bounded time; the next run continues. Failures are logged and retried after the other sign-ups.
+     * @returns number of deleted sign-ups
      */
     async run(now = Date.now()): Promise<number> {
       const until = Date.now() + RUN_BUDGET_MS;
@@ -139,7 +139,7 @@ export function createSignUpExpiry(deps: {
   };
 }
 
-/** One run: the time that it is about, and when it ends at the latest; ms since the epoch. */
+/** One run: its reference time `now` and its deadline `until`, in ms since the epoch. */
 interface Run {
   now: number;
   until: number;

@@ -11,7 +11,7 @@ import { createCallRequests } from './call-requests.js';
 import type { CallsDatabase } from './database.js';
 import { createCallProjection } from './projection.js';
 
-/** Calls as media servers read them. */
+/** The media server's read access to calls. */
 export function createStreamedCalls(database: CallsDatabase): CallReader {
   const requests = createCallRequests(database);
   const queries = createCallQueries(database);
@@ -23,31 +23,31 @@ export function createStreamedCalls(database: CallsDatabase): CallReader {
   };
 }
 
-/** What media servers saw of calls. */
+/** The results of conversations, as stored by media servers. */
 export function createCallResults(database: CallsDatabase): ConversationResults {
   return createConversationResults(database, createStreamedCalls(database));
 }
 
-/** Calls as webhooks tell of them. */
+/** The webhook sender's read access to ended calls. */
 export function createCompletedCalls(database: CallsDatabase): CompletedCalls {
   const calls = createCallProjection(database);
   const requests = createCallRequests(database);
   return {
     async find(callId) {
       const [call, request] = await Promise.all([calls.find(callId), requests.find(callId)]);
-      // An expired call's tombstone has no account, and nobody is told of it.
+      // A tombstone has no account and causes no webhook.
       if (!call?.accountId || !request?.webhookUrl) return null;
       return { call, webhookUrl: request.webhookUrl };
     },
   };
 }
 
-/** The gate of everything that dials, over the calls that were asked for. */
+/** The dial gate, which checks every number before it is dialed. */
 export function createCallGate(deps: { config: Config; database: CallsDatabase }): DialGate {
   return createDialGate({ ...deps, requests: createCallRequests(deps.database) });
 }
 
-/** The sender of completion events, over the calls that ended. */
+/** The sender of completion webhooks. */
 export function createCompletionSender(deps: {
   config: Config;
   database: CallsDatabase;
@@ -56,7 +56,7 @@ export function createCompletionSender(deps: {
   return createWebhookSender({ ...deps, calls: createCompletedCalls(deps.database) });
 }
 
-/** Which agents conducted calls, for usage by agent. */
+/** Agents of calls, for usage by agent. */
 export function createUsageAgents(database: CallsDatabase): UsageAgents {
   return {
     async agentsOf(callIds) {

@@ -27,8 +27,9 @@ export interface AfterStreamDeps {
 const HANG_UP: CallInstruction = { kind: 'hang_up' };
 
 /**
- * The carrier goes on here when a stream of the call is gone. Either the conversation is over, or the stream was lost and
- * the call's workflow decides whether another one follows. A repeated request gets the same answer.
+ * Handles the carrier's request for instructions after a media stream has ended. Either the conversation is over, or
+ * the stream was lost and the call's workflow decides whether a new one follows. A repeated request gets the same
+ * response.
  */
 export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructions['streamEnded'] {
   const { gateway, requests, bindings, results, logger } = deps;
@@ -43,7 +44,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     const request = await calledRequest(requests, callId, mode);
     const binding = request && (await bindings.find(callId));
     if (request === undefined || binding?.carrierSid !== carrierSid) return HANG_UP;
-    // A media server that says goodbye has stored the end, or told the workflow of it, before it closes the socket.
+    // A media server that ends a call stores the end, or signals it to the workflow, before it closes the websocket.
     const result = await results.findHead(callId);
     if (result?.endedAt !== undefined) {
       const refusal = await refusalOfTransfer(deps, result.transferTo, mode, ended);
@@ -55,7 +56,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
       return transferInstruction(request, result, ended.transferConnected, Date.now()) ?? HANG_UP;
     }
     const after = ended.after <= MAX_STREAM_NUMBER ? ended.after : 0;
-    // A media server notes each stream that starts; what was refused before that costs the call none of its resumptions.
+    // Media servers record each stream that starts. One that never started does not count against `MAX_RESUMPTIONS`.
     const neverStarted = result === null || (result.resumptions ?? 0) < after;
     const answer = await gateway.reconnect(
       callId,
@@ -72,7 +73,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     logger.warn({ callId, after, neverStarted, ...answer }, 'a call has lost its stream');
     if (answer.decision === 'stream') {
       const { resumption } = answer;
-      // Media servers take no number that is not noted.
+      // Media servers accept only a granted stream number.
       await bindings.grantStream(callId, carrierSid, resumption);
       return { kind: 'stream', callId, resumption };
     }
@@ -85,7 +86,7 @@ export function createContinueAfterStream(deps: AfterStreamDeps): CallInstructio
     );
 }
 
-/** The count of unanswered attempts errs on the safe side; the call is to go on all the same. */
+/** Marks a transfer as answered. A failure is only logged: then the attempt stays counted, which is the safe side. */
 async function noteTransferAnswer(
   { dialGate, logger }: AfterStreamDeps,
   callId: string,
@@ -98,7 +99,7 @@ async function noteTransferAnswer(
   });
 }
 
-/** Why a stored transfer is not dialed, for the log; undefined when it is, or was already. */
+/** Why a stored transfer may not be dialed, as a log message; undefined if it may, or already was. */
 async function refusalOfTransfer(
   { config, dialGate }: AfterStreamDeps,
   transferTo: string | undefined,

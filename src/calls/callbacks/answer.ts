@@ -16,8 +16,8 @@ export interface AnswerDeps {
 }
 
 /**
- * The gate every answered outbound call goes through. Only the one carrier call that is bound to a call of ours gets to
- * speak; any other is hung up before it says a word.
+ * Handles an answered outbound call. Only the one carrier call that is bound to the call gets a media stream; any other
+ * is hung up at once.
  */
 export function createAnswerOutboundCall(deps: AnswerDeps): CallInstructions['answered'] {
   const { requests, queries, bindings, logger } = deps;

@@ -9,8 +9,8 @@ export interface AnsweredByDeps {
 }
 
 /**
- * The carrier has found out who answered. Left in the database for whichever media process carries the call; the call's
- * workflow hears of it with the conversation's result.
+ * Stores the result of answering machine detection, where the media process of the call reads it. The workflow receives
+ * it with the conversation's result.
  */
 export function createNoteAnsweredBy({ requests, bindings }: AnsweredByDeps): CallEvents['answeredBy'] {
   return async (callId, { mode, carrierSid }, who) => {

@@ -3,8 +3,8 @@ import type { CallRequestDocument } from '../call-request-model.js';
 import type { CallRequests } from '../call-requests.js';
 
 /**
- * The call a callback is about; undefined when there is none, or when it belongs to the other mode: the carrier account of
- * one mode has no say in the calls of the other.
+ * The request of the call that a callback is about. Undefined if there is none or the call has the other mode: the
+ * carrier account of one mode must not affect calls of the other.
  */
 export async function calledRequest(
   requests: CallRequests,

@@ -6,7 +6,7 @@ import { createNoteAnsweredBy, type AnsweredByDeps } from './answered-by.js';
 import { createCarrierStatus, type StatusDeps } from './status.js';
 import { createNoteTransferAnswer, type TransferStatusDeps } from './transfer-status.js';
 
-/** What becomes of what carriers tell of calls. */
+/** Handlers of the carrier's events: status, answering machine detection, answered transfers. */
 export function createCallEvents(deps: StatusDeps & AnsweredByDeps & TransferStatusDeps): CallEvents {
   return {
     ...createCarrierStatus(deps),
@@ -15,7 +15,7 @@ export function createCallEvents(deps: StatusDeps & AnsweredByDeps & TransferSta
   };
 }
 
-/** What carriers are to do with calls. */
+/** Handlers of the carrier's requests for instructions. */
 export function createCallInstructions(deps: AnswerDeps & AfterStreamDeps & InboundCallDeps): CallInstructions {
   return {
     answered: createAnswerOutboundCall(deps),

@@ -15,8 +15,9 @@ export interface StatusDeps {
 }
 
 /**
- * Status callbacks. What cannot change a call (an unknown or finished one, another carrier call than the bound one, a
- * status in between) is ignored; only when we cannot tell is it rejected, so that the carrier asks again.
+ * Handles status callbacks. Callbacks that cannot change a call are ignored: for an unknown or ended call, for a
+ * carrier call that is not the bound one, or with an intermediate status. An error rejects the callback, so the carrier
+ * retries.
  */
 export function createCarrierStatus(deps: StatusDeps): Pick<CallEvents, 'statusOf' | 'status'> {
   const { gateway, requests, bindings, carrierEvents, logger } = deps;
@@ -30,7 +31,7 @@ export function createCarrierStatus(deps: StatusDeps): Pick<CallEvents, 'statusO
     }
   }
 
-  /** For people to read later: a callback that cannot be kept must still reach its call. */
+  /** Stores the callback for the call's timeline. A failure is only logged: the workflow must still be signaled. */
   async function remember(callId: string, { carrierSid }: CarrierCallRef, { record }: StatusReport): Promise<void> {
     try {
       await carrierEvents.add({ callId, carrierSid, ...record });

@@ -13,8 +13,8 @@ export interface TransferStatusDeps {
 }
 
 /**
- * The number that the call was transferred to has answered, so it is no unanswered attempt any more. What cannot be about
- * a transfer of this call is ignored.
+ * Handles the callback that a transfer was answered, so that it no longer counts as an unanswered attempt. Callbacks
+ * that do not match a transfer of the call are ignored.
  */
 export function createNoteTransferAnswer(deps: TransferStatusDeps): CallEvents['transferAnswered'] {
   const { requests, bindings, results, dialGate } = deps;

@@ -3,13 +3,15 @@ import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { NOBODY_THERE } from './sorry.js';
 
-/** The carrier counts from the answer of the other side; the call's own limit ends both. */
+/**
+ * Shortest time limit of a transfer. The carrier counts it from the target's answer; the call's limit ends both legs.
+ */
 const MIN_SECONDS = 1;
 
 /**
- * What a carrier does with a call that its agent has put through, once the stream is over; undefined when the agent has
- * not. When the other side of the transfer is gone, the carrier asks again and says whether it ever came.
- * @param connected whether the other side had answered, when the transfer is over
+ * The carrier's instruction after the stream of a call that the agent transferred; undefined without a transfer. When
+ * the transfer ends, the carrier asks again and reports whether the target had answered.
+ * @param connected whether the target had answered; undefined if the transfer has not been dialed yet
  * @param now ms since the epoch
  */
 export function transferInstruction(
@@ -25,7 +27,7 @@ export function transferInstruction(
     kind: 'transfer',
     callId: request._id,
     to: result.transferTo,
-    // A number of ours: the carrier shows no other.
+    // One of our numbers: the carrier allows no other as caller id.
     callerId: request.direction === 'outbound' ? request.fromPhoneNumber : request.toPhoneNumber,
     timeLimitSeconds: Math.max(MIN_SECONDS, request.maxDurationSeconds - talkedSeconds),
   };

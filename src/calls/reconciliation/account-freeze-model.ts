@@ -1,8 +1,8 @@
 import { Schema } from 'mongoose';
 
-/** What an operator did about an account's new calls, and why. Only ever added; the last of a ledger account stands. */
+/** A freeze or unfreeze of a ledger account by an operator. Append-only; the last one of an account is in force. */
 export interface AccountFreezeDocument {
-  /** A ULID, so that they sort by time. */
+  /** A ULID, which sorts by time. */
   _id: string;
   ledgerAccountId: string;
   action: 'freeze' | 'unfreeze';
@@ -23,5 +23,5 @@ export const accountFreezeSchema = new Schema<AccountFreezeDocument>(
   { collection: 'account_freezes', versionKey: false },
 );
 
-// Unique only so that every server builds it.
+// Unique only so that the embedded server, which skips other indexes, builds it too.
 accountFreezeSchema.index({ ledgerAccountId: 1, _id: -1 }, { unique: true });

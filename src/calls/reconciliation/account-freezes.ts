@@ -7,7 +7,7 @@ import type { AccountFreezeDocument } from './account-freeze-model.js';
 
 interface Order {
   ledgerAccountId: string;
-  /** For people, 1 to 300 characters. */
+  /** Free text of 1 to 300 characters. */
   reason: string;
   by: string;
 }
@@ -15,8 +15,8 @@ interface Order {
 export type AccountFreezes = ReturnType<typeof createAccountFreezes>;
 
 /**
- * Operators' freezes of accounts, beside those by which the reconciler stops new calls while a mismatch is open. The
- * ledger knows one freeze; it is lifted when neither an operator nor an open mismatch wants it any more.
+ * Operators' freezes of accounts. The reconciler also freezes an account while one of its findings is open. The ledger
+ * has one freeze per account, which is lifted when neither an operator's freeze nor a freezing finding remains.
  */
 export function createAccountFreezes(deps: { database: CallsDatabase; findings: Findings; ledger: Ledger }) {
   const { database, findings, ledger } = deps;
@@ -35,7 +35,7 @@ export function createAccountFreezes(deps: { database: CallsDatabase; findings: 
     (await findings.areFreezing(ledgerAccountId)) || (await standing(ledgerAccountId)) !== undefined;
 
   return {
-    /** Stops the account's new calls until an operator lifts that; a repeat for the same reason changes nothing. */
+    /** Stops the account's new calls until an operator unfreezes it. A repeat with the same reason changes nothing. */
     async freeze(order: Order): Promise<void> {
       const reason = checkedReason(order.reason);
       const present = await standing(order.ledgerAccountId);
@@ -43,24 +43,24 @@ export function createAccountFreezes(deps: { database: CallsDatabase; findings: 
       await ledger.freeze(order.ledgerAccountId, reason);
     },
 
-    /** Ends an operator's freeze. @returns whether the account takes new calls now; false: mismatches are open */
+    /** Ends an operator's freeze. @returns whether the account can place calls again; false: findings are open */
     async unfreeze(order: Order): Promise<boolean> {
       checkedReason(order.reason);
       if (await standing(order.ledgerAccountId)) await write('unfreeze', order);
       return this.lift(order.ledgerAccountId);
     },
 
-    /** Lifts the ledger's freeze unless somebody wants it still. @returns whether the account takes new calls now */
+    /** Lifts the ledger's freeze unless it is still needed. @returns whether the account can place calls again */
     async lift(ledgerAccountId: string): Promise<boolean> {
       if (await wanted(ledgerAccountId)) return false;
       await ledger.unfreeze(ledgerAccountId);
-      // Who wanted it meanwhile may have found the freeze that is lifted now, and have left it at that.
+      // A freeze requested meanwhile may have found the ledger still frozen, and so not have frozen it again.
       if (!(await wanted(ledgerAccountId))) return true;
       await ledger.freeze(ledgerAccountId, 'asked for while an earlier freeze was lifted');
       return false;
     },
 
-    /** The operator's freeze that holds; undefined when there is none. */
+    /** The operator's freeze in force; undefined if there is none. */
     standing,
   };
 }

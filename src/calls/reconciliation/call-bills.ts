@@ -9,23 +9,23 @@ import type { CallRequestDocument } from '../call-request-model.js';
 import type { LedgerEntryDocument } from '../../billing/ledger/model.js';
 import type { FindingFacts, FindingKind } from './model.js';
 
-/** What the records say of a call's money. */
+/** The stored records about a call's money. */
 export interface CallBill {
   callId: string;
   ledgerAccountId: string;
-  /** The read model; null when there is none, or only the tombstone of an expired call. */
+  /** The read model; null if there is none, or only a tombstone. */
   call: Pick<CallDocument, 'status' | 'durationSeconds' | 'costMicros' | 'sequence'> | null;
   settlement: LedgerEntryDocument | null;
-  /** The price that was frozen when the call was asked for; undefined when its request is missing. */
+  /** The price fixed when the call was requested; undefined if the request is missing. */
   microsPerSecond: Micros | undefined;
-  /** Micros granted by the call's windows; undefined when a window's entry is missing. */
+  /** Sum of the call's holds; undefined if the entry of a window is missing. */
   heldMicros: Micros | undefined;
 }
 
-/** Windows that are read at once; few calls have more. */
+/** Hold windows read in one query; few calls have more. */
 const WINDOWS_AT_ONCE = 5;
 
-/** Reads what the records say of these calls' money. Entries that are not swept yet are missing from it. */
+/** Reads the records of these calls. Ledger entries that are not yet written out by a sweep are missing. */
 export async function readBills(
   database: CallsDatabase,
   calls: readonly { callId: string; ledgerAccountId: string }[],
@@ -53,7 +53,7 @@ export async function readBills(
       return {
         callId,
         ledgerAccountId,
-        // A tombstone belongs to no account.
+        // A tombstone has no account.
         call: document?.accountId === undefined ? null : document,
         settlement: entries.get(settlementKey(callId)) ?? null,
         microsPerSecond: rates.get(callId),
@@ -63,15 +63,15 @@ export async function readBills(
   );
 }
 
-/** Whether anything may still change: no settlement, or a read model that has not ended. */
+/** Whether the bill may still change: the call is not settled, or its status is not final. */
 export function isUnfinished({ call, settlement }: CallBill): boolean {
   return settlement === null || (call !== null && !isFinalStatus(call.status));
 }
 
 /**
- * Compares the records of a call that has ended: COMPLETED is billed the lesser of its seconds and what was held, at the
- * price that its request froze, every other call nothing, and the read model tells the settlement's figures. Later corrections are entries of their own and
- * change none of these.
+ * Compares the records of an ended call. A COMPLETED call is billed the lesser of its seconds and the held amount, at
+ * the price fixed in its request; any other call nothing; and the read model shows the settlement's figures. Later
+ * corrections are separate ledger entries and do not change these records.
  */
 export function compareBill(bill: CallBill): Finding[] {
   const { call, settlement, callId, ledgerAccountId } = bill;
@@ -104,11 +104,11 @@ export function compareBill(bill: CallBill): Finding[] {
   return findings;
 }
 
-/** What a settlement should say and what it says; the price only where it is another than the request froze. */
+/** Expected and actual facts of a settlement. The price is included only if it differs from the request's. */
 function settlementFacts(bill: CallBill, settlement: LedgerEntryDocument): [FindingFacts, FindingFacts] {
   const { billedSeconds = 0, heldMicros = 0, billedMicros = 0 } = settlement;
   const settledRate = rateOf(settlement);
-  // A settlement that holds nothing bills nothing, and may not know the price.
+  // A settlement without a hold bills nothing and may lack the price.
   const rate = heldMicros === 0 ? settledRate : (bill.microsPerSecond ?? settledRate);
   const payableMicros = priceOfSeconds(Math.min(billedSeconds, secondsCovered(heldMicros, rate)), rate);
   const price = (microsPerSecond: Micros) => (rate === settledRate ? {} : { microsPerSecond });
@@ -137,7 +137,7 @@ function windowKeys(callId: string, from: number): string[] {
   return Array.from({ length: WINDOWS_AT_ONCE }, (_, index) => holdKey(callId, from + index));
 }
 
-/** The sum of a settled call's windows, which end with one that is the last or granted nothing. */
+/** The sum of a settled call's holds. Its windows end with one that is marked last or granted nothing. */
 async function heldBy(database: CallsDatabase, callId: string, read: Entries): Promise<Micros | undefined> {
   let held = 0;
   let entries = read;

@@ -5,11 +5,11 @@ import type { CheckDocument, CheckKind } from './model.js';
 
 export type ReconciliationChecks = ReturnType<typeof createReconciliationChecks>;
 
-/** A call that could not be finished is looked at again after this long, then each time after twice as long. */
+/** Delay before the second check of a call; it doubles with each further attempt. */
 const FIRST_PAUSE_MS = 20_000;
 const LONGEST_PAUSE_MS = 30 * 60_000;
 
-/** Calls that the reconciler must look at again. */
+/** Calls that the reconciler must check again. */
 export function createReconciliationChecks(database: CallsDatabase) {
   const { reconciliationChecks: checks } = database;
 
@@ -22,7 +22,7 @@ export function createReconciliationChecks(database: CallsDatabase) {
       .exec();
 
   return {
-    /** Notes a call, unless it is noted. */
+    /** Adds a check, due at once, unless the call already has one of this kind. */
     async add(kind: CheckKind, call: { callId: string; ledgerAccountId: string }): Promise<void> {
       const { callId, ledgerAccountId } = call;
       const _id = `${kind}:${callId}`;
@@ -36,8 +36,9 @@ export function createReconciliationChecks(database: CallsDatabase) {
     },
 
     /**
-     * Those that are due. Ledger accounts have equal shares, so that one with very many keeps no other waiting; when there are more
-     * accounts than `limit`, each call chooses others. Of an account the longest overdue come first, and accounts take turns.
+     * Due checks. Ledger accounts get equal shares, so that one with many checks does not delay the others; with more
+     * accounts than `limit`, each query picks some at random. The longest overdue come first, alternating between
+     * accounts.
      */
     async due(limit: number): Promise<CheckDocument[]> {
       const known = await checks.distinct('ledgerAccountId');
@@ -46,13 +47,13 @@ export function createReconciliationChecks(database: CallsDatabase) {
       const shares: CheckDocument[][] = [];
       for (const ledgerAccountId of asked) shares.push(await longestOverdue({ ledgerAccountId }, share));
       const taken = inTurns(shares).slice(0, limit);
-      // What others leave of their shares.
+      // Fill up the shares that some accounts did not use.
       const left = limit - taken.length;
       if (left === 0) return taken;
       return [...taken, ...(await longestOverdue({ _id: { $nin: taken.map(({ _id }) => _id) } }, left))];
     },
 
-    /** Puts a check off, each time for longer. A check without a valid number of attempts starts from 0. */
+    /** Postpones a check, each time for longer. An invalid number of attempts counts as 0. */
     async postpone({ _id, attempts: made }: CheckDocument): Promise<void> {
       const attempts = Number.isSafeInteger(made) ? made : 0;
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS);

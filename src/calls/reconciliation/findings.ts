@@ -3,7 +3,7 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { CallsDatabase } from '../database.js';
 import { isFreezing, type FindingDocument, type FindingFacts, type FindingKind } from './model.js';
 
-/** A mismatch as it was just seen. */
+/** A mismatch between records, as just found. */
 export interface Finding {
   kind: FindingKind;
   ledgerAccountId: string;
@@ -14,7 +14,7 @@ export interface Finding {
 
 export type Findings = ReturnType<typeof createFindings>;
 
-/** The book of mismatches: each is written once and found again, never removed. */
+/** Stores findings. Each mismatch is stored once, updated when it is found again, and never deleted. */
 export function createFindings(database: CallsDatabase) {
   const findings = database.reconciliationFindings;
   const find = (id: string) => findings.findById(id).lean<FindingDocument>().exec();
@@ -23,9 +23,9 @@ export function createFindings(database: CallsDatabase) {
     find,
 
     /**
-     * Writes a mismatch down, or finds it again. One that an operator has resolved stays so while it is off by the same;
-     * off by something else, it is open again.
-     * @returns whether it is `new` (or opened again), `open` since before, or `resolved`
+     * Records a mismatch. A resolved finding stays resolved while its difference is unchanged; with another difference
+     * it reopens.
+     * @returns `new` (also when reopened), `open` if it was already open, or `resolved`
      */
     async record(finding: Finding, now = new Date()): Promise<'new' | 'open' | 'resolved'> {
       const id = findingId(finding);
@@ -55,7 +55,7 @@ export function createFindings(database: CallsDatabase) {
       return known.resolvedAt ? 'new' : 'open';
     },
 
-    /** Closes a finding with a reason. @returns false when it is unknown or closed already */
+    /** Resolves a finding. @returns false if it is unknown or already resolved */
     async resolve(p: { id: string; by: string; reason: string }): Promise<boolean> {
       const { matchedCount } = await findings.updateOne(
         { _id: p.id, resolvedAt: null },
@@ -64,7 +64,7 @@ export function createFindings(database: CallsDatabase) {
       return matchedCount === 1;
     },
 
-    /** Findings, oldest first: the open ones, or all. */
+    /** Open findings, or with `all` every one, oldest first. */
     list(options: { all?: boolean; ledgerAccountId?: string } = {}): Promise<FindingDocument[]> {
       const { all = false, ledgerAccountId } = options;
       return findings
@@ -74,7 +74,7 @@ export function createFindings(database: CallsDatabase) {
         .exec();
     },
 
-    /** Whether anything open keeps an account frozen. */
+    /** Whether an open finding keeps the account frozen. */
     async areFreezing(ledgerAccountId: string): Promise<boolean> {
       return (await this.list({ ledgerAccountId })).some(({ kind }) => isFreezing(kind));
     },
@@ -85,7 +85,9 @@ export function findingId({ kind, callId, ledgerAccountId }: Pick<Finding, 'kind
   return `${kind}:${callId ?? ledgerAccountId}`;
 }
 
-/** By how much the two sides differ: a busy account's amounts move all the time, what is wrong with them does not. */
+/**
+ * The difference of the two sides. A busy account's amounts change all the time; the difference of a mismatch does not.
+ */
 function differenceOf({ expected, actual }: Pick<Finding, 'expected' | 'actual'>): FindingFacts {
   const difference: FindingFacts = {};
   for (const name of new Set([...Object.keys(expected), ...Object.keys(actual)])) {

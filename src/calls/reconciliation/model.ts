@@ -1,16 +1,15 @@
 import { Schema } from 'mongoose';
 
 /**
- * What a finding says. Mismatches of money freeze the account's first holds; `hold_overdue` and `places_miscounted` are
- * none.
+ * Kinds of findings. All but `hold_overdue` and `places_miscounted` freeze the account, which stops its new calls.
  *
- * - `account_unbalanced`: the account's document does not equal the sum of its operations
- * - `bill_mismatch`: a call's read model tells another bill than its settlement
- * - `settlement_mismatch`: a settlement is not the lesser of what was talked and what was held
+ * - `account_unbalanced`: the ledger account does not equal the sum of its operations
+ * - `bill_mismatch`: a call's read model and its settlement have different bills
+ * - `settlement_mismatch`: a settlement is not the lesser of the billed seconds' price and the held amount
  * - `settlement_missing`: a final call has no settlement
- * - `call_missing`: a settlement bills a call that nobody can read
- * - `hold_overdue`: money is still held after the longest time a call can take, and the call cannot be ended yet
- * - `places_miscounted`: the count of an account's places for concurrent calls is not that of the places that are taken
+ * - `call_missing`: a settlement bills a call that has no read model
+ * - `hold_overdue`: money is still held after the longest possible call, and the call cannot be ended yet
+ * - `places_miscounted`: an account's count of concurrency slots does not equal the number of its leases
  */
 export const FINDING_KINDS = [
   'account_unbalanced',
@@ -23,12 +22,12 @@ export const FINDING_KINDS = [
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
-/** One side of a mismatch: amounts, seconds, statuses. */
+/** One side of a mismatch: amounts in micros, seconds, statuses. */
 export type FindingFacts = Record<string, string | number | boolean | null>;
 
-/** A mismatch that an operator must look at. Never removed, and the records it tells of are never changed by it. */
+/** A mismatch for an operator to resolve. Never deleted; it does not change the records that it is about. */
 export interface FindingDocument {
-  /** `<kind>:<call id or ledger account id>`, so that a repeat finds itself. */
+  /** `<kind>:<call id or ledger account id>`, so that the same mismatch has the same id. */
   _id: string;
   ledgerAccountId: string;
   callId?: string;
@@ -39,11 +38,11 @@ export interface FindingDocument {
   lastSeenAt: Date;
   resolvedAt?: Date;
   resolvedBy?: string;
-  /** Why it is resolved. */
+  /** Why it was resolved. */
   reason?: string;
 }
 
-/** Whether a finding stops new calls of its account while it is open. */
+/** Whether an open finding of this kind stops the account's new calls. */
 export function isFreezing(kind: FindingKind): boolean {
   return kind !== 'hold_overdue' && kind !== 'places_miscounted';
 }
@@ -67,9 +66,9 @@ export const findingSchema = new Schema<FindingDocument>(
 
 findingSchema.index({ ledgerAccountId: 1, resolvedAt: 1 });
 
-/** How far a walk through a collection has come, so that each round goes on where the last one ended. */
+/** Position of a walk through a collection, so that each round continues where the last one ended. */
 export interface CursorDocument {
-  /** The walk. */
+  /** Name of the walk. */
   _id: string;
   at?: Date;
   id: string;
@@ -84,9 +83,9 @@ const CHECK_KINDS = ['ending', 'estimate', 'webhook', 'comparison'] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
 
 /**
- * A call to look at again: one whose `ending` nobody else will write, one billed by an `estimate` of our clocks and not
- * yet by the carrier's figure, one whose `webhook` is neither delivered nor given up, or one whose records could not be read for
- * their `comparison`.
+ * A call to check again. `ending`: its workflow may not have ended it. `estimate`: it was billed by our clocks, not yet
+ * by the carrier's duration. `webhook`: its webhook is neither delivered nor exhausted. `comparison`: its records could
+ * not be read.
  */
 export interface CheckDocument {
   /** `<kind>:<call id>` */

@@ -1,26 +1,26 @@
-/** Names and results of the reconciler's workflow. */
+/** Type of the workflow that runs one round of reconciliation. */
 export const RECONCILE_WORKFLOW_TYPE = 'ReconcileWorkflow';
 export const RECONCILE_SCHEDULE_ID = 'reconcile-ledger';
 
-/** What one round did. */
+/** Result of one round. */
 export interface ReconciliationRound {
   auditedAccounts: number;
   comparedCalls: number;
-  /** Skipped records, which name no call or no ledger account; their ids are in the log. */
+  /** Skipped records without a valid call id or ledger account; their ids are in the log. */
   brokenRecords: number;
-  /** Calls that their workflow had left and that are final now. */
+  /** Calls ended by this round because their workflow had not. */
   endedCalls: number;
-  /** Estimated bills corrected to the carrier's figure. */
+  /** Estimated bills corrected to the carrier's duration. */
   correctedBills: number;
   releasedLeases: number;
   newFindings: number;
-  /** Findings that wait for an operator, of this round and earlier ones. */
+  /** Unresolved findings of this round and earlier ones. */
   openFindings: number;
-  /** Recordings past their retention. */
+  /** Recordings deleted because their retention has passed. */
   deletedRecordings: number;
 }
 
-/** The workflow that sends a call's webhook when the call's own cannot. */
+/** Id of the workflow that sends a call's webhook if the call's own workflow did not. */
 export function notifyWorkflowId(callId: string): string {
   return `notify-${callId}`;
 }

@@ -4,15 +4,14 @@ import { RECONCILE_SCHEDULE_ID, RECONCILE_WORKFLOW_TYPE, type ReconciliationRoun
 
 const DEFAULT_TASK_QUEUE = 'callwright';
 const TIMEOUT_MS = 10_000;
-/** A round that workers do not take up is given up, so that the next is not kept from starting. */
+/** A round that no worker runs times out, so that the next one can start. */
 const ROUND_TIMEOUT = '20 minutes';
 
 type ReconcileFunction = () => Promise<ReconciliationRound>;
 
 /**
- * Makes Temporal start a round of reconciliation each minute, never two at once; safe to repeat, and brings an older
- * schedule up to date.
- * @throws when Temporal does not answer
+ * Creates, or updates, the Temporal schedule that starts a round of reconciliation every minute, never two at once.
+ * @throws when Temporal is unavailable
  */
 export async function scheduleReconciliation(config: Config): Promise<void> {
   await withClient(config, async ({ schedule }) => {
@@ -27,22 +26,22 @@ export async function scheduleReconciliation(config: Config): Promise<void> {
         taskQueue,
         workflowRunTimeout: ROUND_TIMEOUT,
       },
-      // Rounds missed while Temporal was away are not made up for: one looks at everything that they would have.
+      // Rounds missed while Temporal was unavailable are not caught up: one round covers what they would have.
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
     };
     try {
       await schedule.create({ scheduleId, ...wanted });
     } catch (error) {
       if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-      // An operator's pause stays.
+      // Keep the state: an operator may have paused the schedule.
       await schedule.getHandle(scheduleId).update(({ state }) => ({ ...wanted, state }));
     }
   });
 }
 
 /**
- * Runs one round now, beside the schedule's, and waits for it.
- * @throws when Temporal does not answer, a step of the round failed, or no worker took it up within `waitMs`
+ * Runs one round now, independently of the schedule, and waits for its result.
+ * @throws when Temporal is unavailable, a step fails, or the round does not finish within `waitMs`
  */
 export async function reconcileNow(config: Config, waitMs: number): Promise<ReconciliationRound> {
   return withClient(config, async ({ workflow }) => {
@@ -57,7 +56,7 @@ export async function reconcileNow(config: Config, waitMs: number): Promise<Reco
   });
 }
 
-/** One per task queue: deployments that share a namespace have a database, and so a reconciler, each. */
+/** One schedule per task queue: deployments that share a namespace each have their own database and reconciler. */
 function scheduleIdOf({ temporal }: Config): string {
   const { taskQueue } = temporal;
   return taskQueue === DEFAULT_TASK_QUEUE ? RECONCILE_SCHEDULE_ID : `${RECONCILE_SCHEDULE_ID}-${taskQueue}`;

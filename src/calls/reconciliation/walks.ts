@@ -5,15 +5,15 @@ import type { CallRequestDocument } from '../call-request-model.js';
 import type { LedgerEntryDocument } from '../../billing/ledger/model.js';
 import type { CursorDocument } from './model.js';
 
-/** A call as a walk meets it. */
+/** A call found by a walk. */
 export interface MetCall {
   callId: string;
   ledgerAccountId: string;
-  /** Its settlement is by our own clocks. */
+  /** Its settlement used our own clocks. */
   estimated: boolean;
 }
 
-/** A call with the position of its record in the walk. */
+/** A call with the walk's position at its record. */
 type Row = MetCall & { at: Date; id: string };
 type EntryRow = Pick<LedgerEntryDocument, '_id' | 'at' | 'ledgerAccountId' | 'estimated'>;
 
@@ -21,19 +21,19 @@ export type Walk = 'settlements' | 'calls' | 'holds';
 
 export interface Step {
   calls: MetCall[];
-  /** Ids of the skipped records, which name no call or no ledger account. */
+  /** Ids of skipped records, which have no valid call id or ledger account. */
   broken: string[];
-  /** Whether rows may be left. */
+  /** Whether more rows may follow. */
   more: boolean;
-  /** Moves the walk on. Not called, the next step meets the same rows. */
+  /** Advances the walk. Without it, the next step reads the same rows again. */
   done(): Promise<void>;
 }
 
 export type ReconciliationWalks = ReturnType<typeof createReconciliationWalks>;
 
 /**
- * The reconciler's walks through the records, each in the order in which they were written and continued where the last
- * round left it, so that a round is bounded however much there is.
+ * The reconciler's walks through the stored records. Each reads them in the order they were written and continues where
+ * the last round stopped, so that a round is bounded however many records there are.
  */
 export function createReconciliationWalks(database: CallsDatabase) {
   const { reconciliationCursors: cursors, ledgerEntries, ledgerAccounts, calls, callRequests } = database;
@@ -42,7 +42,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
   const moveTo = (walk: string, place: Omit<CursorDocument, '_id'>) =>
     cursors.updateOne({ _id: walk }, { $set: place }, { upsert: true });
 
-  // Reads as few fields as possible, because one that cannot be decoded would stop the walk.
+  // Reads as few fields as possible, because a field that cannot be decoded would stop the walk.
   const entries = (filter: object, limit: number) =>
     ledgerEntries
       .find(filter, { at: 1, ledgerAccountId: 1, estimated: 1 })
@@ -51,7 +51,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
       .lean<EntryRow[]>()
       .exec();
 
-  // The key tells the call: nothing else of the entry is trusted before it is compared.
+  // The call id comes from the entry's key; the entry's other fields are compared later and not trusted here.
   const rowOfEntry = ({ _id, at, ledgerAccountId: account, estimated = false }: EntryRow): Row => ({
     id: _id,
     at,
@@ -85,7 +85,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
   }
 
   return {
-    /** The next calls of a walk, none written after `until`. */
+    /** The next calls of a walk, whose records were written no later than `until`. */
     async next(walk: Walk, until: Date, limit: number): Promise<Step> {
       const rows = await read(walk, until, limit);
       const last = rows.at(-1);
@@ -99,8 +99,8 @@ export function createReconciliationWalks(database: CallsDatabase) {
     },
 
     /**
-     * The next requests of calls that nobody can read, none made after `until`: nothing came of them, or their workflow never
-     * started. Those of which nothing personal is left are passed over.
+     * The next requests, created no later than `until`, of calls that have no read model: they were refused, or their
+     * workflow never started. Erased requests are skipped.
      */
     async nextUnread(until: Date, limit: number): Promise<Step> {
       const wanted = { createdAt: { $lte: until }, ...after('createdAt', await cursorOf('requests')) };
@@ -131,7 +131,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
       };
     },
 
-    /** The next ledger accounts in turn; when fewer than `limit` are left, the turn begins again after them. */
+    /** The next ledger accounts by id. After the last one, the walk starts over. */
     async nextAccounts(limit: number): Promise<{ ids: string[]; more: boolean; done(id: string): Promise<void> }> {
       const from = (await cursorOf('accounts'))?.id ?? '';
       const found = await ledgerAccounts
@@ -141,7 +141,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
         .lean<{ _id: string }[]>()
         .exec();
       const ids = found.map(({ _id }) => _id);
-      // The last turn ended with the last account.
+      // The previous step ended exactly at the last account.
       if (ids.length === 0 && from !== '') await moveTo('accounts', { id: '' });
       const more = ids.length === limit;
       return {
@@ -165,7 +165,7 @@ function told(rows: readonly Row[]): Pick<Step, 'calls' | 'broken'> {
   };
 }
 
-/** Rows after the cursor's place; of rows at one time, those with a greater id. */
+/** Filter for rows after the cursor: later ones, or equally old ones with a greater id. */
 function after(field: string, cursor: CursorDocument | null) {
   if (!cursor?.at) return {};
   const { at, id } = cursor;

@@ -21,11 +21,11 @@ export interface CallActionsDeps extends PlacingDeps {
   readCall: ReadCall;
 }
 
-/** A carrier takes seconds to end a call and to say so. */
+/** Timeout for an end to be confirmed: a carrier takes seconds to end a call and report it. */
 const END_WITHIN_MS = 20_000;
 const ERASE_WITHIN_MS = 10_000;
 
-/** What is done to calls: place, cancel, erase. */
+/** Handlers that place, cancel and erase calls. */
 export function createCallActionHandlers(
   deps: CallActionsDeps,
 ): RouteHandlers<Pick<typeof callRoutes, 'createCall' | 'cancelCall' | 'eraseCall'>> {
@@ -35,7 +35,7 @@ export function createCallActionHandlers(
   const find = (ctx: ApiContext, principal: Principal, callId: string) =>
     within(deadlineOf(ctx), findCall(queries, principal, callId));
 
-  /** Refuses the request while too many of its account wait. */
+  /** Runs `work`, counted among the account's waiting requests. @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED */
   async function waiting<T>(principal: Principal, work: () => Promise<T>): Promise<T> {
     const leave = awaits.enter(principal);
     try {
@@ -60,12 +60,12 @@ export function createCallActionHandlers(
       if (isRefused(placed)) return answer<never>(placed.body, { status: placed.status, headers: told });
       const { call_id: callId } = placed.body as CallResponse;
       const readBack = async () => {
-        // It is placed by now: whatever time is left, reading it back is given enough.
+        // The call is placed by now, so reading it back has a timeout of its own, whatever is left of the request's.
         const readBy = Date.now() + 2_000;
         const call = await within(readBy, findCall(queries, principal, callId));
         return callView(await within(readBy, deps.readCall(call)), config.publicBaseUrl);
       };
-      // One that was placed before may have a long transcript by now.
+      // A call that an earlier request placed may have a long transcript by now.
       const { inTurn } = ctx.state;
       return answer(await (placed.replayed && inTurn ? inTurn(readBack) : readBack()), { headers: told });
     },
@@ -74,7 +74,7 @@ export function createCallActionHandlers(
       const before = await find(ctx, principal, callId);
       if (isFinalStatus(before.status)) throw callEnded(before);
       const call = await waiting(principal, async () => {
-        // False when the run is over: then the read model says how it ended, or soon will.
+        // `hangUp` returns false if the workflow has ended: then the read model has the outcome, or soon will.
         await gateway.hangUp(callId, { cause: 'api_hangup' });
         const deadline = ctx.state.arrivedAt + END_WITHIN_MS;
         return awaits.until(before, deadline, ({ status }) => isFinalStatus(status));

@@ -3,17 +3,17 @@ import type { Principal } from '../../identity/access/principal.js';
 import type { CallQueries, CallStanding } from '../call-queries.js';
 import { createWatcherCounts } from './watcher-counts.js';
 
-/** How often the read model is looked at: soon at first, since an end that needs no carrier is there at once. */
+/** Pauses between reads of the read model: short at first, because an end without the carrier takes effect at once. */
 const LOOK_AFTER_MS = [25, 50, 100, 200];
 const LOOK_EVERY_MS = 300;
-/** So many looks later than the first one begins again with somebody who comes later: each look is shared. */
+/** A new request sets the polling back to this step, not to the first: one query serves all waiting requests. */
 const LOOKS_OF_LATER = 2;
-/** In each mode. */
+/** Waiting requests of one account in one mode. */
 const WAITING_PER_ACCOUNT = 20;
 
 interface Waiting {
   callId: string;
-  /** The latest that is known. */
+  /** The call as last read. */
   standing: CallStanding;
   wanted: (call: CallStanding) => boolean;
   tell: () => void;
@@ -21,7 +21,7 @@ interface Waiting {
 
 export type CallAwaits = ReturnType<typeof createCallAwaits>;
 
-/** Requests that wait for calls to become what they want: one look for all of them, however many there are. */
+/** Lets requests wait until a call reaches a condition. One query serves all waiting requests of the process. */
 export function createCallAwaits({ queries }: { queries: CallQueries }) {
   const counts = createWatcherCounts({
     most: WAITING_PER_ACCOUNT,
@@ -36,7 +36,7 @@ export function createCallAwaits({ queries }: { queries: CallQueries }) {
     for (looks = 0; all.size > 0; looks++) {
       await sleep(LOOK_AFTER_MS[looks] ?? LOOK_EVERY_MS);
       const ids = new Set(Array.from(all, ({ callId }) => callId));
-      // While the database is away, each waits until its own time is over.
+      // While the database is unavailable, each request waits until its own deadline.
       const found = await queries.standing([...ids]).catch(() => new Map<string, CallStanding>());
       for (const each of all) {
         each.standing = found.get(each.callId) ?? each.standing;
@@ -48,15 +48,15 @@ export function createCallAwaits({ queries }: { queries: CallQueries }) {
 
   return {
     /**
-     * Takes a place among the requests of the account that wait.
-     * @returns what gives it back
+     * Counts a request among the account's waiting ones.
+     * @returns function that ends the count
      * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED
      */
     enter: ({ account, mode }: Principal) => counts.enter(`${account._id} ${mode}`),
 
     /**
-     * The call as soon as it is as wanted; as it was seen last when the time is over.
-     * @param call as it was found, for the one who asks
+     * Waits until the call satisfies `wanted`; at the deadline, returns it as last read.
+     * @param call as the request has read it, already checked for its account
      * @param deadline ms since the epoch
      */
     async until(call: CallStanding, deadline: number, wanted: (call: CallStanding) => boolean): Promise<CallStanding> {

@@ -9,11 +9,11 @@ import type { CallLook } from './watch-progress.js';
 
 export type SharedLook = CallLook & { isErased: boolean };
 
-/** Watchers that ask within this time get the same look. */
+/** Watchers of a call within this time share one read. */
 const FRESH_MS = 400;
-/** What changes without the call, such as the carrier's events, is read so often all the same. */
+/** Read an unchanged call again after this, because carrier events and the like do not change its mark. */
 const READ_EVERY_MS = 3_000;
-/** The webhook's attempts follow the end, while few watchers are left. */
+/** The same after the call's end, when webhook attempts follow. */
 const READ_ENDED_EVERY_MS = 1_000;
 
 interface Read {
@@ -28,7 +28,7 @@ interface Entry {
   isDone: boolean;
 }
 
-/** Looks at calls for their watchers: one at a time for each call, which reads no more than a mark until the call has moved. */
+/** Reads calls for their watchers, one read per call at a time. Until the call changes, it reads only the mark. */
 export function createCallLooks(deps: { config: Config; queries: CallQueries; readCall: ReadCall }) {
   const { config, queries, readCall } = deps;
   const entries = new Map<string, Entry>();
@@ -46,7 +46,7 @@ export function createCallLooks(deps: { config: Config; queries: CallQueries; re
     return { mark: { sequence: call.sequence, updatedAt: call.updatedAt }, at, look };
   }
 
-  /** Forgets calls that nobody has looked at for a while. */
+  /** Drops the cached views of calls that have not been read for a while. */
   function forgetOld(): void {
     const oldest = Date.now() - READ_EVERY_MS;
     for (const [key, { at, isDone }] of entries) if (isDone && at < oldest) entries.delete(key);
@@ -60,7 +60,7 @@ export function createCallLooks(deps: { config: Config; queries: CallQueries; re
       if (known !== undefined && (!known.isDone || Date.now() - known.at < FRESH_MS)) return (await known.read).look;
       forgetOld();
       const before = await known?.read.catch(() => undefined);
-      // Another watcher may have begun meanwhile.
+      // Another watcher may have started a read meanwhile.
       const latest = entries.get(key);
       if (latest !== undefined && latest !== known) return (await latest.read).look;
       const entry: Entry = { at: Date.now(), isDone: false, read: read(principal, callId, before) };
@@ -75,7 +75,7 @@ export function createCallLooks(deps: { config: Config; queries: CallQueries; re
       }
     },
 
-    /** Calls that are being watched. */
+    /** Number of cached calls. */
     size: () => entries.size,
   };
 }

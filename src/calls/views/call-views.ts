@@ -10,15 +10,15 @@ import type { ConversationResultDocument } from '../../voice/results/model.js';
 import type { WebhookAttemptDocument } from '../../webhooks/model.js';
 import { present } from '../../platform/http/lists.js';
 
-/** Everything that is stored of a call. */
+/** All stored records about a call, the input of its views. */
 export interface CallRecords {
   call: CallDocument;
   request: CallRequestDocument | null;
-  /** Turns are told as the transcript. */
+  /** Without the turns: the transcript has a view of its own. */
   result: ResultHead | null;
   carrierEvents: readonly CarrierEventDocument[];
   money: CallMoney;
-  /** The last of them, first to last. */
+  /** The last attempts, in order. */
   attempts: readonly WebhookAttemptDocument[];
 }
 
@@ -151,7 +151,7 @@ function timelineOf({ call, result, carrierEvents, money, attempts }: CallRecord
       }),
     ),
   ];
-  // Among equal times the order above stands.
+  // The sort is stable: events of the same time keep the order above.
   return events.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 }
 

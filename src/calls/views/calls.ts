@@ -27,12 +27,12 @@ export interface CallHandlersDeps {
   cursors: Cursors;
 }
 
-/** With what receivers answered, 50 redeliveries would be more than a megabyte. */
+/** Webhook attempts in a call's view. With the receivers' responses, 50 redeliveries would exceed a megabyte. */
 const ATTEMPTS_TOLD = 20;
 
 export type ReadCall = ReturnType<typeof createCallReader>;
 
-/** Reads whatever is stored of a call, and the last attempts at its webhook. */
+/** Reads the records of a call, with the last attempts to deliver its webhook. */
 export function createCallReader(deps: CallHandlersDeps) {
   return async function readCall(call: CallDocument): Promise<CallRecords> {
     const callId = call._id;
@@ -47,7 +47,7 @@ export function createCallReader(deps: CallHandlersDeps) {
   };
 }
 
-/** Calls of the account and mode that ask; another's are not found. */
+/** Handlers that read calls. They find only calls of the caller's account and mode. */
 export function createCallReadHandlers(
   deps: CallHandlersDeps & { readCall: ReadCall },
 ): RouteHandlers<Pick<typeof callRoutes, 'listCalls' | 'readCall' | 'readTranscript'>> {
@@ -63,7 +63,7 @@ export function createCallReadHandlers(
         from: query.from,
         to: query.to,
       });
-      // A cursor is good for the filter it was given with; the filter is hashed because it may hold what is personal.
+      // A cursor is valid only with the filter it was issued for. The filter is hashed: it may hold personal data.
       const narrowed = createHash('sha256').update(JSON.stringify(filter)).digest('base64url');
       const list = `calls ${account._id} ${mode} ${narrowed}`;
       const signal = endOf(ctx, listDeadlineOf(ctx));

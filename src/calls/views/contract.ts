@@ -16,13 +16,13 @@ import {
 const json = 'application/json';
 const headers = rateLimitHeaders;
 
-/** As POST /outbound_call takes it without call_id, and nothing else. */
+/** The body of POST /outbound_call without call_id; unknown fields are rejected. */
 const NewCallBody = asksSomething(z.strictObject(OutboundCallRequest.shape)).meta({
   id: 'NewCall',
   ...SAYS_WHAT_TO_DO,
 });
 
-/** What an account does with its calls. */
+/** Routes with which an account manages its calls. */
 export const callRoutes = {
   listCalls: defineRoute({
     method: 'get',

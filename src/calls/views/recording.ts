@@ -7,7 +7,7 @@ import type { callRoutes } from './contract.js';
 import { deadlineOf, within } from '../../platform/http/deadline.js';
 import { findCall } from '../placing/call-status.js';
 
-/** GET /calls/{call_id}/recording: the recording of a call of the account that asks, as a WAV file. */
+/** GET /calls/{call_id}/recording: the recording of one of the account's calls, as a WAV file. */
 export function createReadRecording(deps: {
   queries: CallQueries;
   recordings: Recordings;

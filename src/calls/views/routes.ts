@@ -10,7 +10,7 @@ export type CallViewsDeps = CallHandlersDeps &
   Parameters<typeof createReadRecording>[0] &
   Omit<Parameters<typeof createWatchCall>[0], 'readCall'>;
 
-/** Handlers of everything an account does with its calls. */
+/** Handlers of all call routes of an account. */
 export function createCallHandlers(deps: CallViewsDeps): RouteHandlers<typeof callRoutes> {
   const shared = { ...deps, readCall: createCallReader(deps) };
   return {

@@ -17,7 +17,7 @@ import { createWatcherCounts } from './watcher-counts.js';
 
 const LOOK_EVERY_MS = 500;
 
-/** GET /calls/{call_id}/events: the call at each change, as server-sent events. */
+/** GET /calls/{call_id}/events: sends the call at each change, as server-sent events. */
 export function createWatchCall(deps: {
   config: Config;
   queries: CallQueries;
@@ -30,7 +30,7 @@ export function createWatchCall(deps: {
 
   return async ({ ctx, principal, params: { call_id: callId } }) => {
     await within(deadlineOf(ctx), findCall(queries, principal, callId));
-    // Test keys take no place from live ones.
+    // Counted per mode, so that test keys do not use up the limit of live ones.
     const leave = watchers.enter(`${principal.account._id} ${principal.mode}`);
     const stream = new PassThrough();
     const closed = new AbortController();
@@ -39,7 +39,7 @@ export function createWatchCall(deps: {
       leave();
     });
     writeChanges(() => looks.look(principal, callId), stream, closed.signal).catch((error: unknown) => {
-      // A watcher asks again and gets the error then.
+      // A watcher reconnects after an error and then gets it as a response.
       if (closed.signal.aborted) return;
       if (error instanceof ServiceError) return endEvents(stream, error);
       logger.warn({ callId, err: error }, 'a call could not be watched any longer');
@@ -53,14 +53,14 @@ async function writeChanges(look: () => Promise<SharedLook>, stream: PassThrough
   let watch = beginWatch(Date.now());
   let text: string | undefined;
   while (!closed.aborted && Date.now() < watch.endAt) {
-    // A watcher that reads slowly is sent the latest state when it has read the one before.
+    // A slow reader gets the latest state once it has read the previous one.
     if (!stream.writableNeedDrain) {
       const seen = await look();
-      // The right to watch may have ended meanwhile.
+      // The stream may have been ended meanwhile, for example because the key was revoked.
       if (stream.writableEnded) return;
       [watch, text] = advanceWatch(watch, seen, Date.now());
       if (text !== undefined) stream.write(text);
-      // Nothing will change any more.
+      // An erased call never changes again.
       if (seen.isErased) break;
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal: closed }).catch(() => undefined);

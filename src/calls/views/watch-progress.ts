@@ -1,24 +1,24 @@
-/** How far a watcher of a call has been served. Times are milliseconds since the epoch. */
+/** What a watcher of a call has received so far. Times in ms since the epoch. */
 export interface WatchProgress {
-  /** The view that was written last, as JSON. */
+  /** The last view sent, as JSON. */
   sent: string;
   wroteAt: number;
-  /** The stream ends then. */
+  /** When the stream ends. */
   endAt: number;
 }
 
-/** What one look at the call shows. */
+/** One read of the call. */
 export interface CallLook {
-  /** As JSON. */
+  /** The call's view, as JSON. */
   view: string;
   isFinal: boolean;
 }
 
-/** A comment this often keeps proxies from taking the stream for dead. */
+/** Interval of comments that keep proxies from closing an idle stream. */
 const COMMENT_EVERY_MS = 15_000;
-/** Browsers ask again by themselves. */
+/** Longest duration of a stream. Browsers reconnect by themselves. */
 const WATCH_MS = 300_000;
-/** The webhook's first attempt and late callbacks follow the end closely; a watcher sees them, too. */
+/** How long the stream goes on after the call's end, to show the first webhook attempt and late callbacks. */
 const AFTER_END_MS = 3_000;
 
 export function beginWatch(now: number): WatchProgress {
@@ -26,9 +26,9 @@ export function beginWatch(now: number): WatchProgress {
 }
 
 /**
- * What a look at the call adds to the stream of server-sent events.
- * @param now milliseconds since the epoch
- * @returns the text to write, if any; the stream ends when `endAt` has come
+ * Takes one read of the call into account.
+ * @param now ms since the epoch
+ * @returns the new progress, and the text to write to the event stream, if any
  */
 export function advanceWatch(watch: WatchProgress, look: CallLook, now: number): [WatchProgress, string | undefined] {
   const [written, text] = write(watch, look.view, now);

@@ -2,17 +2,18 @@ import { ServiceError } from '../../kernel/errors.js';
 
 export interface WatcherCounts {
   /**
-   * Counts a watcher in.
-   * @returns a function that counts it out
-   * @throws ServiceError when the account has as many as it may have
+   * Counts one more watcher.
+   * @param watcher account and mode of the watcher
+   * @returns function that ends the count
+   * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED
    */
   enter(watcher: string): () => void;
 }
 
-/** In each mode. */
+/** Watchers of one account in one mode. */
 const WATCHERS_PER_ACCOUNT = 20;
 
-/** How many streams of events each account has open in this process, or other requests that last. */
+/** Limits each account's long-running requests in this process, such as open event streams. */
 export function createWatcherCounts({
   most = WATCHERS_PER_ACCOUNT,
   told = (current: number) => `The account watches ${current} calls already.`,
