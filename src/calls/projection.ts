@@ -53,8 +53,8 @@ export function createCallProjection(database: CallsDatabase) {
 
   return {
     /**
-     * Creates a call's first document, after which the call goes ahead. Does nothing if the document, or a tombstone, already
-     * exists.
+     * Creates a call's first document, after which the call goes ahead. Does nothing if the document, or a tombstone,
+     * already exists.
      */
     async begin(request: CallRequestDocument, change: ProjectedChange): Promise<CallDecision> {
       try {
