@@ -35,7 +35,7 @@ interface ReservationInput extends CallOfAccount {
 export function createReservationActivities(deps: Deps) {
   const { config, accounts, requests, ledger, leases, projection } = deps;
 
-  /** Gives a call up whose time is over. An attempt before may have begun it, which its client may have been told. */
+  /** Gives up a call whose deadline has passed. An earlier attempt may have begun it, and its client may know. */
   async function isTooLate({ callId, decideBy }: ReservationInput): Promise<boolean> {
     if (decideBy === undefined || (await deps.clock()) <= decideBy) return false;
     return (await projection.giveUp(callId)) === 'given_up';
@@ -56,9 +56,9 @@ export function createReservationActivities(deps: Deps) {
 
   return {
     /**
-     * Takes a place and the first hold, then shows the call as RINGING, which decides that it goes ahead.
-     * @returns seconds held, or why not; what was taken before a refusal is freed by `abandonCall`. `expired`: the time is
-     *   over, or the API gave the call up.
+     * Takes a concurrency slot and the first hold, then stores the call as RINGING: from then on it goes ahead.
+     * @returns seconds held, or the reason why not; `abandonCall` releases what was taken before that. `expired`: the deadline
+     *   has passed, or the API gave the call up.
      */
     async reserveCall(
       input: ReservationInput,
@@ -99,8 +99,8 @@ export function createReservationActivities(deps: Deps) {
     },
 
     /**
-     * Tells how a reservation went whose own step failed or ran out of time: the call goes ahead if its first document was
-     * written, for its client may have been told so; otherwise it never will.
+     * Concludes a reservation whose own step failed or timed out: the call goes ahead if its first document was written,
+     * because its client may know; otherwise it never will.
      */
     async concludeReservation(
       input: ReservationInput,
@@ -119,7 +119,7 @@ export function createReservationActivities(deps: Deps) {
       await leases.release({ accountId, mode, callId });
       await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
       if (input.expired) await projection.bury(callId);
-      // Nobody can ask for a refused call, so nobody could have what it holds erased.
+      // A rejected call cannot be read, so its personal data could not be erased later.
       await requests.erase(callId);
     },
   };

@@ -57,7 +57,7 @@ export interface ReconnectRequest {
 }
 
 export interface HangUpSignal {
-  /** `expired`: the request for the call was answered with 503, so the call ends as soon as it can and is not billed. */
+  /** `expired`: the request for the call got a 503, so the call ends as soon as it can and is not billed. */
   cause: Extract<EndReason, 'api_hangup' | 'operator_cancel' | 'expired'>;
 }
 

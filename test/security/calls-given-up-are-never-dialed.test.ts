@@ -54,13 +54,13 @@ const starter = (start: CallGateway['start']) => ({
 /** The calls of an account that clients can see. */
 const seen = (accountId: string) => service.database.calls.countDocuments({ accountId });
 
-/** What an attempt has taken is given back after its answer. */
+/** An attempt releases everything it took after its response. */
 const holdsNothing = (accountId: string) =>
   eventually(
     async () => (await createLedger(service.database).balance(ledgerAccountId(accountId, 'live'))).heldMicros === 0,
   );
 
-describe('a call whose client is told to ask again', () => {
+describe('a call whose request got a 503', () => {
   it('is never dialed when its start reaches Temporal after that', async () => {
     let arriveLate: (() => Promise<ReservationAnswer>) | undefined;
     const call = await asked();
@@ -96,7 +96,7 @@ describe('a call whose client is told to ask again', () => {
     await holdsNothing(call.accountId);
   }, 60_000);
 
-  it('was not placed: one that was is told of, though its answer is lost on the way', async () => {
+  it('was not placed: a placed one gets its 200, even if the answer of its workflow is lost', async () => {
     const call = await asked();
     const deps = starter(async (input, deadline) => {
       await service.gateway.start(input, deadline);
@@ -140,7 +140,7 @@ describe('a call whose client is told to ask again', () => {
   }, 60_000);
 });
 
-it('a call that is hung up because its client was told to ask again is not billed, though somebody has answered', () => {
+it('a call that is hung up because its request got a 503 is not billed, even if somebody has answered', () => {
   const end = { status: 'completed' as const, at: 9_000, durationSeconds: 4 };
   const events: CallEvent[] = [
     { type: 'reserved', now: 1_000 },
@@ -177,7 +177,7 @@ describe('a reservation whose step fails or runs out of time', () => {
     return createActivities({ config, database, logger, carriers: createCarriers({ config }) });
   };
 
-  it('goes ahead when its call has begun, which its client may have been told', async () => {
+  it('goes ahead when its call has begun, because its client may know', async () => {
     const step = await stepOf();
     const steps = activities();
     const reserved = await steps.reserveCall(step);

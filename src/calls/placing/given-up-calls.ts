@@ -32,7 +32,7 @@ export function createGivenUpCalls(deps: {
     const until = Date.now() + PURSUED_FOR_MS;
     for (let waitMs = FIRST_WAIT_MS; !(await isSettled(callId)); waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
       if (Date.now() > until) {
-        logger.error({ callId }, 'a call that was answered with 503 may go ahead');
+        logger.error({ callId }, 'a call may go ahead although its request got a 503');
         return;
       }
       await sleep(waitMs, undefined, { ref: false });

@@ -27,9 +27,9 @@ export function createPendingReservations() {
   let lastCutAt = 0;
   /** Requests per call, by account and mode: repeats of a request wait for the same call. */
   const pending = new Map<string, Map<string, number>>();
-  /** Test calls that wait for a place, by account. */
+  /** Waiting test calls, by account. */
   const waiting = new Map<string, number>();
-  /** When accounts were last given a place for a test call, in this order. */
+  /** When each account was last served, oldest first. */
   const letInAt = new Map<string, number>();
 
   const keyOf = ({ accountId, mode }: PendingCall) => `${accountId}~${mode}`;
@@ -37,7 +37,7 @@ export function createPendingReservations() {
 
   const hasShare = (key: string) => countOf(key) < (mostTestCalls - testCalls) * SHARE;
 
-  /** Accounts that wait take turns: the one goes first that was let in the longest ago. */
+  /** Of the waiting accounts, the one served the longest ago goes first. */
   function isItsTurn(key: string): boolean {
     const own = letInAt.get(key) ?? 0;
     for (const other of waiting.keys()) {

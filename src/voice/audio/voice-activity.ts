@@ -73,7 +73,7 @@ function failAssertion(): never {
   throw new Error('fvad.wasm failed an assertion');
 }
 
-/** Refuses to grow the memory: a detector takes under 1 kB of 16 MB, far more than one process needs for its calls. */
+/** Never grows the memory: a detector takes under 1 kB of 16 MB, far more than one process needs for its calls. */
 function refuseToGrow(): number {
   return 0;
 }
