@@ -20,17 +20,19 @@ interface Deps {
   bindings: CarrierBindings;
 }
 
-/** A dial that missed its slot waits this long for the next one; with the carrier's 10 s it stays within the activity's time. */
+/** Longest wait for a dial slot inside the activity. With the carrier's 10 s it stays below the activity's timeout. */
 const SLOT_WAIT_MS = 3_000;
 
 /**
- * Dials of test calls under way at once in this process, and of one account: their far end may hang for the client's 10 s,
- * and the steps of live calls need a worker's places, too.
+ * Limits of concurrent test dials in this process, in all and per account. The callee's side of a test call may hang
+ * for the client's 10 s, and test dials must leave the worker capacity for live calls.
  */
 const TEST_DIALS = 20;
 const TEST_DIALS_OF_ACCOUNT = 4;
 
-/** What came of a dial. With `afterMs` nobody was asked for want of a place: it is no try, and is repeated after that. */
+/**
+ * Result of a dial. With `afterMs` the worker had no capacity: nothing was sent, and the dial is to be repeated then.
+ */
 export type Dialed = Exclude<DialOutcome, { outcome: 'throttled' }> | { outcome: 'throttled'; afterMs?: number };
 
 interface DialInput {
@@ -38,7 +40,7 @@ interface DialInput {
   mode: Mode;
   ringTimeoutSeconds: number;
   timeLimitSeconds: number;
-  /** The call's turn, where the carrier takes only so many calls per second. */
+  /** The call's dial slot, if the carrier limits calls per second; in ms of the database server's clock. */
   slotAt?: number;
 }
 
@@ -47,7 +49,7 @@ interface OrderedCall {
   carrierSid: string;
 }
 
-/** Orders and questions to the carrier. Numbers are read from the request here, so that no history holds one. */
+/** Carrier requests. Activities read the phone numbers from the database, so that no workflow history contains one. */
 export function createCarrierActivities(deps: Deps) {
   const { config, carriers, dialGate, pacing, requests, bindings } = deps;
   const each = TEST_DIALS_OF_ACCOUNT;
@@ -61,7 +63,7 @@ export function createCarrierActivities(deps: Deps) {
     return request;
   }
 
-  /** Waits for the slot that the call was given; false when it is missed and the next is too far away. */
+  /** Waits for the call's dial slot. False if the slot has passed and the next one is too far away. */
   async function isItsTurn(mode: Mode, slotAt: number | undefined): Promise<boolean> {
     const { carrierAccountId, callsPerSecond } = config.carriers[mode];
     if (slotAt === undefined || callsPerSecond === undefined) return true;
@@ -71,18 +73,18 @@ export function createCarrierActivities(deps: Deps) {
   async function dialFor(request: CallRequestDocument, input: DialInput): Promise<DialOutcome> {
     const { callId, mode, ringTimeoutSeconds, timeLimitSeconds } = input;
     try {
-      // Every request was checked; what slipped through one time must not reach an emergency service or evade a rule.
+      // The request was checked when it was accepted. Check again, so that no emergency service is ever dialed.
       if (await dialGate.isNeverDialed(request.toPhoneNumber)) return { outcome: 'refused', endReason: 'rejected' };
       const { toPhoneNumber, accountId } = request;
       if (await dialGate.isNumberOfAnother(request.fromPhoneNumber, request)) {
         return { outcome: 'refused', endReason: 'rejected' };
       }
       if (!(await isItsTurn(mode, input.slotAt))) return { outcome: 'throttled' };
-      // Of more requests than a number has attempts left, those that come too late end here.
+      // Enforces the limit of attempts per number when several accepted requests compete for the last ones.
       const attempt = { callId, leg: 'call' as const, to: toPhoneNumber, accountId, mode };
       if (!(await dialGate.countAttempt(attempt))) return { outcome: 'refused', endReason: 'rejected' };
     } catch {
-      // Nothing was sent yet, so this is no ambiguous try but one that may be repeated.
+      // Nothing was sent yet, so the attempt is not ambiguous and may be repeated.
       return { outcome: 'unreachable' };
     }
     const { toPhoneNumber: to, fromPhoneNumber: from, maxDurationSeconds } = request;
@@ -92,19 +94,20 @@ export function createCarrierActivities(deps: Deps) {
       to,
       from,
       ringTimeoutSeconds,
-      // A limit that stays for good must not end a call that pays for more; our own timer ends the others.
+      // Where the limit cannot be changed later, set it for the whole call; our own timer ends the call at the held
+      // seconds.
       timeLimitSeconds: canChangeTimeLimit(mode) ? timeLimitSeconds : carrierTimeLimit(maxDurationSeconds),
       ...(machineDetection === undefined ? {} : { machineDetection }),
     });
     if (dialed.outcome === 'accepted') {
-      // The carrier's callbacks bind the call, too; a database that is away now must not make the dial look ambiguous.
+      // Carrier callbacks bind the call too. A database failure here must not make the dial look ambiguous.
       await bindings.bind(callId, dialed.carrierSid, carriers[mode]).catch(() => undefined);
     }
     return dialed;
   }
 
   return {
-    /** Asks the carrier for the call, once. The one activity that is not idempotent: Temporal must never repeat it. */
+    /** Dials the callee once. The only activity that is not idempotent: Temporal must never retry it. */
     async dialCallee(input: DialInput): Promise<Dialed> {
       let request;
       try {
@@ -123,8 +126,8 @@ export function createCarrierActivities(deps: Deps) {
     },
 
     /**
-     * Looks for the carrier's call after an ambiguous try: what a callback has bound, else the one call between these
-     * numbers that belongs to no other call of ours. Two candidates prove nothing.
+     * Searches for the carrier call after an ambiguous attempt: the one that a callback has bound, else the only call
+     * between these numbers that is not bound to another of our calls. Two candidates count as none.
      */
     async findPlacedCall(input: { callId: string; mode: Mode; since: number }): Promise<{ carrierSid?: string }> {
       const { callId, mode, since } = input;
@@ -142,7 +145,7 @@ export function createCarrierActivities(deps: Deps) {
       return row.closed ? {} : { carrierSid: row.carrierSid };
     },
 
-    /** Rules out that a call turns up later; if one is bound already, that is the answer. */
+    /** Closes the call's binding, so that no carrier call can be bound later. Returns the one already bound, if any. */
     async closeBinding(input: { callId: string }): Promise<{ carrierSid?: string }> {
       const row = await bindings.close(input.callId);
       return row.closed ? {} : { carrierSid: row.carrierSid };
@@ -152,13 +155,13 @@ export function createCarrierActivities(deps: Deps) {
       await carriers[mode].hangUp(carrierSid);
     },
 
-    /** Moves the carrier's own limit of the call, in seconds from the answer, where it can be moved. */
+    /** Changes the carrier's time limit of the call, in seconds after the answer, if the carrier supports that. */
     async limitCall({ mode, carrierSid, seconds }: OrderedCall & { seconds: number }): Promise<void> {
       if (!canChangeTimeLimit(mode)) return;
       await carriers[mode].limitTo(carrierSid, seconds);
     },
 
-    /** The carrier's record of a call; null when it has none. */
+    /** The carrier's record of a call; null if there is none. */
     async fetchCarrierCall({ mode, carrierSid }: OrderedCall) {
       return (await carriers[mode].fetch(carrierSid)) ?? null;
     },

@@ -29,10 +29,10 @@ export interface ClosedCallDeps {
   recordings: Recordings;
 }
 
-/** A record may lag behind its call, so the carrier's first denials are not believed. */
+/** A carrier record may lag behind its call, so this many checks must not find it before the call counts as unknown. */
 export const DENIALS_NEEDED = 3;
 
-/** What is known of a call that its workflow left. */
+/** Stored records of a call whose workflow did not end it. */
 interface Facts {
   request: CallRequestDocument | null;
   call: CallDocument | null;
@@ -40,12 +40,12 @@ interface Facts {
 }
 
 /**
- * Ends a call whose workflow does so no more (an operator terminated it, or Temporal lost it) as the workflow would
- * have: settled to the carrier's seconds, its place freed, its final status written. A call that is still on is hung up
- * when its run is known to be closed or it is `overdue`; it ends in a later round.
- * @param p.denials how often the carrier did not know the call before
- * @returns whether it is over now
- * @throws when carrier or ledger cannot be asked now
+ * Ends a call whose workflow no longer can (an operator terminated it, or Temporal lost it), as the workflow would
+ * have: settles it by the carrier's duration, releases its concurrency slot and writes its final status. A call still
+ * in progress is hung up if its run is known to be closed or it is `overdue`, and ends in a later round.
+ * @param p.denials number of earlier checks in which the carrier had no record of the call
+ * @returns whether the call has ended
+ * @throws when the carrier or the ledger is unavailable
  */
 export async function endClosedCall(
   deps: ClosedCallDeps,
@@ -76,20 +76,20 @@ export async function endClosedCall(
   await deps.leases.release({ accountId, mode, callId });
   if (outcome.status === 'COMPLETED' || billedSeconds > 0) await deps.dialGate.answered(callId);
   await writeEnd(deps, { callId, facts, carrierSid, outcome, billedSeconds, billedMicros });
-  // Nobody can ask for a call that never was, so nobody could have what it holds erased.
+  // A call without a read model cannot be found and erased by its account, so its personal data is erased here.
   if (facts.call === null && billedMicros === 0) await deps.requests.erase(callId);
   else await deps.requests.dropTools(callId);
   return true;
 }
 
-/** The carrier's call, after which no other can be bound: a late one is hung up, and what is void now stays void. */
+/** The bound carrier call. Afterwards no other can be bound: a late one is hung up. */
 async function carrierSidOf(
   { bindings, carriers }: ClosedCallDeps,
   mode: Mode,
   callId: string,
   request: CallRequestDocument | null,
 ): Promise<string | undefined> {
-  // A carrier cannot be asked about an identifier that is not its own: such a call ends as one that was never placed.
+  // The carrier cannot look up an id in another format: such a call ends as one that was never placed.
   const isKnowable = (text: string) => carriers[mode].isCallId(text);
   const sid = request?.carrierSid;
   const row =
@@ -99,7 +99,9 @@ async function carrierSidOf(
   return row.closed || !isKnowable(row.carrierSid) ? undefined : row.carrierSid;
 }
 
-/** COMPLETED when the carrier, or failing that the stored conversation, proves a talk; else FAILED for our own fault. */
+/**
+ * COMPLETED if the carrier's record, or else the stored conversation, proves one; otherwise FAILED as our own error.
+ */
 function outcomeOfClosed(facts: Facts, record: CarrierCall | undefined): CallOutcome {
   const state = stateOf(facts);
   const endedAt = record?.endedAt ?? state.mediaEnd?.at ?? facts.call?.updatedAt.getTime() ?? Date.now();
@@ -109,7 +111,10 @@ function outcomeOfClosed(facts: Facts, record: CarrierCall | undefined): CallOut
   return { status: 'FAILED', endReason: 'internal_error', endedAt, billableSeconds: 0, estimated: false };
 }
 
-/** The call's state as its stored facts tell it. Without another reason, its end is ours: nobody looked after it. */
+/**
+ * Rebuilds the call's state from its records. Without another reason, the end is an internal error: its workflow is
+ * gone.
+ */
 function stateOf({ request, call, result }: Facts): CallState {
   const mediaEnd = result === null ? undefined : mediaEndOf(result);
   const talkedOut = mediaEnd !== undefined && mediaEnd.reason !== 'carrier_stop' && mediaEnd.reason !== 'transferred';
@@ -122,13 +127,13 @@ function stateOf({ request, call, result }: Facts): CallState {
   };
 }
 
-/** The end that a carrier's record tells of; undefined while the call is on. */
+/** The end according to the carrier's record; undefined while the call is in progress. */
 function endOf({ status, durationSeconds }: CarrierCall, at: number): CarrierEnd | undefined {
   if (status === 'queued' || status === 'ringing' || status === 'in-progress') return undefined;
   return { status, at, ...(durationSeconds === undefined ? {} : { durationSeconds }) };
 }
 
-/** The settlement decides: what an earlier attempt of the workflow has billed is what the read model tells. */
+/** Writes the final status. The figures come from the settlement, which the workflow may have made earlier. */
 async function writeEnd(
   { projection, recordings }: ClosedCallDeps,
   p: {

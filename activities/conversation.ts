@@ -13,12 +13,12 @@ interface Deps {
   recordings: Recordings;
 }
 
-/** What the media server stored of a conversation. */
+/** Activities that read the conversation's result, as stored by the media server. */
 export function createConversationActivities({ bindings, results, projection, recordings }: Deps) {
   return {
     /**
-     * What the media server saw, for a workflow that its signals did not reach. Times in ms.
-     * @param input.givenUpAt when the call was given up, where the workflow was told
+     * Start and end of the audio, for a workflow that missed the media server's signals. Times in ms since the epoch.
+     * @param input.givenUpAt when we gave the call up, if the workflow knows
      */
     async readMediaFacts(input: {
       callId: string;
@@ -34,7 +34,7 @@ export function createConversationActivities({ bindings, results, projection, re
       };
     },
 
-    /** Adds the conversation to the read model: as it was finished, or as far as it was checkpointed. */
+    /** Adds the conversation's result, or its last checkpoint, to the read model. */
     async collectResult(change: ProjectedChange): Promise<void> {
       const result = await results.find(change.callId);
       await projection.apply(change, await collectedFields(recordings, change.callId, result));
@@ -43,8 +43,8 @@ export function createConversationActivities({ bindings, results, projection, re
 }
 
 /**
- * How the audio of a call ended that the carrier says is over. A stream that was lost before the agent was heard is our own
- * fault; of one that was lost later nothing is known, and the carrier's word stands.
+ * How the audio of an ended call ended. If the stream was lost before the agent was heard, that is our failure. If it
+ * was lost later, the reason is unknown (undefined), and the carrier's status decides.
  */
 export function mediaEndOf(result: ResultHead): MediaEnd | undefined {
   const { startedAt, endedAt, endReason, agentAudioPlayed } = result;
@@ -54,15 +54,15 @@ export function mediaEndOf(result: ResultHead): MediaEnd | undefined {
   return agentAudioPlayed ? undefined : { reason: 'media_failed', at: startedAt.getTime(), agentAudioPlayed };
 }
 
-/** A call that we could not go on with is our own fault, also when the agent was heard before. */
+/** End of the audio of a call that we gave up: our failure, even if the agent was heard before. */
 function endOfGivenUp(result: ResultHead | null, givenUpAt: number | undefined): MediaEnd | undefined {
   if (givenUpAt === undefined) return undefined;
   return { reason: 'media_failed', at: givenUpAt, agentAudioPlayed: result?.agentAudioPlayed ?? false };
 }
 
 /**
- * The read model's share of a conversation that nobody may ever finish: its recording is made readable as far as it is
- * stored.
+ * The read model's fields of a conversation that may never be finished. Seals its recording, so that the stored part is
+ * readable.
  */
 export async function collectedFields(
   recordings: Recordings,
@@ -73,7 +73,7 @@ export async function collectedFields(
   return conversationFields({ ...result, hasRecording: await recordings.seal(callId) });
 }
 
-/** The read model's share of a conversation's result. */
+/** The read model's fields of a conversation's result. */
 export function conversationFields(result: ConversationResultDocument | null): Partial<CallDocument> {
   if (!result) return { summary: 'The call was answered; its conversation could not be recovered.' };
   const { turns, outputParameters, hasRecording, engine, answeredBy, latencies, usage, resumptions } = result;

@@ -36,15 +36,17 @@ import { createWebhookActivities } from './webhooks.js';
 
 export type Activities = ReturnType<typeof createActivities>;
 
-/** Everything a workflow may do to the world. Each is idempotent: Temporal may run any of them more than once. */
+/**
+ * All activities of the workflows. Each is idempotent, because Temporal may run it more than once; except `dialCallee`.
+ */
 export function createActivities(deps: {
   config: Config;
   database: Database;
   carriers: CarrierApis;
   logger: Logger;
-  /** Loaded, so that the first dial waits for nothing; by default one that loads then. */
+  /** Already loaded, so that the first dial does not wait. The default loads its rules on first use. */
   dialGate?: DialGate;
-  /** The clock of dial slots, the database server's by default; another is for tests that move time. */
+  /** Clock of the dial slots; by default the database server's. Tests that move time replace it. */
   clock?: ServerClock;
 }) {
   const { config, database, carriers, logger, dialGate = createCallGate({ config, database }) } = deps;

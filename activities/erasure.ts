@@ -16,10 +16,10 @@ interface Deps {
   idempotencyKeys: IdempotencyKeys;
 }
 
-/** Erasure of what is personal about a call. Money entries hold nothing personal and stay. */
+/** Erases a call's personal data. Ledger entries contain none and stay. */
 export function createErasureActivities(deps: Deps) {
   return {
-    /** Removes it wherever it is stored. Readers are shut out last: until then a failure leaves the call to be erased again. */
+    /** Erases it everywhere, the read model last, so that the call is not marked erased until everything else is. */
     async eraseCall({ callId }: { callId: string }): Promise<void> {
       const now = new Date();
       await deps.requests.erase(callId);

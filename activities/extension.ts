@@ -22,31 +22,34 @@ interface Deps {
 
 interface Extension extends CallOfAccount {
   window: number;
-  /** Seconds that are held before this window. */
+  /** Seconds held before this window. */
   heldSeconds: number;
   maxDurationSeconds: number;
   windows?: readonly number[];
   carrierSid?: string;
-  /** The window is held this much later; absent: now. */
+  /** Delay before the window is held; absent: now. */
   holdInMs?: number;
-  /** The read model's writes of the second at which the talk will be ended: as it is forecast, and as it is decided. */
+  /** Read model writes of the second at which the call will be forced to end: as forecast, and as decided. */
   forecast: ProjectedChange;
   decided: ProjectedChange;
 }
 
-/** Paying for more of a call that goes on. */
+/** Activities that hold money for more of a call in progress. */
 export function createExtensionActivities({ config, accounts, requests, ledger, carriers, projection }: Deps) {
   async function dailySpendCapOf({ accountId, mode }: Extension): Promise<Micros | undefined> {
     const account = await accounts.find(accountId);
     return account ? limitsOf(account, mode, config.calls.liveLimits).dailySpendCapMicros : undefined;
   }
 
-  /** For the forecast, and for a ledger that has no first window of the call; else that window's own price counts. */
+  /**
+   * The call's price, for the forecast, and for a ledger without the call's first window, whose price applies
+   * otherwise.
+   */
   async function priceOf(callId: string): Promise<Micros> {
     return rateOf((await requests.find(callId)) ?? {});
   }
 
-  /** Shows the end that balance or day's limit will force, if they stay as they are: the agent is to wrap up in time. */
+  /** Writes the end that the present balance or daily limit will force, so that the agent can wrap up in time. */
   async function showForecast(input: Extension): Promise<void> {
     const { callId, accountId, mode, window, heldSeconds, maxDurationSeconds, windows } = input;
     const account = ledgerAccountId(accountId, mode);
@@ -64,19 +67,19 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
 
   return {
     /**
-     * Holds the next window and, when it is granted, moves the carrier's own limit of the call to match: in that order,
-     * so that the carrier never lets a call go on that nobody paid for. Where the carrier cannot move it, the workflow's
-     * timer alone ends the call. The end that is forced, once it is known, goes
-     * to the read model. The look at the balance before is a first attempt that asks to come back, so that it costs the
-     * history nothing; when it is lost with its worker, the second holds some seconds early.
+     * Holds the next window, then raises the carrier's time limit to match: in this order, so that the carrier never
+     * continues an unpaid call. Where the carrier cannot change the limit, only the workflow's timer ends the call.
+     * Writes a forced end to the read model. With `holdInMs`, the first attempt writes the forecast and fails with the
+     * delay of the second, which adds no event to the history; if a crash loses it, the second attempt holds some
+     * seconds early.
      */
     async extendHold(input: Extension) {
       const { callId, accountId, mode, window, maxDurationSeconds, windows, carrierSid, holdInMs } = input;
       const { attempt, scheduledTimestampMs } = Context.current().info;
       if (holdInMs !== undefined && attempt === 1) {
-        // A forecast that cannot be had must not cost the call its hold.
+        // A failed forecast must not prevent the hold.
         await showForecast(input).catch(() => undefined);
-        // An attempt that had to wait for a worker has less time left. A clock that is wrong holds early, never late.
+        // Subtract the time spent waiting for a worker. A wrong clock can only make the hold early.
         throw new NotYetHeld(holdInMs - Math.max(0, Date.now() - scheduledTimestampMs));
       }
       const [dailySpendCapMicros, microsPerSecond] = await Promise.all([dailySpendCapOf(input), priceOf(callId)]);
@@ -95,7 +98,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
       }
       const isForced = hold.last || hold.grantedSeconds === 0 || hold.heldSeconds >= maxDurationSeconds;
       const endsAfterSeconds = isForced ? Math.min(hold.heldSeconds, maxDurationSeconds) : null;
-      // Who reads it speaks of the end a little early or not at all; the talk does not depend on it.
+      // Ignore a failure: the forced end only lets the agent say goodbye in time.
       await projection.apply({ ...input.decided, endsAfterSeconds }).catch(() => undefined);
       return hold;
     },

@@ -1,7 +1,7 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { PermanentError, RetryLaterError } from '../src/kernel/errors.js';
 
-/** The one place where errors of the domains become failures that Temporal knows; others are repeated by the policy. */
+/** Converts domain errors to Temporal failures: permanent, or with a delay. Others are retried by the retry policy. */
 export function failureOf(error: unknown): unknown {
   if (error instanceof PermanentError) return ApplicationFailure.nonRetryable(error.message, error.name);
   if (error instanceof RetryLaterError) {
@@ -15,7 +15,7 @@ export function failureOf(error: unknown): unknown {
   return error;
 }
 
-/** The same activities, whose errors are failures of Temporal. */
+/** Wraps activities so that their domain errors become Temporal failures. */
 export function withFailures<T extends Record<string, (input: never) => Promise<unknown>>>(activities: T): T {
   const wrapped = Object.entries(activities).map(([name, activity]) => [
     name,

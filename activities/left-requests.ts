@@ -4,19 +4,19 @@ import type { RunState } from '../src/calls/runs.js';
 import { DENIALS_NEEDED, endClosedCall } from './closed-call.js';
 import type { ReconciliationDeps } from './reconciliation-follow-ups.js';
 
-/** By then no repeat of the request can start the call any more. */
+/** By then, a repeat of the request can no longer start the call. */
 const LEFT_AFTER_MS = IDEMPOTENCY_KEYS_KEPT_MS + 3_600_000;
 const BUDGET_MS = 15_000;
 const REQUESTS_AT_ONCE = 200;
 
 /**
- * Ends calls that were asked for and of which nothing came, because a process died or Temporal was away between the request
- * and its workflow: what they hold is settled, and of the request nothing personal stays, nor its tools.
+ * Ends requested calls whose workflow never started, because a process crashed or Temporal was unavailable in between.
+ * Settles what they hold and erases the request's personal data and tools.
  */
 export function createLeftRequests(deps: ReconciliationDeps & { runOf: (callId: string) => Promise<RunState> }) {
   const { walks, checks, runOf, logger } = deps;
 
-  /** @returns false when it cannot be done now */
+  /** @returns false if the call cannot be ended now */
   async function end({ callId, ledgerAccountId }: MetCall): Promise<boolean> {
     const run = await runOf(callId);
     if (run === 'running') return false;
@@ -24,7 +24,7 @@ export function createLeftRequests(deps: ReconciliationDeps & { runOf: (callId: 
   }
 
   return {
-    /** One bounded sweep; what it leaves, the next round goes on with. @returns how many were ended, and how many records skipped */
+    /** Sweeps for a bounded time; the next round continues. @returns numbers of ended calls and skipped records */
     async sweep(): Promise<{ ended: number; broken: number }> {
       const until = new Date(Date.now() - LEFT_AFTER_MS);
       const deadline = Date.now() + BUDGET_MS;

@@ -17,11 +17,11 @@ interface Deps {
   runOf: (workflowId: string) => Promise<RunState>;
 }
 
-/** Completion webhooks that nobody sends any more: their workflow was terminated, or lost, in the midst of it. */
+/** Finds completion webhooks that were not finished because their workflow was terminated or lost. */
 export function createLeftWebhooks({ database, projection, requests, results, runOf }: Deps) {
   const attempts = createWebhookAttempts(database);
   return {
-    /** Which of these final calls have a webhook that is neither delivered nor given up, whoever is at it. */
+    /** Which of these ended calls have a webhook that is neither delivered nor exhausted, even if it is in progress. */
     async unfinished(callIds: readonly string[]): Promise<string[]> {
       const wanted = await requests.withWebhook(callIds);
       const rows = await attempts.listOf(wanted, MAX_ATTEMPTS);
@@ -29,9 +29,9 @@ export function createLeftWebhooks({ database, projection, requests, results, ru
     },
 
     /**
-     * Looks whether somebody must send the rest of a call's attempts. What is sent and when stays with the rows of the
-     * attempts, so that there are never more than four.
-     * @returns `over`: there is nothing left to send; `notify`: it is left, and nobody is at it
+     * Decides whether a workflow must be started for the remaining attempts of a call's webhook. The stored attempts
+     * determine what is sent and when, so that there are never more than four.
+     * @returns `over`: nothing is left to send; `notify`: attempts are left and no workflow is sending them
      */
     async follow(callId: string): Promise<{ over: boolean; notify: boolean }> {
       const [request, call, rows] = await Promise.all([
@@ -39,7 +39,7 @@ export function createLeftWebhooks({ database, projection, requests, results, ru
         projection.find(callId),
         attempts.list(callId),
       ]);
-      // An expired call's tombstone has no account, and nobody is told of it.
+      // A tombstone has no account and causes no webhook.
       if (request?.webhookUrl === undefined || !call?.accountId || isFinished(rows))
         return { over: true, notify: false };
       for (const workflowId of [callId, notifyWorkflowId(callId)]) {
@@ -54,7 +54,7 @@ export function createLeftWebhooks({ database, projection, requests, results, ru
   };
 }
 
-/** Of the first delivery; what people had sent again is not the reconciler's. */
+/** Whether the first delivery is finished. Redeliveries requested by users are not the reconciler's concern. */
 function isFinished(rows: readonly WebhookAttemptDocument[]): boolean {
   const { step } = nextStepOf(rows, 0, Date.now());
   return step === 'delivered' || step === 'exhausted';

@@ -21,7 +21,7 @@ interface Deps {
   bindings: CarrierBindings;
 }
 
-/** A phone whose call is cancelled this soon after the carrier took it has hardly rung. */
+/** A call cancelled this soon after the carrier accepted it has hardly rung the phone. */
 const HARDLY_RUNG_MS = 3_000;
 
 export interface CallOfAccount {
@@ -30,26 +30,29 @@ export interface CallOfAccount {
   mode: Mode;
 }
 
-/** Steps that move money or places after the reservation, each together with the read model's write that tells of it. */
+/**
+ * Activities after the reservation that change money or concurrency slots, each together with its read model write.
+ */
 export function createMoneyActivities(deps: Deps) {
   const { dialGate, requests, ledger, leases, projection, results, recordings, bindings } = deps;
   return {
-    /** Writes a change of the call that people should see. */
+    /** Writes a change of the call to the read model. */
     async projectCall(change: ProjectedChange): Promise<void> {
       await projection.apply(change);
       if (change.startTime !== undefined) await dialGate.answered(change.callId);
     },
 
     /**
-     * Bills the call, frees its place and writes its final status, with the conversation's result where it is stored.
-     * @returns the seconds billed: those asked for, capped at what is held
+     * Bills the call, releases its concurrency slot and writes its final status, with the conversation's result if
+     * stored.
+     * @returns the billed seconds: the billable ones, capped by the holds
      */
     async settleCall(
       input: CallOfAccount & {
         billableSeconds: number;
         estimated: boolean;
         conversation: 'none' | 'stored' | 'awaited';
-        /** The carrier provably never had the call. */
+        /** The call provably never reached the carrier. */
         notDialed?: boolean;
         change: ProjectedChange;
       },
@@ -82,7 +85,7 @@ export function createMoneyActivities(deps: Deps) {
   };
 }
 
-/** Whether an unanswered call's own account cancelled it at once. */
+/** Whether the account cancelled its call before the phone can have rung for long. */
 async function hasHardlyRung(
   bindings: CarrierBindings,
   { callId, status, endReason, endTime }: ProjectedChange,

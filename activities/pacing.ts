@@ -12,15 +12,16 @@ interface Deps {
   projection: CallProjection;
 }
 
-/** The carrier's calls per second, kept by all workers together. */
+/** Enforces the carrier's limit of calls per second across all workers. */
 export function createPacingActivities({ config, pacing, projection }: Deps) {
   return {
     /**
-     * Takes a slot to dial in. While there is none the attempt fails and asks Temporal to come back when it is the
-     * call's turn, which costs the history nothing; people meanwhile see the call as IDLE.
-     * @param input.waitedMs what of the longest wait is used up already
-     * @param input.shown the read model's writes: `waiting` when it must wait, `dialing` when the wait is over
-     * @returns the slot's time; null where the carrier takes any number of calls
+     * Takes a dial slot. While none is free, the attempt fails with the delay of the next one, which adds no event to
+     * the history, and the call shows as IDLE.
+     * @param input.waitedMs how long the call has waited before
+     * @param input.shown read model writes: `waiting` when the call must wait, `dialing` when the wait is over
+     * @returns the slot's time, ms of the database server's clock; null if the carrier has no limit
+     * @throws DialSlotTooLate after the longest wait, DialSlotTaken to try again later
      */
     async takeDialSlot(
       input: CallOfAccount & { waitedMs: number; shown?: { waiting: ProjectedChange; dialing: ProjectedChange } },
@@ -34,7 +35,7 @@ export function createPacingActivities({ config, pacing, projection }: Deps) {
         if (shown && attempt > 1) await projection.apply({ ...shown.dialing, status: 'RINGING' });
         return { slotAt: answer.slotAt };
       }
-      // Temporal's clock counts the wait; the queue's is the database's.
+      // Temporal's clock measures the wait; the queue uses the database server's clock.
       const leftMs = LONGEST_DIAL_WAIT_MS - waitedMs - (currentAttemptScheduledTimestampMs - scheduledTimestampMs);
       if (leftMs <= 0) throw new DialSlotTooLate();
       if (shown) await projection.apply({ ...shown.waiting, status: 'IDLE', waitingFor: 'dial_slot' });

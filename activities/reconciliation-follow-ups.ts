@@ -19,9 +19,9 @@ export interface ReconciliationDeps extends ClosedCallDeps {
   checks: ReconciliationChecks;
   walks: ReconciliationWalks;
   logger: Logger;
-  /** A hold without an ending is looked into when it is this old. */
+  /** Age after which an unsettled hold is checked. */
   holdLimitSeconds: number;
-  /** Records this young may still be on their way. */
+  /** Records younger than this are not compared yet, because related ones may still be missing. */
   graceSeconds: number;
 }
 
@@ -33,7 +33,7 @@ interface FollowUpDeps extends ReconciliationDeps {
   leftWebhooks: ReturnType<typeof createLeftWebhooks>;
 }
 
-/** What a look at one call came to; `over`: it needs no other. */
+/** Result of checking one call. `over`: no further check is needed. */
 interface FollowUp {
   over: boolean;
   ended?: boolean;
@@ -42,28 +42,28 @@ interface FollowUp {
 }
 
 const CHECKS_PER_ROUND = 200;
-/** With the carrier away each question takes long; the rest waits for the next round. */
+/** Time limit of one round: requests are slow while the carrier is unavailable, and the next round continues. */
 const BUDGET_MS = 30_000;
-/** A carrier that has no figure for so long will not have one. */
+/** A carrier that has not reported a duration by then never will, so the estimate stays. */
 const ESTIMATE_STANDS_AFTER_MS = 3 * 24 * 60 * 60_000;
 const CORRECTION_REASON = 'The carrier counted fewer seconds than our clocks.';
 
-/** What a round does about the calls it met. */
+/** Follows up the calls for which the walks scheduled a check. */
 export function createReconciliationFollowUps(deps: FollowUpDeps) {
   const { bindings, carriers, checks, database, findings, ledger, logger, requests, report, runOf, readSwept } = deps;
   const { leftWebhooks } = deps;
 
-  /** Ends a call that nobody ends. @returns whether that is done, and whether its webhook may still be owed */
+  /** Ends a call that its workflow did not. @returns whether it is over, and whether its webhook may be unsent */
   async function followEnding(check: CheckDocument): Promise<{ over: boolean; ended: boolean; notify: boolean }> {
     const { callId, ledgerAccountId, attempts } = check;
     const request = await requests.find(callId);
     const run = await runOf(callId);
     const bill = await readSwept(check);
-    // Refused and expired calls have no read model, and no webhook.
+    // Refused and expired calls have neither a read model nor a webhook.
     const notify = run !== 'running' && request?.webhookUrl !== undefined && bill?.call !== null;
     if (bill !== undefined && !isUnfinished(bill)) return { over: true, ended: false, notify };
     if (run === 'running') {
-      // It ends its call itself, and gives its place and hold back only then: the walks meet it again until it does.
+      // The workflow will end the call and release its slot and hold. Until then the walks keep finding the call.
       const over = bill?.settlement === null && !(await reportOverdue(check));
       return { over, ended: false, notify: false };
     }
@@ -76,7 +76,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     return { over: true, ended: true, notify };
   }
 
-  /** @returns whether the call has taken longer than any call can */
+  /** @returns whether the call has lasted longer than any call may */
   async function reportOverdue(check: CheckDocument): Promise<boolean> {
     const { callId, ledgerAccountId } = check;
     if (!isOverdue(check, await requests.find(callId))) return false;
@@ -89,7 +89,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     return Date.now() - since.getTime() > deps.holdLimitSeconds * 1_000;
   }
 
-  /** Gives back what our clocks counted beyond the carrier's figure. @returns whether there is nothing left to ask */
+  /** Credits what our clocks counted beyond the carrier's duration. @returns whether no further check is needed */
   async function followEstimate(check: CheckDocument): Promise<{ over: boolean; corrected: boolean }> {
     const { callId, ledgerAccountId, addedAt } = check;
     const stands = Date.now() - addedAt.getTime() > ESTIMATE_STANDS_AFTER_MS;
@@ -104,7 +104,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     const { billedMicros = 0, heldMicros = 0 } = settlement;
     const rate = rateOf(settlement);
     const payableMicros = priceOfSeconds(Math.min(seconds, secondsCovered(heldMicros, rate)), rate);
-    // What an operator has given back already is not given back again.
+    // Do not credit again what an operator has already credited.
     const { creditedMicros, number, repeated } = await readCorrections(database, callId, CORRECTION_REASON);
     const amountMicros = billedMicros - creditedMicros - payableMicros;
     if (repeated || amountMicros <= 0) return { over: true, corrected: false };
@@ -115,9 +115,9 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
 
   return {
     /**
-     * Looks at the calls that are due: ends those that nobody ends, corrects estimates, and finds the webhooks that
-     * nobody sends. What cannot be done now is put off, each time for longer.
-     * @returns `notify`: calls that are over whose webhook their workflow may not have sent
+     * Runs the due checks: ends calls that their workflow did not end, corrects estimates, and finds unsent webhooks.
+     * Checks that fail are postponed, each time for longer.
+     * @returns `notify`: ended calls whose workflow may not have sent the webhook
      */
     async followUp(): Promise<{ ended: number; corrected: number; notify: string[] }> {
       const deadline = Date.now() + BUDGET_MS;
@@ -131,7 +131,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
           if (notify) done.notify.push(check.callId);
           await (over ? checks.remove(check) : checks.postpone(check));
         } catch (error) {
-          // The carrier or the ledger could not be asked; one call must not keep the others waiting.
+          // The carrier or the ledger may be unavailable. One call must not delay the others.
           logger.warn({ err: error, callId: check.callId, kind: check.kind }, 'a call could not be reconciled now');
           await checks.postpone(check);
           if (check.kind === 'ending' && isWellFormed(check)) await reportOverdue(check);
@@ -142,7 +142,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
   };
 
   async function follow(check: CheckDocument): Promise<FollowUp> {
-    // A malformed call id must not become a workflow id.
+    // A malformed call id must not be used as a workflow id.
     if (!isWellFormed(check)) throw new RangeError('The record of what to look at again is broken.');
     switch (check.kind) {
       case 'estimate':
@@ -160,7 +160,7 @@ export function createReconciliationFollowUps(deps: FollowUpDeps) {
     }
   }
 
-  /** The one finding that ends by itself: the money is no longer held. */
+  /** Resolves `hold_overdue`, the only finding that ends without an operator: the money is no longer held. */
   async function closeOverdue({ callId, ledgerAccountId }: CheckDocument): Promise<void> {
     const id = findingId({ kind: 'hold_overdue', callId, ledgerAccountId });
     await findings.resolve({ id, by: 'reconciler', reason: 'The call is over and its hold is settled.' });
@@ -171,7 +171,7 @@ function isWellFormed({ callId, ledgerAccountId, addedAt }: CheckDocument): bool
   return CALL_ID_PATTERN.test(callId) && typeof ledgerAccountId === 'string' && addedAt instanceof Date;
 }
 
-/** Seconds that the carrier counts; undefined while it has not said, 0 for a call that it never connected. */
+/** The carrier's duration in seconds; undefined while it is not reported, 0 for a call that was never connected. */
 function secondsOf(record: Awaited<ReturnType<FollowUpDeps['carriers']['live']['fetch']>>): number | undefined {
   switch (record?.status) {
     case 'completed':

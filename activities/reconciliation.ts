@@ -15,20 +15,20 @@ import { whileBeating } from './while-beating.js';
 import { createReconciliationFollowUps, type ReconciliationDeps } from './reconciliation-follow-ups.js';
 
 const ACCOUNTS_AT_ONCE = 100;
-/** Places asked about in one round; of more, a random choice, so that each has its turn. */
+/** Leases checked in one round; with more, a random selection, so that each is checked eventually. */
 const LEASES_PER_ROUND = 1_000;
 const QUESTIONS_AT_ONCE = 8;
-/** No call lasts longer than its ringing, its maximum and this. */
+/** Added to a call's ring timeout and maximum duration, gives the longest time it can last. */
 const CALL_MARGIN_SECONDS = 300;
 
 /**
- * The steps of a round of reconciliation. Each compares records, writes what does not match into the book of findings,
- * and changes money only by the ledger's own operations. Any number of rounds may run at once.
+ * The steps of a round of reconciliation. Each compares records, records mismatches as findings, and changes money only
+ * through the ledger's own operations. Any number of rounds may run at once.
  */
 export function createReconciliationActivities(deps: ReconciliationDeps) {
   const { ledger, leases, requests, findings, checks, walks, logger } = deps;
 
-  /** Writes a finding down; an open mismatch stops new calls of its account. @returns whether it is new */
+  /** Records a finding. An open one of a freezing kind stops the account's new calls. @returns whether it is new */
   async function report(finding: Finding): Promise<boolean> {
     const { kind, ledgerAccountId, callId, expected, actual } = finding;
     const state = await findings.record(finding);
@@ -48,7 +48,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
   const leftRequests = createLeftRequests({ ...deps, runOf });
   const records = createRecordComparison({ ...deps, report, leftWebhooks });
 
-  /** @returns whether the place was given back */
+  /** @returns whether the lease was released */
   async function checkLease(lease: TakenLease): Promise<boolean> {
     const { callId, accountId, mode } = lease;
     const run = await runOf(callId);
@@ -66,8 +66,8 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     ...createReconciliationFollowUps({ ...deps, report, runOf, ...records, leftWebhooks }),
 
     /**
-     * Adds up ledger accounts in turn and compares each with its document, while calls go on. An account that does not
-     * add up is read twice before that is said.
+     * Compares ledger accounts with the sums of their operations, while calls continue. An account that does not match
+     * is audited a second time before it is reported.
      */
     async auditLedgerAccounts(): Promise<{ audited: number; found: number }> {
       const deadline = Date.now() + STEP_BUDGET_MS;
@@ -76,7 +76,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
         const step = await walks.nextAccounts(ACCOUNTS_AT_ONCE);
         for (const id of step.ids) {
           if (Date.now() >= deadline) break;
-          // First, so that one account that cannot be read does not keep all others from their turn.
+          // Advance first, so that an account that cannot be read does not block the others.
           await step.done(id);
           await ledger.sweep(id);
           const balanced = (await ledger.audit(id)).balanced;
@@ -92,8 +92,8 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     },
 
     /**
-     * Compares each account's count of places with the places that are taken, and gives back those of calls whose
-     * workflow is over, or that last longer than any call may.
+     * Compares each account's count of concurrency slots with its leases, and releases the leases of calls whose
+     * workflow has ended or that last longer than any call may.
      */
     async releaseLeases(): Promise<{ released: number; found: number }> {
       const oldest = Date.now() - deps.graceSeconds * 1_000;
@@ -111,7 +111,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
     },
 
     /**
-     * Compares settlements with calls, calls with settlements, finds old holds that nothing has ended, and ends old requests.
+     * Compares settlements with calls and calls with settlements, finds old unsettled holds, and ends old requests.
      * @returns `broken`: records that were skipped
      */
     async compareRecords(): Promise<{ compared: number; found: number; broken: number }> {
@@ -122,7 +122,7 @@ export function createReconciliationActivities(deps: ReconciliationDeps) {
       return sums;
     },
 
-    /** How many findings wait for an operator; also as a gauge, for alerts. */
+    /** Number of open findings; also set as a gauge, for alerts. */
     async countOpenFindings(): Promise<number> {
       const open = (await findings.list()).length;
       Context.current()
@@ -152,7 +152,9 @@ function countBroken(broken: number): void {
     .add(broken);
 }
 
-/** The audit covers prices and the day's spending, too, which are no part of the amounts that it gives back. */
+/**
+ * The finding for an unbalanced account. The audit also checks prices and the day's spending, which are not amounts.
+ */
 function unbalanced(ledgerAccountId: string, { operations, account, mispriced }: LedgerAudit): Finding {
   const onlySpending = mispriced === 0 && isDeepStrictEqual(operations, account);
   return {
@@ -171,7 +173,7 @@ function unbalanced(ledgerAccountId: string, { operations, account, mispriced }:
   };
 }
 
-/** Checks some places at a time. @returns how many were given back */
+/** Checks some leases at a time. @returns number of released leases */
 async function countReleased(
   leases: readonly TakenLease[],
   check: (lease: TakenLease) => Promise<boolean>,

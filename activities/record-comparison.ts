@@ -6,29 +6,29 @@ import { tryEach } from '../src/platform/try-each.js';
 import type { createLeftWebhooks } from './left-webhooks.js';
 import type { ReconciliationDeps } from './reconciliation-follow-ups.js';
 
-/** An audit, and each walk, takes no longer than this and leaves the rest to the next round. */
+/** Time limit of the audit and of each walk; the next round continues. */
 export const STEP_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 200;
 
 type NamedCall = Pick<MetCall, 'callId' | 'ledgerAccountId'>;
 
-/** Compares calls with their bills, and leaves what is to be done about them to later. */
+/** Compares calls with their bills, and schedules checks of those that need one. */
 export function createRecordComparison(
   deps: ReconciliationDeps & {
-    /** Writes a finding down. @returns whether it is new */
+    /** Records a finding. @returns whether it is new */
     report: (finding: Finding) => Promise<boolean>;
     leftWebhooks: ReturnType<typeof createLeftWebhooks>;
   },
 ) {
   const { database, ledger, checks, walks, report, leftWebhooks, logger } = deps;
 
-  /** Entries of operations that are decided but not written out yet would look like lost ones. */
+  /** Reads a bill after a sweep. Without it, ledger entries not written out yet would look like missing ones. */
   async function readSwept(call: NamedCall): Promise<CallBill | undefined> {
     await ledger.sweep(call.ledgerAccountId);
     return (await readBills(database, [call]))[0];
   }
 
-  /** Compares one call of a walk, and leaves what is to be done about it to `followUp`. @returns new findings */
+  /** Compares one call of a walk; `followUp` handles what it schedules. @returns number of new findings */
   async function compare(bill: CallBill): Promise<number> {
     const final = bill.call !== null && isFinalStatus(bill.call.status);
     if (isUnfinished(bill) && !final) {
@@ -42,7 +42,10 @@ export function createRecordComparison(
     return found;
   }
 
-  /** Reads the bills in one batch. If that fails, reads them one by one, so that one broken record does not stop the others. */
+  /**
+   * Reads the bills in one batch. If that fails, reads them one by one, so that one broken record does not stop the
+   * others.
+   */
   async function billsOf(walk: Walk, calls: readonly MetCall[]): Promise<CallBill[]> {
     try {
       return await readBills(database, calls);
@@ -56,14 +59,19 @@ export function createRecordComparison(
     }
   }
 
-  /** Schedules a separate check of the call. Rejects if the database is unavailable, so that the walk repeats this step. */
+  /**
+   * Schedules a separate check of the call. Rejects if the database is unavailable, so that the walk repeats this step.
+   */
   async function putAside(walk: Walk, call: NamedCall, err: unknown): Promise<void> {
     logger.error({ err, callId: call.callId, walk }, 'the records of a call could not be compared');
     await checks.add(walk === 'holds' ? 'ending' : 'comparison', call);
     if (walk === 'calls') await checks.add('webhook', call);
   }
 
-  /** Schedules checks of unfinished webhooks, in one batch or one by one as in `billsOf`. Unreadable attempts count as unfinished. */
+  /**
+   * Schedules checks of unfinished webhooks, in one batch or one by one as in `billsOf`. Unreadable attempts count as
+   * unfinished.
+   */
   async function noteWebhooks(bills: readonly CallBill[]): Promise<void> {
     const final = new Map(bills.filter(({ call }) => call && isFinalStatus(call.status)).map((b) => [b.callId, b]));
     const note = async (callIds: readonly string[]) => {
@@ -90,7 +98,7 @@ export function createRecordComparison(
     if (bill.settlement === null && (await readSwept(bill))?.settlement === null) await checks.add('ending', bill);
   }
 
-  /** One that fails is put aside, so that the walk goes on to the others. @returns new findings */
+  /** Compares one call. If that fails, schedules a separate check, so that the walk continues. @returns new findings */
   async function compareOne(walk: Walk, bill: CallBill): Promise<number> {
     try {
       if (walk !== 'holds') return await compare(bill);
@@ -104,13 +112,16 @@ export function createRecordComparison(
   return {
     readSwept,
 
-    /** Compares a call that was put aside. */
+    /** Compares a call whose first comparison failed. */
     async compareAgain(call: NamedCall): Promise<void> {
       const [bill] = await readBills(database, [call]);
       if (bill) await compare(bill);
     },
 
-    /** @returns `broken`: skipped records, which name no call or no ledger account */
+    /**
+     * Compares the calls of a walk's next steps.
+     * @returns `broken`: skipped records without a call or ledger account id
+     */
     async compareWalk(walk: Walk): Promise<{ compared: number; found: number; broken: number }> {
       const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
       const until = new Date(Date.now() - ageSeconds * 1_000);

@@ -9,22 +9,24 @@ interface Deps {
   recordings: Recordings;
   projection: CallProjection;
   logger: Logger;
-  /** 0: recordings are kept for ever. */
+  /** 0: recordings are never deleted. */
   retentionDays: number;
-  /** Of test calls; 0: as long as others. */
+  /** For test calls; 0: the same as for others. */
   testRetentionDays: number;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** No call lasts this long: whoever wrote a recording that is still open by then is gone. */
+/** No call lasts this long, so the process that wrote a still unfinished recording must have crashed. */
 const UNFINISHED_AFTER_MS = 6 * 60 * 60_000;
-/** What a round leaves, the next goes on with. */
+/** What one round does not finish, the next one continues. */
 const STEP_BUDGET_MS = 15_000;
 const CALLS_AT_ONCE = 50;
 
-/** Housekeeping of recordings, part of each round of reconciliation. */
+/** Deletes and finishes recordings, as part of each round of reconciliation. */
 export function createRecordingActivities({ recordings, projection, logger, retentionDays, testRetentionDays }: Deps) {
-  /** The call is told first: an address that leads nowhere for a moment is better than one that is never taken back. */
+  /**
+   * Deletes a recording. Updates the call first, so that a crash in between cannot leave a link to a deleted recording.
+   */
   async function forget(callId: string): Promise<void> {
     const call = await projection.find(callId);
     if (call?.hasRecording) {
@@ -51,7 +53,7 @@ export function createRecordingActivities({ recordings, projection, logger, rete
     return deleted;
   }
 
-  /** Of recordings whose process died unnoticed. @returns how many */
+  /** Finishes recordings whose process crashed. @returns number of finished recordings */
   async function finish(until: number): Promise<number> {
     const callIds = await recordings.unfinishedBefore(new Date(Date.now() - UNFINISHED_AFTER_MS), CALLS_AT_ONCE);
     const failed = (err: unknown, callId: string) =>
@@ -76,7 +78,7 @@ export function createRecordingActivities({ recordings, projection, logger, rete
   }
 
   return {
-    /** Deletes recordings past their retention, and finishes those whose process died unnoticed. */
+    /** Deletes recordings past their retention, and finishes those whose process crashed. */
     sweepRecordings: (): Promise<{ deleted: number; finished: number }> => whileBeating(sweep),
   };
 }

@@ -9,11 +9,11 @@ interface Deps {
   eraseCall: (call: { callId: string }) => Promise<void>;
 }
 
-/** Housekeeping of sign-ups, part of each round of reconciliation. */
+/** Deletes expired sign-ups, as part of each round of reconciliation. */
 export function createSignUpActivities({ database, logger, eraseCall }: Deps) {
   const expiry = createSignUpExpiry({ database, eraseCall, logger });
   return {
-    /** Deletes sign-ups whose address nobody verified in time. */
+    /** Deletes sign-ups whose email address was not verified in time. */
     expireSignUps: (): Promise<{ deleted: number }> =>
       whileBeating(async () => {
         const deleted = await expiry.run();

@@ -1,12 +1,12 @@
 import { WebhookNotDelivered } from '../src/webhooks/errors.js';
 import type { WebhookSender } from '../src/webhooks/sender.js';
 
-/** Delivery of the completion event. */
+/** Delivers completion webhooks. */
 export function createWebhookActivities({ sender }: { sender: WebhookSender }) {
   return {
     /**
-     * Makes the attempt that is due. Attempts are counted by rows in the database, not by Temporal, whose count a dead
-     * worker distorts; a failed one asks Temporal to come back when the next is due.
+     * Makes the due delivery attempt. Counts attempts in the database, because worker crashes distort Temporal's count.
+     * @throws WebhookNotDelivered after a failed attempt, with the delay of the next one
      */
     async deliverWebhook(input: { callId: string; redelivery?: number }): Promise<{ delivered: boolean }> {
       const attempt = await sender.attempt(input.callId, input.redelivery);

@@ -1,7 +1,7 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities } from '../activities/create-activities.js';
 
-/** Steps of the ledger and the read model: quick, idempotent, and never given up. */
+/** Steps that update the ledger and the read model: quick, idempotent, retried without limit. */
 type RecordedStep = 'abandonCall' | 'concludeReservation' | 'projectCall' | 'settleCall' | 'collectResult';
 
 const local = proxyLocalActivities<Pick<Activities, RecordedStep>>({
@@ -15,8 +15,9 @@ const unlimited = proxyActivities<Pick<Activities, RecordedStep>>({
 });
 
 /**
- * Runs a step beside the workflow task, which costs one event; when it fails or hangs there, the same step runs as a
- * regular activity with unlimited retries, because a hanging local activity would freeze the call's timers and signals.
+ * Runs a step as a local activity, which adds one event to the history. If it fails or takes longer than 2 s, runs it
+ * as a regular activity with unlimited retries, because a hanging local activity would block the call's timers and
+ * signals.
  */
 export async function recorded<Step extends RecordedStep>(
   step: Step,
@@ -30,7 +31,7 @@ export async function recorded<Step extends RecordedStep>(
   }
 }
 
-/** The first step has no fallback: it is decided in time or the run is abandoned. */
+/** The reservation has no fallback: without a result in time, the call is abandoned. */
 export function reserveWithin(timeoutMs: number): Activities['reserveCall'] {
   return proxyLocalActivities<Pick<Activities, 'reserveCall'>>({
     scheduleToCloseTimeout: timeoutMs,
@@ -38,7 +39,7 @@ export function reserveWithin(timeoutMs: number): Activities['reserveCall'] {
   }).reserveCall;
 }
 
-/** Asked again when the call's turn may have come: the activity itself says when. */
+/** While no dial slot is free, the activity fails with the delay of its next attempt. */
 export function takeDialSlotWithin(timeoutMs: number): Activities['takeDialSlot'] {
   return proxyActivities<Pick<Activities, 'takeDialSlot'>>({
     startToCloseTimeout: '10s',
@@ -47,14 +48,16 @@ export function takeDialSlotWithin(timeoutMs: number): Activities['takeDialSlot'
   }).takeDialSlot;
 }
 
-/** Never repeated by Temporal: a second POST could ring a second time. Waiting too long for a worker proves no POST. */
+/**
+ * Never retried: a second POST could ring the phone twice. A schedule-to-start timeout proves that no POST was sent.
+ */
 export const { dialCallee } = proxyActivities<Pick<Activities, 'dialCallee'>>({
   scheduleToStartTimeout: '60s',
   startToCloseTimeout: '15s',
   retry: { maximumAttempts: 1 },
 });
 
-/** Questions and orders to the carrier that may be repeated at will, within two minutes. */
+/** Carrier requests and reads that are safe to repeat. They fail after 45 s at the latest. */
 export const durable = proxyActivities<
   Pick<Activities, 'hangUpCall' | 'limitCall' | 'fetchCarrierCall' | 'findPlacedCall' | 'readMediaFacts'>
 >({
@@ -63,13 +66,13 @@ export const durable = proxyActivities<
   retry: { initialInterval: '1s', maximumInterval: '10s' },
 });
 
-/** Ruling out a late binding must succeed before a call may end without one. */
+/** Before a call may end without a carrier call, its binding must be closed, so this is retried without limit. */
 export const { closeBinding } = proxyActivities<Pick<Activities, 'closeBinding'>>({
   startToCloseTimeout: '10s',
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 });
 
-/** The next window: tried until it would come too late to be of use. */
+/** Holds the next window; retried until the hold would be too late. */
 export function extendWithin(timeoutMs: number): Activities['extendHold'] {
   return proxyActivities<Pick<Activities, 'extendHold'>>({
     startToCloseTimeout: '10s',
@@ -78,13 +81,13 @@ export function extendWithin(timeoutMs: number): Activities['extendHold'] {
   }).extendHold;
 }
 
-/** Each attempt tells the delay before the next; a worker's death costs a time-out, never an attempt. */
+/** Each failed attempt sets the delay of the next. A worker crash costs a timeout, but no counted delivery attempt. */
 export const { deliverWebhook } = proxyActivities<Pick<Activities, 'deliverWebhook'>>({
   startToCloseTimeout: '15s',
   retry: { initialInterval: '1s', maximumInterval: '30s' },
 });
 
-/** Each of its removals may be repeated. */
+/** Every deletion of it is safe to repeat. */
 export const { eraseCall } = proxyActivities<Pick<Activities, 'eraseCall'>>({
   startToCloseTimeout: '30s',
   retry: { initialInterval: '500ms', maximumInterval: '30s' },

@@ -11,7 +11,9 @@ type HoldAnswer = Awaited<ReturnType<Activities['extendHold']>>;
 
 export type CallRun = ReturnType<typeof createCallRun>;
 
-/** What one run of the workflow knows and does: the call's state, the effects of events, and the count of its writes. */
+/**
+ * State of one workflow run: the call's state, the effects of its events, and the sequence of its read model writes.
+ */
 export function createCallRun(input: CallInput) {
   let state: CallState = newCall(input.direction);
   if (input.carrierSid !== undefined) state = { ...state, carrierSid: input.carrierSid };
@@ -21,25 +23,25 @@ export function createCallRun(input: CallInput) {
   const run = {
     input,
     reservation: undefined as ReservationAnswer | undefined,
-    /** Seconds of talk that are paid for so far. */
+    /** Seconds of talk held so far. */
     heldSeconds: 0,
-    /** Why no more could be held; undefined while nothing was refused. */
+    /** Why the last hold was refused; undefined if none was. */
     shortOf: undefined as HoldAnswer['refusal'],
     billedSeconds: undefined as number | undefined,
-    /** Since when the call waits for its turn to be dialed; undefined while it does not. */
+    /** When the current wait for a dial slot began; undefined while the call is not waiting. */
     waitingSince: undefined as number | undefined,
-    /** What it has waited for turns so far. */
+    /** Total time spent waiting to dial. */
     waitedMs: 0,
-    /** The carrier took the call, or may have: its callee's phone may have rung. */
+    /** The carrier accepted the call or may have, so the callee's phone may have rung. */
     mayHaveRung: false,
-    /** The media server said that the conversation's result is stored. */
+    /** The media server reported that the conversation's result is stored. */
     resultStored: false,
 
     get state(): CallState {
       return state;
     },
 
-    /** Takes one event through the reducer and sets its effects going. */
+    /** Applies one event to the state and starts its effects. */
     apply(event: CallEvent): void {
       const reduction = reduceCall(state, event);
       state = reduction.state;
@@ -47,17 +49,17 @@ export function createCallRun(input: CallInput) {
       run.describe();
     },
 
-    /** Brings the operator's page of the call up to date; costs no event. */
+    /** Updates the call's details in the Temporal UI; adds no event to the history. */
     describe(): void {
       setCurrentDetails(describeCall(run));
     },
 
-    /** The next write of the read model, numbered so that a late or repeated one is dropped. */
+    /** Starts the next read model write, numbered so that a late or repeated one is dropped. */
     nextChange() {
       return { callId: input.callId, sequence: ++sequence, at: Date.now() };
     },
 
-    /** Lets work go on beside the story; it is waited for before the workflow returns. */
+    /** Runs work in the background. The workflow waits for it before it returns. */
     track(work: Promise<void>): void {
       tasks.add(work);
       void work.finally(() => tasks.delete(work)).catch(() => undefined);
@@ -84,10 +86,10 @@ export function createCallRun(input: CallInput) {
   }
 
   async function project(): Promise<void> {
-    // The reservation has written the first document, RINGING, itself.
+    // The reservation already wrote the first document as RINGING.
     if (state.status === 'RINGING') return;
     const { status, answeredAt, answeredBy, carrierSid } = state;
-    // A call that may last no longer than its first window knows its end from the start.
+    // A call no longer than its first window has a known end from the start.
     const { maxDurationSeconds } = input;
     const endsAfterSeconds = run.heldSeconds >= maxDurationSeconds ? { endsAfterSeconds: maxDurationSeconds } : {};
     await recorded('projectCall', {
@@ -102,7 +104,7 @@ export function createCallRun(input: CallInput) {
 
   async function hangUp(): Promise<void> {
     if (state.carrierSid === undefined) return;
-    // A refusal is no end of the story: whoever waits for the call's end asks the carrier and hangs up again.
+    // Ignore a failure: the wait for the call's end asks the carrier again and repeats the hang-up.
     await durable.hangUpCall({ mode: input.mode, carrierSid: state.carrierSid }).catch(() => undefined);
   }
 

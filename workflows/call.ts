@@ -12,11 +12,11 @@ import { ring } from './ring.js';
 import { settleEndedCall } from './settlement.js';
 import { talk } from './talk.js';
 
-/** A phone call, from the reserved money to the delivered webhook. Its workflow id is the call_id. */
+/** A phone call, from the reservation of money to the delivery of the webhook. Its workflow id is the call_id. */
 export async function CallWorkflow(input: CallInput): Promise<CallResult> {
   const call = createCallRun(input);
   receiveEvents(call);
-  // An operator's cancellation is an event like any other: the call is hung up, settled and told of, not torn down.
+  // An operator's cancellation is an ordinary event: the call is still hung up, settled and reported by webhook.
   CancellationScope.current().cancelRequested.catch(() => {
     call.apply({ type: 'hang_up_requested', cause: 'operator_cancel', now: Date.now() });
   });

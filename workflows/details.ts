@@ -1,14 +1,14 @@
 import type { CallState } from '../src/kernel/call-state.js';
 import type { CallInput, ReservationAnswer } from '../src/kernel/call-signals.js';
 
-/** Both end a call as balance_exhausted; here, and in the ledger's entry of the hold, they are told apart. */
+/** All of these end a call as balance_exhausted. Only this text and the ledger entry of the hold tell them apart. */
 const SHORT_OF = {
   INSUFFICIENT_BALANCE: 'the balance is used up',
   SPEND_LIMIT_EXCEEDED: 'the spending limit of the account for this day is reached',
   ACCOUNT_FROZEN: 'the account is frozen',
 };
 
-/** What is told of a call; see its run for the meanings. */
+/** The fields of a call's run that the description uses; see `createCallRun` for their meanings. */
 interface DescribedCall {
   input: CallInput;
   state: CallState;
@@ -19,7 +19,7 @@ interface DescribedCall {
   waitingSince: number | undefined;
 }
 
-/** What an operator reads on the workflow's page of the Temporal UI, as Markdown. No numbers, names or words of the talk. */
+/** Describes the call in Markdown for the workflow's page of the Temporal UI. No phone numbers, names or transcript. */
 export function describeCall(call: DescribedCall): string {
   const { input, state } = call;
   const lines = [

@@ -4,15 +4,16 @@ import { isFinal } from '../src/kernel/call-state.js';
 import { takeDialSlotWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 
-/** `LONGEST_DIAL_WAIT_MS` is counted by the activity, which says so when it is over; this bound is for dead workers. */
+/** Timeout in case workers are down. The activity itself gives up after `LONGEST_DIAL_WAIT_MS`. */
 const GIVE_UP_AFTER_MS = 65_000;
 
-/** A turn to dial: at this time of the database's clock, or at any where the carrier's rate is not limited. */
+/** A dial slot, in ms of the database server's clock; without `slotAt` the rate is unlimited and any time will do. */
 export type DialTurn = { slotAt?: number } | undefined;
 
 /**
- * Waits for the call's turn to be dialed, in all its tries not longer than a minute. The first wait is seen as IDLE.
- * @returns undefined when none came in time, or nobody wants the call any more: then nothing may be dialed
+ * Waits for a dial slot, at most one minute over all attempts of the call. During the first wait the call shows as
+ * IDLE.
+ * @returns undefined if there was no slot in time or the call was cancelled: then nothing may be dialed
  */
 export async function awaitTurn(call: CallRun): Promise<DialTurn> {
   const { callId, accountId, mode, paced } = call.input;
@@ -38,7 +39,7 @@ export async function awaitTurn(call: CallRun): Promise<DialTurn> {
         ...(shown === undefined ? {} : { shown }),
       }),
     );
-    // Both may have come with the same task.
+    // The slot and the cancellation may arrive in the same workflow task.
     if (unwanted()) return undefined;
     return slotAt === null ? {} : { slotAt };
   } catch {

@@ -7,17 +7,20 @@ import { closeBinding, dialCallee, durable } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { awaitTurn, type DialTurn } from './dial-slot.js';
 
-/** Tries that prove to have placed no call may be repeated this often in all. */
+/** Maximum attempts when the carrier provably placed no call. */
 const MAX_TRIES = 3;
 
-/** After an ambiguous try the carrier's calls are listed at 2, 5 and 10 s; a callback may tell sooner. */
+/**
+ * Waits between searches for the carrier call after an ambiguous attempt: at 2, 5 and 10 s, unless a callback comes
+ * first.
+ */
 const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
 
-/** Asks the carrier for the call in its turn: once, unless a try is proven not to have dialed. */
+/** Dials the call in its dial slot. Repeats an attempt only if it provably did not dial. */
 export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Promise<void> {
   let turn: DialTurn = firstTurn;
   for (let tries = 1; ; tries++) {
-    // Cancelled while waiting to try again: provably nothing rings.
+    // Cancelled while waiting for the next attempt: no call was placed.
     if (isUnwanted(call.state)) return fail(call, 'carrier_unreachable');
     if (turn === undefined) return fail(call, 'expired');
     const dialedAt = Date.now();
@@ -37,7 +40,7 @@ export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Pro
       case 'unreachable':
         if ('afterMs' in outcome && outcome.afterMs !== undefined && patched('places-of-test-dials')) {
           if (!(await awaitPlace(call, outcome.afterMs))) return fail(call, 'expired');
-          // The carrier was not asked, so this was no try.
+          // Nothing was sent to the carrier, so this does not count as an attempt.
           tries--;
           turn = await awaitTurn(call);
           break;
@@ -49,7 +52,7 @@ export async function dial(call: CallRun, firstTurn: NonNullable<DialTurn>): Pro
   }
 }
 
-/** Waits for a place to dial in, longer each time, and in all as long as a call may wait. @returns false when that is over */
+/** Waits for the worker's capacity to dial, longer each time. @returns false when the call's total wait is used up */
 async function awaitPlace(call: CallRun, afterMs: number): Promise<boolean> {
   const leftMs = LONGEST_DIAL_WAIT_MS - call.waitedMs;
   if (leftMs <= 0) return false;
@@ -77,7 +80,9 @@ async function placeCall(call: CallRun, { slotAt }: NonNullable<DialTurn>) {
   }
 }
 
-/** The try may or may not have placed a call: it is looked for, never made again, and shut out when it cannot be found. */
+/**
+ * Searches for the carrier call of an ambiguous attempt. If it is not found, closes the binding so that it cannot join.
+ */
 async function searchPlacedCall(call: CallRun, since: number): Promise<void> {
   const { callId, mode } = call.input;
   const known = () => call.state.carrierSid !== undefined;

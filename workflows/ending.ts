@@ -3,13 +3,13 @@ import { isFinal } from '../src/kernel/call-state.js';
 import { durable } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 
-/** How long the media server may take to say what it saw after the carrier's `completed`. */
+/** Timeout for the media server's report after the carrier's `completed`. */
 const MEDIA_WAIT_MS = 5_000;
 
-/** Waits for the carrier's last word, each followed by asking for it; in all well under five minutes. */
+/** Waits for the carrier's final status. After each one the carrier is asked for it; in all 3.5 minutes. */
 const CARRIER_WAITS_MS = [15_000, 15_000, 30_000, 30_000, 60_000, 60_000];
 
-/** Brings a call that is ending, or has lost its talk, to its final state. */
+/** Waits for the carrier's and the media server's reports of the end, which bring the call to its final state. */
 export async function awaitEnd(call: CallRun): Promise<void> {
   const carrierSpoke = () => call.state.carrierEnd !== undefined || isFinal(call.state);
   let unknownToCarrier = 0;
@@ -17,7 +17,7 @@ export async function awaitEnd(call: CallRun): Promise<void> {
     if (await condition(carrierSpoke, waitMs)) break;
     const record = await askCarrier(call);
     if (carrierSpoke()) break;
-    // A record may lag behind its call, so one denial is not believed.
+    // The carrier's record may lag behind the call, so a single "not found" proves nothing.
     if (record === undefined && ++unknownToCarrier > 1) break;
     if (record !== undefined) await hangUpAgain(call);
   }
@@ -27,7 +27,7 @@ export async function awaitEnd(call: CallRun): Promise<void> {
 
 async function awaitMedia(call: CallRun): Promise<void> {
   if (await condition(() => isFinal(call.state), MEDIA_WAIT_MS)) return;
-  // Its signals may have been lost while Temporal was away; what it stored is not.
+  // The media server's signals may have been lost while Temporal was unavailable; its stored result was not.
   const { givenUpAt } = call.state;
   const known = givenUpAt === undefined ? {} : { givenUpAt };
   const facts = await durable.readMediaFacts({ callId: call.input.callId, ...known }).catch(() => undefined);
@@ -38,8 +38,8 @@ async function awaitMedia(call: CallRun): Promise<void> {
 }
 
 /**
- * Asks the carrier for its record of the call and takes it as the events it stands for.
- * @returns the record's status, undefined when there is none to be had
+ * Fetches the carrier's record of the call and applies it as the corresponding events.
+ * @returns the record's status; undefined if there is no record or the request failed
  */
 export async function askCarrier(call: CallRun): Promise<string | undefined> {
   const { carrierSid } = call.state;
@@ -50,7 +50,7 @@ export async function askCarrier(call: CallRun): Promise<string | undefined> {
   const { status, endedAt, durationSeconds, answeredBy } = record;
   if (status === 'queued' || status === 'ringing') return status;
   if ((status === 'in-progress' || status === 'completed') && call.state.answeredAt === undefined) {
-    // A record tells when the call was placed, not when it was answered; its end and duration tell that.
+    // The record has no answer time, but its end and duration give it.
     const at = endedAt === undefined ? now : endedAt - (durationSeconds ?? 0) * 1_000;
     const by = answeredBy === undefined ? {} : { answeredBy };
     call.apply({ type: 'carrier_answered', carrierSid, at, now, ...by });

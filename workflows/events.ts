@@ -25,11 +25,11 @@ const reservedUpdate = defineUpdate<ReservationAnswer>(RESERVED_UPDATE);
 const reconnectUpdate = defineUpdate<ReconnectAnswer, [ReconnectRequest]>(RECONNECT_UPDATE);
 const detailsQuery = defineQuery<string>(DETAILS_QUERY);
 
-/** Turns everything that reaches the workflow into events of the call. */
+/** Registers the handlers that turn signals, updates and queries of the workflow into events of the call. */
 export function receiveEvents(call: CallRun): void {
   setHandler(carrierSignal, (signal) => {
     const { carrierSid, at, answeredBy } = signal;
-    // A stray call of the carrier's (one that lost its binding) says nothing about this one.
+    // Ignore signals about a carrier call that is not bound to this call.
     if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) return;
     const heard = { carrierSid, now: Date.now(), ...(answeredBy === undefined ? {} : { answeredBy }) };
     if (signal.kind === 'answered') call.apply({ type: 'carrier_answered', at, ...heard });
@@ -68,7 +68,7 @@ export function receiveEvents(call: CallRun): void {
       return { decision: 'hang_up', why: 'over' };
     }
     call.apply({ type: 'dial_accepted', carrierSid, now });
-    // The signal of a process that died young may never have been sent.
+    // A media process that crashed early may not have sent its start signal.
     if (startedAt !== undefined) call.apply({ type: 'media_started', at: startedAt, now });
     const answer = answerReconnect(call.state, neverStarted);
     call.apply({ type: 'stream_lost', at, agentAudioPlayed, ...(neverStarted ? { neverStarted } : {}), now });

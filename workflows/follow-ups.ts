@@ -2,10 +2,10 @@ import { sleep } from '@temporalio/workflow';
 import type { EraseInput, RedeliverInput } from '../src/calls/follow-ups.js';
 import { deliverWebhook, eraseCall } from './activity-proxies.js';
 
-/** The media server writes a recording for two minutes after the end at most, and the call's result with it. */
+/** The media server writes recordings and results for at most two minutes after the end. */
 const LAST_WRITES_MS = 5 * 60_000;
 
-/** Erases a call's personal data, and once more when nothing can be on its way any more. */
+/** Erases a call's personal data, and again once no write can still be in progress. */
 export async function EraseWorkflow(input: EraseInput): Promise<void> {
   await eraseCall(input);
   await sleep(LAST_WRITES_MS);

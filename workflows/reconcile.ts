@@ -4,7 +4,7 @@ import type { Activities } from '../activities/create-activities.js';
 import { notifyWorkflowId, type ReconciliationRound } from '../src/calls/reconciliation/round.js';
 import { deliverWebhook } from './activity-proxies.js';
 
-/** Bounded steps: what one leaves, the next round goes on with. */
+/** Bounded steps: the next round continues where a step stops. */
 const steps = proxyActivities<
   Pick<
     Activities,
@@ -23,9 +23,10 @@ const steps = proxyActivities<
 });
 
 /**
- * One round of reconciliation, each minute: is every account the sum of its operations, has every hold an ending, do
- * calls and ledger tell the same? Then recordings past their retention and sign-ups that nobody verified are deleted. A step that fails does not keep the
- * others from their work.
+ * One round of reconciliation, each minute: checks that every ledger account is the sum of its operations, that every
+ * hold is settled, and that calls and ledger agree. Then deletes recordings past their retention and unverified sign-
+ * ups. A failed step does not stop the others.
+ * @throws ApplicationFailure naming the failed steps, after the last step
  */
 export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   const failed: string[] = [];
@@ -41,7 +42,7 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   const followUp = await step('follow-up', steps.followUp());
   await step('webhooks', notifyEach(followUp?.notify ?? []));
   const openFindings = await step('findings', steps.countOpenFindings());
-  // Last, so that a round which began on older code meets it as something new.
+  // Added at the end, so that rounds started by older code replay deterministically.
   const recordings = await step('recordings', steps.sweepRecordings());
   if (patched('expire-sign-ups')) await step('sign-ups', steps.expireSignUps());
   if (failed.length > 0) throw ApplicationFailure.nonRetryable(`These steps failed: ${failed.join(', ')}.`);
@@ -58,12 +59,12 @@ export async function ReconcileWorkflow(): Promise<ReconciliationRound> {
   };
 }
 
-/** Sends the completion webhook of a call whose own workflow cannot; attempts already made are counted. */
+/** Sends the completion webhook of a call whose own workflow did not finish it. Counts the attempts already made. */
 export async function NotifyWorkflow(input: { callId: string }): Promise<void> {
   await deliverWebhook(input);
 }
 
-/** Starts the webhook workflow of every call. @throws ApplicationFailure after the last one, if any could not be started */
+/** Starts the webhook workflow of each call. @throws ApplicationFailure after the last one, if any start failed */
 async function notifyEach(callIds: readonly string[]): Promise<void> {
   const started = await Promise.allSettled(callIds.map(notifyLater));
   const failed = started.filter(({ status }) => status === 'rejected').length;
@@ -76,7 +77,7 @@ async function notifyLater(callId: string): Promise<void> {
       workflowId: notifyWorkflowId(callId),
       args: [{ callId }],
       parentClosePolicy: ParentClosePolicy.ABANDON,
-      // One that an operator terminated is followed by another; the rows of the attempts tell each what is left.
+      // A terminated workflow may be started again; the stored attempts show what is left to do.
       workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
     });
   } catch (error) {

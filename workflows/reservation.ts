@@ -5,17 +5,17 @@ import { recorded, reserveWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { showFinalStatus } from './visibility.js';
 
-/** The longest a workflow task may spend on the first step. */
+/** Maximum time that the reservation may take within the workflow task. */
 const RESERVATION_MS = 1_000;
 
 /**
- * Takes the concurrency lease and the first hold and writes the first read model, in time or not at all: a client that
- * is told to try again must be able to trust that nothing is dialed. The API gives up a call of which it hears nothing by
- * writing a tombstone in the place of that first read model, so that whichever came first decides.
+ * Takes the concurrency slot and the first hold, and writes the first read model, in time or not at all: a client that
+ * receives 503 must be sure that the call is not dialed. If the API gets no response in time, it writes a tombstone in
+ * place of the read model; whichever of the two is written first decides.
  */
 export async function reserve(call: CallRun): Promise<ReservationAnswer> {
   const answer = await reserveInTime(call);
-  // Set once: the waiting update reports it to the client.
+  // Set once; the waiting update returns it to the client.
   call.reservation = answer;
   return answer;
 }
@@ -32,7 +32,7 @@ async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
     ...(windows === undefined ? {} : { windows }),
     ...(decideBy === undefined ? {} : { decideBy }),
   };
-  // Asked only where it matters: most calls are decided in time and need no marker.
+  // Evaluated only when needed, because `patched` adds a marker to the history; most calls are decided in time.
   const isDecidedByRecord = () => decideBy !== undefined && patched('reservation-decided-by-record');
   if (msLeft() <= 0) return isDecidedByRecord() ? conclude(call, step) : { outcome: 'expired' };
   try {
@@ -42,7 +42,7 @@ async function reserveInTime(call: CallRun): Promise<ReservationAnswer> {
     call.heldSeconds = answer.heldSeconds;
     return { outcome: msLeft() > 0 || isDecidedByRecord() ? 'granted' : 'expired' };
   } catch {
-    // Whatever went wrong, an attempt may have held money: the caller of this step voids the call.
+    // The failed attempt may have held money, so the caller abandons the call.
     return isDecidedByRecord() ? conclude(call, step) : { outcome: 'expired' };
   }
 }
@@ -56,7 +56,7 @@ async function conclude(
   return { outcome: decided.outcome };
 }
 
-/** Frees everything a reservation may have taken, attempts that are still on their way included. */
+/** Releases everything a reservation may have taken, even by attempts still in progress. */
 export async function abandon(call: CallRun, reservation: ReservationAnswer): Promise<void> {
   const { callId, accountId, mode } = call.input;
   const expired = reservation.outcome === 'expired';

@@ -3,13 +3,13 @@ import { isFinal, isTransferred } from '../src/kernel/call-state.js';
 import type { CallRun } from './call-run.js';
 import { askCarrier } from './ending.js';
 
-/** The carrier gives up ringing by itself; ours is the second watch, in case it does not say so. */
+/** Added to the ring timeout, which the carrier enforces itself: our own timer is only a fallback. */
 const CARRIER_MARGIN_MS = 10_000;
 
-/** An answered inbound webhook must bring a stream or a callback within this time. */
+/** Timeout for the first media stream or callback of an inbound call. */
 const INBOUND_STREAM_MS = 30_000;
 
-/** Waits for the answer. Returns when the call is answered, or is over or ending. */
+/** Waits until the call is answered, has ended or is ending. */
 export async function ring(call: CallRun): Promise<void> {
   const { state } = call;
   if (isFinal(state)) return;
@@ -25,13 +25,13 @@ async function awaitStream(call: CallRun, settled: () => boolean): Promise<void>
   const record = await askCarrier(call);
   if (call.state.carrierEnd !== undefined || isFinal(call.state)) return;
   if (record === undefined) return call.apply({ type: 'carrier_lost', now: Date.now() });
-  // The caller is still there and heard nothing: our own stream failed.
+  // The caller is still connected but has no audio: our media stream failed.
   const now = Date.now();
   call.apply({ type: 'media_ended', end: { reason: 'media_failed', at: now, agentAudioPlayed: false }, now });
   call.apply({ type: 'hang_up_requested', cause: 'media_failed', now });
 }
 
-/** Whether anything has happened after which no talk will begin or go on. */
+/** Whether the call has ended or can have no (further) conversation. */
 export function isEnding(call: CallRun): boolean {
   const { state } = call;
   const streamIsOver = state.mediaEnd !== undefined && !isTransferred(state);

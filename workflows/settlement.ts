@@ -4,18 +4,18 @@ import { recorded } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { showFinalStatus } from './visibility.js';
 
-/** How long the conversation's result may take after the end. */
+/** Timeout for the conversation's result after the end. */
 const RESULT_WAIT_MS = 20_000;
 
 /**
- * Bills the call to the second, frees its place and writes the final status, with what was said if that is stored
- * already (one event less), else in a second write.
+ * Bills the call to the second, releases its concurrency slot and writes the final status. The conversation's result is
+ * part of that write if it is already stored, which saves an event, and of a second write otherwise.
  */
 export async function settleEndedCall(call: CallRun): Promise<void> {
   const { callId, accountId, mode } = call.input;
   const { outcome, answeredAt, answeredBy, carrierSid, carrierEnd } = call.state;
   if (outcome === undefined) return;
-  // A carrier that told the end and the duration but never the answer has told the answer, too.
+  // If the carrier never reported the answer, its end and duration give the answer time.
   const startTime =
     answeredAt ?? (outcome.billableSeconds > 0 ? outcome.endedAt - outcome.billableSeconds * 1_000 : undefined);
   const conversation = !wasStreamed(call.state) ? 'none' : call.resultStored ? 'stored' : 'awaited';

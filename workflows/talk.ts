@@ -6,13 +6,13 @@ import { durable, extendWithin } from './activity-proxies.js';
 import type { CallRun } from './call-run.js';
 import { isEnding } from './ring.js';
 
-/** Carriers tell times in whole seconds, so the real answer may be up to this much later than the one they name. */
+/** Carriers report whole seconds, so the real answer may be up to this much later than the reported one. */
 const CARRIER_CLOCK_STEP_MS = 999;
 
-/** Less than this before a window is held, there is no point in a look at the balance. */
+/** Skip the forecast if the window is to be held within this time. */
 const MIN_LOOK_AHEAD_MS = 2_000;
 
-/** Keeps the talk paid for: holds window after window ahead of need, and ends the call at the last second it paid for. */
+/** Holds money for the call window by window, ahead of need, and hangs up when the last held second is over. */
 export async function talk(call: CallRun): Promise<void> {
   const { answeredAt } = call.state;
   if (answeredAt === undefined || isEnding(call)) return;
@@ -37,9 +37,9 @@ export async function talk(call: CallRun): Promise<void> {
 }
 
 /**
- * Holds the next window when its time has come, within the time that is left of the last one. An end of the talk is not
- * kept waiting: the settlement shuts out a hold that comes after it.
- * @returns why no window can follow, or undefined when the talk may go on
+ * Holds the next window at `holdAt`; the attempts must succeed before the last window ends. Returns early if the call
+ * ends: the settlement rejects a later hold.
+ * @returns why there can be no further window; undefined if the call may continue
  */
 async function extend(
   call: CallRun,
@@ -68,7 +68,7 @@ async function extend(
   );
   await condition(() => held !== undefined || isEnding(call));
   if (held === undefined) return undefined;
-  // The database was away for the whole lead: the talk ends where its money is known to end.
+  // The hold failed until its deadline, for example without a database: end the call when the held seconds are over.
   if (held === 'failed') return 'internal_error';
   call.heldSeconds = held.heldSeconds;
   call.shortOf = held.refusal;
@@ -76,11 +76,11 @@ async function extend(
   return held.last || held.grantedSeconds === 0 ? 'balance_exhausted' : undefined;
 }
 
-/** An inbound call has no limit at the carrier until we set one. */
+/** Sets the carrier's time limit of an inbound call, which has none from the start. */
 function limitInbound(call: CallRun): void {
   const { carrierSid } = call.state;
   if (carrierSid === undefined) return;
   const seconds = carrierTimeLimit(call.heldSeconds);
-  // Our own timers end the call as well; a carrier that cannot be told is no reason to end it now.
+  // Ignore a failure: our own timers end the call as well.
   call.track(durable.limitCall({ mode: call.input.mode, carrierSid, seconds }).catch(() => undefined));
 }

@@ -2,7 +2,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
 import type { EndReason, FinalStatus } from '../src/kernel/call-state.js';
 
-/** What operators filter by, written at the end only: each such write is an event of the history. */
+/** Sets the search attributes for operators. Only at the end, because each update adds an event to the history. */
 export function showFinalStatus(status: FinalStatus, endReason?: EndReason): void {
   const attributes = [{ key: defineSearchAttributeKey('CallStatus', 'KEYWORD'), value: status as string }];
   if (endReason !== undefined) {
