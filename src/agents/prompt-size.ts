@@ -2,9 +2,11 @@ import { ServiceError } from '../kernel/errors.js';
 import type { HttpTool } from './model.js';
 import {
   dataLines,
+  filledInstruction,
   findingLines,
   fitsFilled,
   fitsListed,
+  listed,
   MAX_FILLED_BYTES,
   MAX_LISTED_BYTES,
 } from './prompt-values.js';
@@ -27,16 +29,42 @@ export function refuseLongPrompt(
   field: 'instruction' | 'tools',
   { instruction, tools }: { instruction: string; tools: readonly Prompted[] },
 ): void {
-  // Measure the form that is sent: `9e20` becomes 900000000000000000000.
-  const read = tools.map(({ name, description, parameters }) =>
-    Buffer.byteLength(JSON.stringify({ name, description, parameters: JSON.parse(parameters) as unknown })),
-  );
-  const bytes = read.reduce((sum, length) => sum + length, Buffer.byteLength(instruction));
+  const bytes = toolBytes(tools) + Buffer.byteLength(instruction);
   if (bytes <= MAX_PROMPT_BYTES) return;
   throw tooLong(
     field,
     `the instruction and the names, descriptions and parameters of the tools must have at most ${MAX_PROMPT_BYTES} bytes in UTF-8 together and have ${bytes}. Shorten them, or use fewer tools.`,
   );
+}
+
+/** Returns the length in the form that is sent: `9e20` becomes 900000000000000000000. */
+function toolBytes(tools: readonly Prompted[]): number {
+  const read = tools.map(({ name, description, parameters }) =>
+    Buffer.byteLength(JSON.stringify({ name, description, parameters: JSON.parse(parameters) as unknown })),
+  );
+  return read.reduce((sum, length) => sum + length, 0);
+}
+
+/**
+ * Returns the bytes in UTF-8 of what a call's owner has its LLM told in each request: the instruction with its values,
+ * the tools and the parameters.
+ * @param p.inputParameters JSON, as given
+ * @param p.outputParameters JSON, if given
+ */
+export function promptBytes(p: {
+  instruction: string;
+  tools?: readonly Prompted[] | undefined;
+  inputParameters: string;
+  outputParameters?: string | undefined;
+}): number {
+  const values = JSON.parse(p.inputParameters) as Record<string, unknown>;
+  const template = JSON.parse(p.outputParameters ?? '{}') as Record<string, string | number | boolean | null>;
+  const lines = [
+    filledInstruction(p.instruction, values),
+    ...listed(dataLines(values)),
+    ...listed(findingLines(template)),
+  ];
+  return Buffer.byteLength(lines.join('\n')) + toolBytes(p.tools ?? []);
 }
 
 /**

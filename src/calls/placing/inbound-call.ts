@@ -15,7 +15,7 @@ import { decideBounded, type BoundedDecisionDeps } from './bounded-decision.js';
 import { foreseenRefusal, type ForecastDeps } from './forecast.js';
 import { inboundAgent, type InboundAgentDeps } from './inbound-agent.js';
 import { createRequireOwnCarrierCall, type OwnCarrierCallDeps } from './own-carrier-call.js';
-import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
+import { promptBytesOf, refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 
 export interface InboundCallDeps
   extends CallStarter, InboundAgentDeps, OwnCarrierCallDeps, ForecastDeps, BoundedDecisionDeps {
@@ -45,20 +45,23 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     const refusal = refusalOfReservation(answer);
     if (refusal === undefined) return { kind: 'stream', callId: request._id };
     // Left in the count it errs on the safe side.
-    const withdrawn = deps.dialGate.withdrawReceived({ account, mode, callId: request._id });
+    const received = { account, mode, callId: request._id, promptBytes: promptBytesOf(request) };
+    const withdrawn = deps.dialGate.withdrawReceived(received);
     await within(deadline, withdrawn).catch(() => undefined);
     throw refusal;
   };
 }
 
-/** @throws ServiceError SPEND_LIMIT_EXCEEDED */
+/** @throws ServiceError SPEND_LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED */
 async function count(
   { dialGate }: InboundCallDeps,
   account: AccountDocument,
-  { mode, _id: callId }: CallRequestDocument,
+  request: CallRequestDocument,
   deadline: number,
 ): Promise<void> {
-  const reached = await within(deadline, dialGate.admitReceived({ account, mode, callId }));
+  const { mode, _id: callId } = request;
+  const received = { account, mode, callId, promptBytes: promptBytesOf(request) };
+  const reached = await within(deadline, dialGate.admitReceived(received));
   if (reached) throw reached;
 }
 

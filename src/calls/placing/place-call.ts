@@ -12,7 +12,7 @@ import { within } from '../../platform/http/deadline.js';
 import { decideBounded, type BoundedDecisionDeps } from './bounded-decision.js';
 import { foreseenRefusal, type ForecastDeps } from './forecast.js';
 import { outboundCallOf, type OutboundDeps } from './outbound-request.js';
-import { refusalOfReservation, startCall, type CallStarter } from './start-call.js';
+import { promptBytesOf, refusalOfReservation, startCall, type CallStarter } from './start-call.js';
 
 export interface PlacingDeps extends OutboundDeps, CallStarter, ForecastDeps, BoundedDecisionDeps {
   idempotencyKeys: IdempotencyKeys;
@@ -115,7 +115,7 @@ function startBounded(deps: PlacingDeps, order: Order, document: CallRequestDocu
 /**
  * Starts the call unless a limit of its destination is reached. Caps are counted before, so that no burst slips through, and
  * freed when the call is refused; a repeat of the same call is the same count.
- * @throws ServiceError SPEND_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
+ * @throws ServiceError SPEND_LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 async function startCounted(
   deps: PlacingDeps,
@@ -123,7 +123,14 @@ async function startCounted(
   document: CallRequestDocument,
 ): Promise<ReservationAnswer> {
   const { account, mode } = principal;
-  const dial = { account, mode, callId: document._id, leg: 'call' as const, to: document.toPhoneNumber };
+  const dial = {
+    account,
+    mode,
+    callId: document._id,
+    leg: 'call' as const,
+    to: document.toPhoneNumber,
+    promptBytes: promptBytesOf(document),
+  };
   const reached = await within(deadline, deps.dialGate.admit(dial));
   if (reached) throw reached;
   const answer = await startCall(deps, document, deadline);

@@ -1,3 +1,4 @@
+import { promptBytes } from '../../agents/prompt-size.js';
 import { CallServiceUnavailable, type CallGateway } from '../gateway.js';
 import type { Config } from '../../platform/config/config.js';
 import { ServiceError } from '../../kernel/errors.js';
@@ -51,6 +52,12 @@ export async function startCall(
     if ((await deps.givenUpCalls.giveUp(request._id, deadline)) === 'begun') return { outcome: 'granted' };
     throw error;
   }
+}
+
+/** The bytes of what the model is told in each request of a call. */
+export function promptBytesOf({ agent, inputParameters }: CallRequestDocument): number {
+  const { instruction, tools, outputParameters } = agent;
+  return promptBytes({ instruction, tools, inputParameters, outputParameters });
 }
 
 /** How long the reservation may take, in ms. @throws ServiceError SERVICE_UNAVAILABLE when too little time is left for it */

@@ -156,7 +156,7 @@ function tooManyWaived(): ServiceError {
   return new ServiceError('SPEND_LIMIT_EXCEEDED', message, { limit: WAIVED_CALLS_PER_HOUR });
 }
 
-function secondsLeftOfDay(now: Date): number {
+export function secondsLeftOfDay(now: Date): number {
   const tomorrow = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1);
   return Math.ceil((tomorrow - now.getTime()) / 1_000);
 }

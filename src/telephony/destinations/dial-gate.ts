@@ -12,10 +12,11 @@ import type { Mode } from '../../kernel/ids.js';
 import { createPlansLoader } from '../../platform/numbering/national-plans.js';
 import { createAccounts, limitsOf } from '../../identity/accounts/accounts.js';
 import type { TelephonyDatabase } from '../database.js';
-import { createAccountCounts, type AccountCounts, type ReceivedCall, type WaivedCall } from './account-counts.js';
+import { createAccountCounts, type AccountCounts, type WaivedCall } from './account-counts.js';
 import { createDestinationCounts, type CountedCall, type DestinationCounts } from './destination-counts.js';
 import type { Leg } from './dial-legs.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
+import { createPromptCounts, type PromptCounts, type PromptedCall } from './prompt-counts.js';
 import { createUnansweredAttempts, type Attempt, type UnansweredAttempts } from './unanswered-attempts.js';
 
 export type DialGate = ReturnType<typeof createDialGate>;
@@ -26,10 +27,7 @@ export interface DialedCalls {
 }
 
 /** A number that is about to be dialed for an account. */
-export interface PlannedDial {
-  account: AccountDocument;
-  mode: Mode;
-  callId: string;
+export interface PlannedDial extends PromptedCall {
   leg: Leg;
   to: string;
 }
@@ -43,7 +41,8 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
   const { liveLimits } = config.calls;
   const loadPlans = createPlansLoader();
   const accountCounts = createAccountCounts(database, config.calls);
-  const caps = createCaps(createDestinationCounts(database), accountCounts);
+  const prompts = createPromptCounts(database, config.calls);
+  const caps = createCaps(createDestinationCounts(database), accountCounts, prompts);
   const attempts = createUnansweredAttempts({ database, pepper: config.apiKeyPepper, loadPlans });
   const accounts = createAccounts(database);
 
@@ -88,8 +87,8 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
      * Counts a requested call against the caps of its account and destination; the same call counts once. Unanswered
      * attempts are only checked, not counted: a request does not ring a phone, so it must not use up the attempts of a
      * number that all accounts share. {@link countAttempt} counts them when dialing.
-     * @returns an error when a limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for the limit of test
-     *   calls
+     * @returns an error when a limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for the limits of test
+     *   calls and of prompts
      */
     async admit(dial: PlannedDial): Promise<ServiceError | undefined> {
       const { unansweredAttemptsPerHour: limit } = limitsOf(dial.account, dial.mode, liveLimits);
@@ -126,19 +125,6 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
       return account !== null && countPlanned({ account, mode, callId, leg, to });
     },
 
-    /**
-     * Counts an incoming call; the same call counts once. It counts even if the caller hangs up at once, because the
-     * carrier bills every started minute.
-     * @returns an error when a limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for the limit of test
-     *   calls
-     */
-    async admitReceived(call: ReceivedCall): Promise<ServiceError | undefined> {
-      return (await accountCounts.waivedFault(call)) ?? accountCounts.countReceived(call);
-    },
-
-    /** Undoes {@link admitReceived}, once, for a call that is not accepted. */
-    withdrawReceived: (call: ReceivedCall): Promise<void> => accountCounts.releaseReceived(call),
-
     /** Undoes {@link admit}, once, for a call that is not placed. */
     withdraw: (dial: PlannedDial): Promise<void> => caps.release(dial),
 
@@ -151,7 +137,33 @@ export function createDialGate(deps: { config: Config; database: TelephonyDataba
     /** Counts, once, a call that failed before its agent was heard and is not billed. */
     countWaived: (call: WaivedCall): Promise<void> => accountCounts.countWaived(call),
 
+    ...createReceivedCalls(accountCounts, prompts),
     ...createAttemptEnds({ attempts, requests, isCounted: liveLimits !== undefined }),
+  };
+}
+
+/** Counts incoming calls against the limits of their account. */
+function createReceivedCalls(accountCounts: AccountCounts, prompts: PromptCounts) {
+  return {
+    /**
+     * Counts an incoming call; the same call counts once. It counts even if the caller hangs up at once, because the
+     * carrier bills every started minute.
+     * @returns an error when a limit is reached: SPEND_LIMIT_EXCEEDED, or RATE_LIMIT_EXCEEDED for the limits of test
+     *   calls and of prompts
+     */
+    async admitReceived(call: PromptedCall): Promise<ServiceError | undefined> {
+      const reached = (await accountCounts.waivedFault(call)) ?? (await accountCounts.countReceived(call));
+      if (reached) return reached;
+      const tooLong = await prompts.count(call);
+      if (tooLong) await accountCounts.releaseReceived(call);
+      return tooLong;
+    },
+
+    /** Undoes {@link admitReceived}, once, for a call that is not accepted. */
+    async withdrawReceived(call: PromptedCall): Promise<void> {
+      await accountCounts.releaseReceived(call);
+      await prompts.release(call);
+    },
   };
 }
 
@@ -196,20 +208,23 @@ function createAttemptEnds(deps: { attempts: UnansweredAttempts; requests: Diale
 }
 
 /** The caps of the account and of the destination. A dial counts against all of them, or against none. */
-function createCaps(destinationCounts: DestinationCounts, accountCounts: AccountCounts) {
+function createCaps(destinationCounts: DestinationCounts, accountCounts: AccountCounts, prompts: PromptCounts) {
   return {
     async count(dial: PlannedDial): Promise<ServiceError | undefined> {
       const refused = await accountCounts.count(dial);
       if (refused) return refused;
       const reached = await destinationCounts.count(counted(dial));
-      if (reached === undefined) return undefined;
+      const fault = reached === undefined ? await prompts.count(dial) : capReached(reached);
+      if (fault === undefined) return undefined;
+      if (reached === undefined) await destinationCounts.release(counted(dial));
       await accountCounts.release(dial);
-      return capReached(reached);
+      return fault;
     },
 
     async release(dial: PlannedDial): Promise<void> {
       await destinationCounts.release(counted(dial));
       await accountCounts.release(dial);
+      await prompts.release(dial);
     },
   };
 }

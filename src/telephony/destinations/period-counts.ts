@@ -19,6 +19,7 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
   return {
     /**
      * Counts a member once, even if it is added repeatedly.
+     * @param p.by what the member counts; 1 unless given. The limit may be exceeded by the last member's.
      * @param p.fields further fields of the document
      * @returns false when the limit is reached
      */
@@ -27,20 +28,21 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       period: CountPeriod;
       limit: number;
       member: string;
+      by?: number;
       fields?: { expiresAt: Date };
     }): Promise<boolean> {
-      const { _id, limit, member, fields = {} } = p;
+      const { _id, limit, member, by = 1, fields = {} } = p;
       if (limit === 0) return false;
       const path = `calls.${member}` as const;
       const current = now().toISOString().slice(0, PERIOD_LENGTH[p.period]);
       const countingIn = (period: string): CountDecision => ({
         answer: true,
         when: { period, [path]: { $exists: false }, count: { $lt: limit } },
-        update: { $set: { [path]: true }, $inc: { count: 1 } },
+        update: { $set: { [path]: true }, $inc: { count: by } },
       });
       const decide = (found: PeriodCountDocument | null): CountDecision => {
         if (found?.calls?.[member] !== undefined) return { answer: true };
-        const anew = { ...fields, period: current, count: 1, calls: { [member]: true } };
+        const anew = { ...fields, period: current, count: by, calls: { [member]: true } };
         if (found === null) return { answer: true, insert: { _id, ...anew } };
         if (found.period < current) return { answer: true, when: { period: found.period }, update: { $set: anew } };
         // If this clock is behind, count in the stored later period instead of reopening an earlier one.
@@ -61,11 +63,14 @@ export function createPeriodCounts(documents: mongo.Collection<PeriodCountDocume
       return found.calls?.[member] !== undefined || found.count < limit;
     },
 
-    /** Removes a member, once. With `forGood` it cannot be counted again in this period. */
-    async remove(_id: string, member: string, { forGood = false } = {}): Promise<void> {
+    /**
+     * Removes a member, once. With `forGood` it cannot be counted again in this period.
+     * @param by as it was added
+     */
+    async remove(_id: string, member: string, { forGood = false, by = 1 } = {}): Promise<void> {
       const path = `calls.${member}` as const;
       const gone = forGood ? { $set: { [path]: false } } : { $unset: { [path]: '' as const } };
-      await documents.updateOne({ _id, [path]: true }, { ...gone, $inc: { count: -1 } });
+      await documents.updateOne({ _id, [path]: true }, { ...gone, $inc: { count: -by } });
     },
   };
 }
