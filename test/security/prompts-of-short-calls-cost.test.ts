@@ -20,7 +20,7 @@ beforeEach(async () => {
   customer = await service.customer();
 });
 
-/** The account's calls of this day bring so many bytes of prompts; returns the refusals. */
+/** The account's calls of this day bring so many bytes of prompts; returns the rejections. */
 async function bring(bytes: number, { account }: Customer) {
   const gate = createCallGate(service);
   const call = { account, mode: 'live', callId: newCallId(), promptBytes: bytes } as const;
@@ -37,12 +37,12 @@ async function place(key: string, instruction: string) {
 }
 
 describe('the prompts of live calls that end at once', () => {
-  it('are bounded by their bytes in a UTC day, and refused with the remedy', async () => {
+  it('are bounded by their bytes in a UTC day, and rejected with the remedy', async () => {
     expect((await bring(8 * MIB - 100_000, customer)).refused).toBeUndefined();
     expect((await place(customer.liveKey, LONGEST)).status).toBe(200);
     const last = await place(customer.liveKey, LONGEST);
     expect(last.status).toBe(200);
-    // What is held counts like what was billed.
+    // Held money counts like billed money.
     await bring(100 * MIB, customer);
     const before = await service.callsAskedFor();
     const refused = await place(customer.liveKey, LONGEST);
@@ -64,7 +64,7 @@ describe('the prompts of live calls that end at once', () => {
     expect((await bring(1, customer)).refused).toMatchObject({ code: 'RATE_LIMIT_EXCEEDED' });
   });
 
-  it('count once for each call, received ones too, and not for calls that are refused', async () => {
+  it('count once for each call, received ones too, and not for rejected calls', async () => {
     const gate = createCallGate(service);
     const { call } = await bring(8 * MIB, customer);
     expect(await gate.admitReceived(call)).toBeUndefined();
