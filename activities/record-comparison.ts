@@ -42,10 +42,7 @@ export function createRecordComparison(
     return found;
   }
 
-  /**
-   * Reads the bills in one batch. If that fails, reads them one by one, so that one broken record does not stop the
-   * others.
-   */
+  /** Reads the bills in one batch, or one by one if that fails, so that one broken record does not stop the others. */
   async function billsOf(walk: Walk, calls: readonly MetCall[]): Promise<CallBill[]> {
     try {
       return await readBills(database, calls);
@@ -59,19 +56,14 @@ export function createRecordComparison(
     }
   }
 
-  /**
-   * Schedules a separate check of the call. Rejects if the database is unavailable, so that the walk repeats this step.
-   */
+  /** Schedules a separate check. Rejects if the database is unavailable, so that the walk repeats this step. */
   async function putAside(walk: Walk, call: NamedCall, err: unknown): Promise<void> {
     logger.error({ err, callId: call.callId, walk }, 'the records of a call could not be compared');
     await checks.add(walk === 'holds' ? 'ending' : 'comparison', call);
     if (walk === 'calls') await checks.add('webhook', call);
   }
 
-  /**
-   * Schedules checks of unfinished webhooks, in one batch or one by one as in `billsOf`. Unreadable attempts count as
-   * unfinished.
-   */
+  /** Schedules checks of unfinished webhooks, read as in `billsOf`. Unreadable attempts count as unfinished. */
   async function noteWebhooks(bills: readonly CallBill[]): Promise<void> {
     const final = new Map(bills.filter(({ call }) => call && isFinalStatus(call.status)).map((b) => [b.callId, b]));
     const note = async (callIds: readonly string[]) => {
@@ -118,10 +110,7 @@ export function createRecordComparison(
       if (bill) await compare(bill);
     },
 
-    /**
-     * Compares the calls of a walk's next steps.
-     * @returns `broken`: skipped records without a call or ledger account id
-     */
+    /** Compares the calls of a walk's next steps. @returns `broken`: skipped records without a call or account id */
     async compareWalk(walk: Walk): Promise<{ compared: number; found: number; broken: number }> {
       const ageSeconds = walk === 'holds' ? deps.holdLimitSeconds : deps.graceSeconds;
       const until = new Date(Date.now() - ageSeconds * 1_000);
