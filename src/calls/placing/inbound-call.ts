@@ -9,6 +9,7 @@ import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { DialGate } from '../../telephony/destinations/dial-gate.js';
 import type { AgentDocument } from '../../agents/model.js';
 import type { AccountDocument } from '../../identity/accounts/model.js';
+import type { CallQueries } from '../call-queries.js';
 import type { CallRequestDocument } from '../call-request-model.js';
 import { within } from '../../platform/http/deadline.js';
 import { decideBounded, type BoundedDecisionDeps } from './bounded-decision.js';
@@ -21,6 +22,7 @@ export interface InboundCallDeps
   extends CallStarter, InboundAgentDeps, OwnCarrierCallDeps, ForecastDeps, BoundedDecisionDeps {
   bindings: CarrierBindings;
   dialGate: DialGate;
+  queries: CallQueries;
 }
 
 /** A call has come in: it finds its agent and starts. A repeat of it finds the call that it has become. */
@@ -34,6 +36,10 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     const request = callRequestOf(deps.config, agent, call);
     // A repeat is about a call that was checked, and may be over by now.
     const isRepeat = (await within(deadline, deps.bindings.find(request._id))) !== null;
+    // Temporal forgets a finished call after its retention time and would begin it anew. The media server takes no stream of it.
+    if (isRepeat && (await within(deadline, deps.queries.isFinal(request._id)))) {
+      return { kind: 'stream', callId: request._id };
+    }
     if (!isRepeat) await requireOwnCarrierCall(call, deadline);
     const account = await within(deadline, payerOf(deps, agent, call));
     if (!isRepeat) await refuseForeseen(deps, account, request, deadline);

@@ -1,0 +1,48 @@
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
+import { eventually, startService, type Service } from '../support/http/harness.js';
+import { newSid } from '../support/sids.js';
+import { REAL_CARRIER } from './support/real-carrier.js';
+
+let service: Service;
+let connection: Connection;
+beforeAll(async () => {
+  service = await startService({ env: REAL_CARRIER });
+  connection = await Connection.connect({ address: service.config.temporal.address });
+}, 120_000);
+afterAll(async () => {
+  await connection.close();
+  await service.close();
+});
+
+async function isRunKnown(callId: string): Promise<boolean> {
+  try {
+    await new Client({ connection }).workflow.getHandle(callId).describe();
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+describe('an inbound call that is finished and that Temporal keeps no more', () => {
+  it('is not begun anew by its CallSid: it gets no money, and its record stays', async () => {
+    const { agent } = await service.customer();
+    const form = { CallSid: newSid('CA'), From: '+12025550143', To: '+12025550199' };
+    const arrive = () => service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form);
+    const first = await eventually(async () => {
+      const answer = await arrive();
+      return answer.text.includes('<Stream') && answer;
+    });
+    const [callId = ''] = /call_[0-9A-Z]{26}/.exec(first.text) ?? [];
+    const workflowExecution = { workflowId: callId };
+    const { namespace } = service.config.temporal;
+    await connection.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+    await eventually(async () => !(await isRunKnown(callId)));
+    await service.database.calls.updateOne({ _id: callId }, { $set: { status: 'COMPLETED', sequence: 9 } });
+    const record = await service.database.calls.findById(callId).lean();
+
+    expect((await arrive()).text).toBe(first.text);
+    expect(await isRunKnown(callId)).toBe(false);
+    expect(await service.database.calls.findById(callId).lean()).toEqual(record);
+  }, 120_000);
+});
