@@ -25,7 +25,7 @@ async function isRunKnown(callId: string): Promise<boolean> {
 }
 
 describe('an inbound call that is finished and that Temporal keeps no more', () => {
-  it('is not begun anew by its CallSid: it gets no money, and its record stays', async () => {
+  it('is not started again by its CallSid: it gets no money, and its record stays', async () => {
     const { agent } = await service.customer();
     const form = { CallSid: newSid('CA'), From: '+12025550143', To: '+12025550199' };
     const arrive = () => service.carrierPost(`/inbound_call?agent_id=${agent._id}`, form);
