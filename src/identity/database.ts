@@ -5,7 +5,7 @@ import { apiKeySchema } from './api-keys/model.js';
 import { auditEntrySchema } from './access/audit-entry-model.js';
 import { emailLinkSchema, invitationSchema, sessionSchema, unverifiedUserSchema, userSchema } from './people/model.js';
 
-/** The collections of identity and of the domains below it. */
+/** The collections of the identity domain and of the domains below it. */
 export type IdentityDatabase = BillingDatabase & ReturnType<typeof identityModels>;
 
 export function identityModels(connection: Connection) {

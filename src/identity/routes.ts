@@ -7,7 +7,7 @@ import { createApiKeyHandlers } from './api-keys/routes.js';
 import type { portalRoutes } from './sign-in/contract.js';
 import { createPortalHandlers, type PortalHandlersDeps } from './sign-in/routes.js';
 
-/** Handlers of accounts, their keys and people, and the audit log. */
+/** Handlers of accounts, API keys, people and the audit log. */
 export function createIdentityHandlers(
   deps: AccountHandlersDeps & PortalHandlersDeps,
 ): RouteHandlers<typeof accountRoutes & typeof apiKeyRoutes & typeof auditRoutes & typeof portalRoutes> {

@@ -1,21 +1,21 @@
 import { Schema } from 'mongoose';
 import type { Mode } from '../../kernel/ids.js';
 
-/** One change of an account and who made it. Names what was changed, never to what. */
+/** A change to an account, with the actor. Contains the id of what was changed, never the new value. */
 export interface AuditEntryDocument {
   _id: string;
   accountId: string;
   createdAt: Date;
-  /** `test` when nothing but test mode was changed. Absent with entries of an earlier version, which count as live. */
+  /** `test` if the change affected test mode only. Absent in entries of an earlier version, which count as live. */
   mode?: Mode;
   actorKind: 'key' | 'member' | 'service';
   actorId: string;
-  /** The key's name or the member's e-mail address at that time; of a sign-up that expired, that it did. */
+  /** The key's name or the member's e-mail address at that time; for an expired sign-up, a fixed text instead. */
   actorName: string;
   action: string;
   target?: string;
   requestId: string;
-  /** With entries of test mode: when it is removed. */
+  /** In entries of test mode: when the entry is deleted. */
   expiresAt?: Date;
 }
 
@@ -36,7 +36,7 @@ export const auditEntrySchema = new Schema<AuditEntryDocument>(
   { collection: 'audit_log', versionKey: false },
 );
 
-// Unique only so that every server builds it; the log pages on it.
+// Used for paging the log; unique only so that every server builds it.
 auditEntrySchema.index({ accountId: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
 auditEntrySchema.index({ actorId: 1, actorName: 1 });

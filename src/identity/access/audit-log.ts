@@ -9,8 +9,8 @@ const TEST_ENTRIES_LAST_MS = 30 * 24 * 3_600_000;
 export type AuditLog = ReturnType<typeof createAuditLog>;
 
 /**
- * Who changed what of an account; entries are added, and lose nothing but the address of a sign-up that expired. Those of test
- * mode, where changes cost nothing, are removed after 30 days.
+ * The log of changes to accounts. Entries are never modified, except that the e-mail address of an expired sign-up is
+ * removed. Entries of test mode, where changes cost nothing, are deleted after 30 days.
  */
 export function createAuditLog(database: IdentityDatabase) {
   return {
@@ -23,7 +23,7 @@ export function createAuditLog(database: IdentityDatabase) {
 
     /**
      * @param p.mode entries of this mode only; absent: all
-     * @param p.signal ends the reading
+     * @param p.signal aborts the read
      */
     page(p: {
       accountId: string;

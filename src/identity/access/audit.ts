@@ -4,15 +4,15 @@ import type { AuditLog } from './audit-log.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { ApiContext } from '../../platform/http/context.js';
 
-/** Writes down a change that was made; `mode` is `test` where nothing but test mode was changed. */
+/** Records a change in the audit log; `mode` is `test` if it affected test mode only. */
 export type Auditor = (
   ctx: ApiContext,
   change: { accountId: string; mode: Mode; actor: Actor; action: string; target?: string | undefined },
 ) => Promise<void>;
 
 /**
- * The change stands by then, so a log that cannot be written does not turn it into a failure: our own log then keeps what
- * the account's should have.
+ * Creates an auditor that never rejects. The change has already been made, so a failed write does not fail the request:
+ * the entry goes to the service's own log instead.
  */
 export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger: Logger }): Auditor {
   return async (ctx, { accountId, mode, actor, action, target }) => {
@@ -28,7 +28,7 @@ export function createAuditor({ auditLog, logger }: { auditLog: AuditLog; logger
     try {
       await auditLog.add({ ...entry, actorName: actor.kind === 'key' ? actor.name : actor.email });
     } catch (error) {
-      // A phone number is a target, too, and no log of ours holds one.
+      // A target may be a phone number, and our logs contain none.
       const { target: _private, ...facts } = entry;
       logger.error({ ...facts, err: error }, 'a change could not be written to the audit log');
     }

@@ -18,29 +18,29 @@ import type { ReadSigned, SignedRequests } from '../../platform/http/signed-requ
 
 const BASIC_CHALLENGE = 'Basic realm="callwright"';
 
-/** One or two reads of the database. */
+/** Enough for one or two database reads. */
 const RECHECK_WITHIN_MS = 1_500;
 
-/** Reads a request and tells the mode whose carrier account made it; undefined when none did. */
+/** Verifies the carrier's signature. Returns the mode of the carrier account that sent the request, or undefined. */
 export type VerifyCarrier = (read: ReadSigned) => Promise<Mode | undefined>;
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-/** Finds out who asks, by API key or by the carrier's signature, and counts the requests of each key. */
+/** Authenticates requests by API key, session or carrier signature, and counts the requests of each key. */
 export function createAuthenticator(deps: IdentificationDeps & { signedRequests: SignedRequests }) {
   const { config, signedRequests } = deps;
   const { principalOf, keyOwnerOf, memberOf, byMember, standingOf } = createIdentification(deps);
 
   return {
-    /** What the principal of an earlier request is now. It counts neither as a request nor as a use. */
+    /** The current standing of an earlier request's principal. Counts neither as a request nor as a use. */
     standingOf,
 
     /**
-     * Asks again whether a principal that was authenticated a while ago may do this.
+     * Checks again whether a principal that was authenticated a while ago may use the route.
      * @throws ServiceError UNAUTHORIZED, FORBIDDEN, SERVICE_UNAVAILABLE
      */
     async recheck(principal: Principal, route: Route): Promise<void> {
-      // The body has used up the request's own deadline.
+      // Receiving the body may have used up the request's own deadline.
       const standing = await within(Date.now() + RECHECK_WITHIN_MS, standingOf(principal));
       if (standing === null) throw new ServiceError('UNAUTHORIZED', 'The key or session is not valid any more.');
       if (standing.role !== undefined && !mayUse(standing.role, route)) {
@@ -49,15 +49,15 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
     },
 
     /**
-     * The owner of the Bearer key, which must allow the operation.
+     * Authenticates by the Bearer key, which must permit the route.
      * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN
      */
     byKey: keyOwnerOf,
 
     /**
-     * The owner of the Bearer key or, without one, the member of the session, whose role must allow the operation.
-     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN also when another mode than the key's is named, or
-     * a test key would change what live calls depend on
+     * Authenticates by the Bearer key or, without one, by the session, whose member's role must permit the route.
+     * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN also if another mode than the key's is
+     *   requested, or a test key would change what live calls depend on
      */
     async byKeyOrSession(ctx: ApiContext, route: Route): Promise<Principal> {
       if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) return byMember(ctx, route);
@@ -70,20 +70,20 @@ export function createAuthenticator(deps: IdentificationDeps & { signedRequests:
     },
 
     /**
-     * The member of the session, whose role must allow the operation.
+     * Authenticates by the session, whose member's role must permit the route.
      * @throws ServiceError UNAUTHORIZED, FORBIDDEN, UNSUPPORTED_MEDIA_TYPE, RATE_LIMIT_EXCEEDED
      */
     bySession: byMember,
 
-    /** Whoever may ask anything here. @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED */
+    /** Requires any valid key or session. @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED */
     async byAny(ctx: ApiContext): Promise<void> {
       if (ctx.get('Authorization') === '' && sessionTokenOf(ctx, config) !== undefined) await memberOf(ctx);
       else await principalOf(ctx, keyOf(ctx, false), [BEARER_CHALLENGE]);
     },
 
     /**
-     * The owner of the key, sent as Bearer or as the password of Basic, or the mode whose carrier made the request.
-     * @param verifyCarrier absent when the request cannot be a carrier's
+     * Authenticates by the key, as Bearer token or Basic password, or by the carrier's signature.
+     * @param verifyCarrier absent if the request cannot come from a carrier
      * @throws ServiceError UNAUTHORIZED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, or what `verifyCarrier` throws
      */
     async byKeyOrCarrier(ctx: ApiContext, verifyCarrier: VerifyCarrier | undefined): Promise<Forwarder> {

@@ -8,7 +8,7 @@ import type { IdentityDatabase } from '../database.js';
 import type { Principal } from './principal.js';
 
 const DAY_SECONDS = 24 * 3_600;
-/** Changes that an account may make within 24 hours, 1,000 in total. Keys have more because scripts make more changes. */
+/** Changes per account within 24 hours, 1,000 in total. Keys have more because scripts make more changes. */
 const CHANGES_PER_DAY: Readonly<Record<Principal['actor']['kind'], Readonly<Record<Mode, number>>>> = {
   key: { live: 400, test: 300 },
   member: { live: 200, test: 100 },
@@ -19,13 +19,13 @@ const MOST_UNVERIFIED = 50;
 export type ChangeQuota = ReturnType<typeof createChangeQuota>;
 
 /**
- * Bounds the entries of the audit log, of which none is ever pushed out by others: once an account has changed so much, further
- * changes are refused. What takes something away is neither refused nor counted: it was counted when it was made, and who finds a
- * stolen key must be able to revoke it. Keys and members are counted apart, as are the modes, so that a stolen key keeps no member
- * from a change, and a test key no live one.
+ * Limits the growth of the audit log, whose entries are never evicted: above the limit, further changes are rejected.
+ * Deletions and revocations are neither limited nor counted: the creation was counted, and a stolen key must always be
+ * revocable. Keys and members are counted separately, and so are modes, so that a stolen key cannot block members, nor
+ * a test key live ones.
  */
 export function createChangeQuota(database: IdentityDatabase) {
-  // Only counts: `admit` compares with the limit of the actor and mode.
+  // Only counts; `admit` compares with the limit of the actor and mode.
   const limiter = createLimiter(database, { points: Number.MAX_SAFE_INTEGER, duration: DAY_SECONDS });
 
   const isCounted = ({ method, changes, bounded }: Route) =>
@@ -33,7 +33,7 @@ export function createChangeQuota(database: IdentityDatabase) {
   const keyOf = ({ account, actor }: Principal, mode: Mode) => `changes:${account._id}:${mode}:${actor.kind}`;
 
   return {
-    /** @throws ServiceError RATE_LIMIT_EXCEEDED when the account has used up its changes */
+    /** @throws ServiceError RATE_LIMIT_EXCEEDED if the account has used up its changes */
     async admit(ctx: ApiContext, principal: Principal, route: Route, mode: Mode): Promise<void> {
       if (!isCounted(route)) return;
       const state = await within(deadlineOf(ctx), limiter.get(keyOf(principal, mode)));
@@ -48,7 +48,7 @@ export function createChangeQuota(database: IdentityDatabase) {
       throw new ServiceError('RATE_LIMIT_EXCEEDED', message, { limit }, seconds);
     },
 
-    /** Counts a change that was made. Never rejects: the change stands. */
+    /** Counts a change. Never rejects, because the change has already been made. */
     async count(principal: Principal, route: Route, mode: Mode): Promise<void> {
       if (!isCounted(route)) return;
       await consume(limiter, keyOf(principal, mode)).catch(() => undefined);

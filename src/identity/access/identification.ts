@@ -19,14 +19,14 @@ import type { FailureLimiter, RateLimiter } from '../../platform/http/rate-limit
 import { requireOwnOrigin, sessionTokenOf } from './session-cookie.js';
 import { validated } from '../../platform/http/validation.js';
 
-/** What all keys of an account may ask together in a mode, in limits of one key. Unverified ones share one limit. */
+/** Limit of all keys of an account in a mode, in multiples of one key's; unverified accounts have one key's limit. */
 const KEYS_WORTH_OF_REQUESTS = 5;
 
 export const BEARER_CHALLENGE = 'Bearer realm="callwright"';
 
-/** Pages ask for several things at once and watch calls. */
+/** Enough for portal pages, which send several requests at once and poll calls. */
 const SESSION_REQUESTS_PER_MINUTE = 600;
-/** What all sessions of a person may ask together, in limits of one session. */
+/** Limit of all sessions of a person, as a multiple of one session's. */
 const SESSIONS_WORTH_OF_REQUESTS = 2;
 
 const ModeQuery = z.object({ mode: modeParameter });
@@ -38,7 +38,7 @@ export interface IdentificationDeps {
   failureLimiter: FailureLimiter;
 }
 
-/** Finds the principal of a secret that a request brings, and counts the request. */
+/** Finds the principal of a key or session token, and counts the request. */
 export function createIdentification(deps: IdentificationDeps) {
   const { config, rateLimiter, failureLimiter } = deps;
   const accounts = createAccounts(deps.database);
@@ -46,7 +46,7 @@ export function createIdentification(deps: IdentificationDeps) {
   const apiKeys = createApiKeys({ database: deps.database, pepper: config.apiKeyPepper });
   const lookUps = createLookUps();
 
-  /** Only a look-up that finds nothing is refused for the failures of an address: a good key passes. */
+  /** Looks up a secret. Failures of an address affect only unsuccessful look-ups: a valid key always passes. */
   async function foundBy<T>(ctx: ApiContext, secret: string, lookUp: () => Promise<T | null>): Promise<T | null> {
     const deadline = deadlineOf(ctx);
     const isCrowded = await failureLimiter.isOver(ctx);
@@ -62,7 +62,7 @@ export function createIdentification(deps: IdentificationDeps) {
     ctx.state.isAuthenticated = true;
     const { key, account } = found;
     const { requestsPerMinute } = limitsOf(account, key.mode, config.calls.liveLimits);
-    // With the key that it descends from: a key gets no further requests by making others.
+    // Counted against the key it descends from, so that a key gains no requests by creating others.
     const counted = key.ancestors?.[0] ?? key.keyId;
     const ofAccount = requestsPerMinute * (account.unverified ? 1 : KEYS_WORTH_OF_REQUESTS);
     const both = Promise.all([
@@ -118,7 +118,7 @@ export function createIdentification(deps: IdentificationDeps) {
     memberOf,
     byMember,
 
-    /** What the principal of an earlier request is now: null when it is gone. */
+    /** The current standing of an earlier request's principal; null if it is no longer valid. */
     standingOf: async ({ actor, account }: Principal): Promise<Standing> => {
       if (actor.kind === 'key') return (await apiKeys.isInForce(actor.keyId)) ? {} : null;
       const user = await sessions.userOf(actor.sessionId);
@@ -138,7 +138,7 @@ async function countOfSession(limiter: RateLimiter, ctx: ApiContext, session: Se
 }
 
 /**
- * The mode that a request of the management interface names.
+ * The `mode` query parameter of a management API request.
  * @throws ServiceError MISSING_PARAMS
  */
 export function askedMode(ctx: ApiContext): Mode | undefined {
@@ -146,7 +146,7 @@ export function askedMode(ctx: ApiContext): Mode | undefined {
   return validated(ModeQuery, values.length === 0 ? {} : { mode: values.length > 1 ? values : values[0] }).mode;
 }
 
-/** The API key of the Authorization header; undefined when there is none, or more than one. */
+/** The API key in the Authorization header; undefined if there is no such header, or more than one. */
 export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
   const headers = ctx.req.headersDistinct['authorization'];
   if (headers?.length !== 1) return undefined;

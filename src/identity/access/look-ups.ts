@@ -2,18 +2,18 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { unavailable } from '../../platform/http/deadline.js';
 import { createTurns } from '../../platform/turns.js';
 
-/** Of keys and sessions, by addresses with too many failures, at the same time: fewer than a third of the 20 database connections. */
+/** Concurrent look-ups for addresses with too many failures: fewer than a third of the 20 database connections. */
 const AT_ONCE = 6;
 const MOST_WAITING = 1_000;
-/** Keys and sessions that were good in this process; 64 bytes each. */
+/** Keys and sessions that were recently valid in this process; 64 bytes each. */
 const REMEMBERED = 10_000;
 const TURNED_AWAY = new Error('Too many look-ups wait.');
 
 /**
- * Looks up keys and sessions of addresses that failed too often. A good key must not suffer from others behind the same
- * address, so it has to be looked up before anything is refused. What that costs is bounded: a text of the wrong form
- * reaches no database, every other failure costs one read by primary key, and few of these reads are under way at a time.
- * Keys and sessions that were good before pass the line; whether they still are is read as ever.
+ * Looks up keys and sessions for addresses with too many failures. A valid key must not suffer from others behind the
+ * same address, so it is looked up before anything is rejected. The cost is bounded: malformed secrets never reach the
+ * database, every other failure costs one read by primary key, and few of these reads run at once. Recently valid keys
+ * and sessions skip the queue; whether they are still valid is read as usual.
  */
 export function createLookUps(options: { atOnce?: number; mostWaiting?: number; remembered?: number } = {}) {
   const { atOnce = AT_ONCE, mostWaiting = MOST_WAITING, remembered = REMEMBERED } = options;
@@ -47,9 +47,9 @@ export function createLookUps(options: { atOnce?: number; mostWaiting?: number; 
   return {
     /**
      * @param p.isCrowded whether the address has failed too often
-     * @param p.deadline ms since the epoch, after which nobody waits for the answer
-     * @returns null also when too many wait for a turn
-     * @throws ServiceError SERVICE_UNAVAILABLE when the turn comes too late
+     * @param p.deadline ms since the epoch, after which the result is no longer needed
+     * @returns null also if too many look-ups wait
+     * @throws ServiceError SERVICE_UNAVAILABLE if the look-up could not start before the deadline
      */
     async find<T>(
       secret: string,

@@ -10,10 +10,12 @@ import { unavailable, within } from '../../platform/http/deadline.js';
 
 const CHECK_EVERY_MS = 5_000;
 const CHECK_WITHIN_MS = 4_000;
-/** A database that is away for a moment ends no stream; one that stays away ends them all. */
+/** Streams survive a short database outage; a longer one ends them all. */
 const UNCHECKED_AT_MOST_MS = 30_000;
 
-/** What a principal is right now: a member's role, or a key, which has none. Null: neither key nor session is in force. */
+/**
+ * The current rights of a principal: a member's role, or `{}` for a key. Null: the key or session is no longer valid.
+ */
 export type Standing = { role?: Role } | null;
 
 interface Watched {
@@ -26,8 +28,8 @@ interface Watched {
 export type PrincipalWatch = ReturnType<typeof createPrincipalWatch>;
 
 /**
- * Looks after principals whose responses last: the right to read was checked when the request came, and must still hold
- * while the response is being sent. Each principal is checked once per interval, however many responses it has open.
+ * Watches principals with streaming responses: their permission, checked when the request arrived, must hold while the
+ * response is sent. Each principal is checked once per interval, for any number of open responses.
  */
 export function createPrincipalWatch(deps: {
   standingOf: (principal: Principal) => Promise<Standing>;
@@ -80,7 +82,7 @@ export function createPrincipalWatch(deps: {
   }
 
   return {
-    /** Ends a response when its principal may not read it any longer: events with a last one that says why, others at once. */
+    /** Ends a response once its principal may no longer read it; an event stream ends with an error event. */
     guard(ctx: ApiContext, principal: Principal, route: Route, body: Readable): void {
       const isEvents = ctx.response.is('text/event-stream') !== false;
       const stop = follow(principal, (standing) => {
@@ -93,12 +95,12 @@ export function createPrincipalWatch(deps: {
       finished(body, stop);
     },
 
-    /** How many principals are looked after. */
+    /** Number of principals being watched. */
     size: () => watched.size,
   };
 }
 
-/** Ends a stream of events with the error that asking again would be answered with. */
+/** Ends an event stream with the error that a repeated request would receive. */
 export function endEvents(stream: Readable, fault: ServiceError): void {
   if (stream.destroyed || !('end' in stream) || Reflect.get(stream, 'writableEnded') === true) return;
   const end = stream.end as (this: Readable, text: string) => void;

@@ -5,14 +5,14 @@ import type { Handlers } from '../../platform/http/routing/handlers.js';
 import type { AccountDocument } from '../accounts/model.js';
 import type { UserDocument } from '../people/model.js';
 
-/** Who asks: an account in one mode, by one of its keys or members. */
+/** The authenticated sender of a request: an account in one mode, through one of its keys or members. */
 export interface Principal {
   account: AccountDocument;
   mode: Mode;
   actor: Actor;
 }
 
-/** A member who asks. */
+/** A principal that is a member with a session. */
 export interface MemberPrincipal extends Principal {
   actor: Extract<Actor, { kind: 'member' }>;
   user: UserDocument;
@@ -20,18 +20,18 @@ export interface MemberPrincipal extends Principal {
   sessionEndsAt: Date;
 }
 
-/** Who brings an inbound call: the owner of a key, or, without an account, the carrier itself for whichever it is. */
+/** Sender of an inbound call request: the owner of a key or, without an account, the carrier itself. */
 export interface Forwarder {
   account?: AccountDocument;
   mode: Mode;
 }
 
-/** Who asks, by the route's `auth`; handlers of other routes are told nobody. */
+/** The principal's type by the route's `auth`; handlers of other routes receive none. */
 export interface PrincipalsByAuth {
   key: Principal;
   keyOrSession: Principal;
   session: MemberPrincipal;
 }
 
-/** Handlers of a table of routes, told who asks. */
+/** Handlers of a route table, with the principal of each route. */
 export type RouteHandlers<Table extends Readonly<Record<string, Route>>> = Handlers<Table, PrincipalsByAuth>;

@@ -4,14 +4,17 @@ import type { ApiContext } from '../../platform/http/context.js';
 
 const MAX_AGE_SECONDS = 7 * 24 * 3_600;
 
-/** Bound to our host and to TLS; plain HTTP is for development, where browsers would not keep such a cookie. */
+/**
+ * The name and attributes of a cookie, bound to our host and to TLS. Not over plain HTTP, which only development uses,
+ * because browsers would reject such a cookie there.
+ */
 export function cookieOf(config: Config, name: string): { name: string; attributes: string } {
   const secure = config.production || config.publicBaseUrl.startsWith('https:');
   const attributes = 'Path=/; HttpOnly; SameSite=Lax';
   return secure ? { name: `__Host-${name}`, attributes: `${attributes}; Secure` } : { name, attributes };
 }
 
-/** The value of a cookie that a browser sent; undefined when there is none, or more than one. */
+/** The value of a cookie; undefined if the browser sent none, or more than one. */
 export function cookieValueOf(ctx: ApiContext, name: string): string | undefined {
   const values = ctx
     .get('Cookie')
@@ -25,20 +28,20 @@ export function sessionCookieOf(config: Config): { name: string; attributes: str
   return cookieOf(config, 'sid');
 }
 
-/** The session's token that a browser sent; undefined when there is none, or more than one. */
+/** The session token; undefined if the browser sent none, or more than one. */
 export function sessionTokenOf(ctx: ApiContext, config: Config): string | undefined {
   return cookieValueOf(ctx, sessionCookieOf(config).name);
 }
 
-/** Gives the browser a session's token, or with null takes it away. */
+/** Sets the session cookie, or deletes it if `token` is null. */
 export function setSessionToken(ctx: ApiContext, config: Config, token: string | null): void {
   const { name, attributes } = sessionCookieOf(config);
   ctx.append('Set-Cookie', `${name}=${token ?? ''}; ${attributes}; Max-Age=${token === null ? 0 : MAX_AGE_SECONDS}`);
 }
 
 /**
- * A request that changes something by a cookie must come from a page of our own: browsers say so themselves, or else by
- * the Origin. A form cannot be JSON, so nothing else is taken.
+ * Requires that a state-changing request with a cookie comes from a page of our own, by Sec-Fetch-Site or else by
+ * Origin. Also requires JSON, because an HTML form cannot send it.
  * @throws ServiceError FORBIDDEN, UNSUPPORTED_MEDIA_TYPE
  */
 export function requireOwnOrigin(ctx: ApiContext, config: Config): void {

@@ -15,11 +15,11 @@ export interface Limits {
   requestsPerMinute: number;
   /** Per account and mode. */
   concurrentCalls: number;
-  /** Per account and mode, per UTC day; absent: no limit. */
+  /** Per account and mode, per UTC day; absent: unlimited. */
   dailySpendCapMicros?: Micros;
-  /** Per number that is called, per UTC hour; absent: no limit. */
+  /** Per called number, per UTC hour; absent: unlimited. */
   unansweredAttemptsPerHour?: number;
-  /** Live calls and transfers per account and UTC day; absent: no limit. */
+  /** Live calls and transfers per account and UTC day; absent: unlimited. */
   liveCallsPerDay?: number;
 }
 
@@ -32,23 +32,23 @@ const LIMITS_OF_PLAN: Record<Plan, Limits> = {
 
 const LIMITS_OF_TEST_MODE: Limits = { requestsPerMinute: 600, concurrentCalls: 100 };
 
-/** Test mode starts with this much play money. */
+/** Opening balance of test mode, in play money. */
 export const TEST_BALANCE_MICROS = 1_000 * MICROS_PER_USD;
 
-/** What of it an account has until its owner's e-mail address is verified. */
+/** Opening balance of test mode until the owner's e-mail address is verified. */
 export const UNVERIFIED_TEST_BALANCE_MICROS = MICROS_PER_USD;
 const UNVERIFIED_CONCURRENT_CALLS = 1;
 
 const MAX_NAME_LENGTH = 100;
 
 const MAX_DESTINATION_CAPS = 100;
-/** The counted calls of a period stand in one document, by their ids. */
+/** Bounded because one document stores the ids of all counted calls of a period. */
 const MAX_DESTINATION_CALLS = 10_000;
 
 /**
- * What applies to an account in a mode: an operator's override of the account, else the plan's (or test mode's), and for
- * live calls on a real carrier the service's.
- * @param defaults absent where live calls go to the simulated carrier, which nobody answers or pays for
+ * The limits of an account in a mode: an operator's override, else those of the plan (or of test mode), plus the
+ * service's defaults for live calls on a real carrier.
+ * @param defaults absent if live calls use the simulated carrier, which reaches and costs no one
  */
 export function limitsOf(account: AccountDocument, mode: Mode, defaults: LiveLimits | undefined): Limits {
   const standard = mode === 'test' ? LIMITS_OF_TEST_MODE : LIMITS_OF_PLAN[account.plan];
@@ -69,12 +69,12 @@ function liveLimitsFor(account: AccountDocument, defaults: LiveLimits): LiveLimi
   return Object.fromEntries(limits.filter(([, limit]) => limit !== undefined)) as LiveLimits;
 }
 
-/** The test balance that an account begins with and is refilled to, in micro-USD. */
+/** The test balance that an account starts with and is refilled to, in micro-USD. */
 export function testBalanceOf({ unverified }: Pick<AccountDocument, 'unverified'>): Micros {
   return unverified ? UNVERIFIED_TEST_BALANCE_MICROS : TEST_BALANCE_MICROS;
 }
 
-/** Changes of an account's limits; null returns to the default, `none` lifts a default, an absent field stays as it is. */
+/** Changes to an account's limits: null restores the default, `none` lifts it, an absent field stays unchanged. */
 export interface LimitChanges {
   plan?: Plan;
   requestsPerMinute?: number | null;
@@ -85,13 +85,15 @@ export interface LimitChanges {
   liveCallsPerDay?: number | 'none' | null;
   /** E.164 prefixes that may be called; null: all. */
   allowedCountryPrefixes?: readonly string[] | null;
-  /** All of the account's rules for destinations, in place of those it has; null: none. */
+  /** Replaces all destination rules of the account; null: none. */
   destinationCaps?: readonly DestinationCap[] | null;
 }
 
 export type Accounts = ReturnType<typeof createAccounts>;
 
-/** Customers. Expected refusals are ServiceErrors: MISSING_PARAMS for a bad field, NOT_FOUND for an unknown account. */
+/**
+ * Customer accounts. Expected errors are ServiceErrors: MISSING_PARAMS for a field, NOT_FOUND for an unknown account.
+ */
 export function createAccounts(database: IdentityDatabase) {
   const ledger = createLedger(database);
 
@@ -103,7 +105,7 @@ export function createAccounts(database: IdentityDatabase) {
     return account;
   }
 
-  /** The changes of limits that can be lifted, as they are stored. */
+  /** The stored form of changes to limits that can be lifted. */
   async function liftings(accountId: string, changes: LimitChanges): Promise<Record<string, unknown>> {
     const given = LIFTABLE_LIMITS.filter((name) => changes[name] !== undefined);
     if (given.length === 0) return {};
@@ -116,8 +118,8 @@ export function createAccounts(database: IdentityDatabase) {
 
   return {
     /**
-     * Creates an account with an empty live balance and the test balance.
-     * @param p.accountId a fixed id, where creating twice must make one account
+     * Creates an account with an empty live balance and the opening test balance.
+     * @param p.accountId a fixed id, which makes repeated creation idempotent
      */
     async create(p: { name: string; plan?: Plan; accountId?: string; unverified?: true }): Promise<AccountDocument> {
       const account: AccountDocument = {
@@ -127,7 +129,7 @@ export function createAccounts(database: IdentityDatabase) {
         ...(p.unverified ? { unverified: true } : {}),
         createdAt: new Date(),
       };
-      // The balances come first, so that no account exists without them.
+      // Open the balances first, so that no account exists without them.
       await ledger.open(ledgerAccountId(account._id, 'live'));
       const test = ledgerAccountId(account._id, 'test');
       await ledger.open(test);
@@ -177,14 +179,14 @@ export function createAccounts(database: IdentityDatabase) {
       return change(accountId, { name: checkedName(name) });
     },
 
-    /** Stores which agent conducts calls to this account's numbers; the agents domain checks it before. */
+    /** Stores the agent for inbound calls to this account's numbers; the agents domain validates it first. */
     storeInboundAgent(accountId: string, agentId: string | null): Promise<AccountDocument> {
       return change(accountId, { inboundAgentId: agentId });
     },
   };
 }
 
-/** `$set` of what has a value, `$unset` of what is null. */
+/** Builds an update: `$set` for values, `$unset` for nulls; undefined fields are skipped. */
 export function updateOf(changes: Record<string, unknown>): { $set?: object; $unset?: object } {
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   const set = given.filter(([, value]) => value !== null);
@@ -195,7 +197,7 @@ export function updateOf(changes: Record<string, unknown>): { $set?: object; $un
   };
 }
 
-/** @throws ServiceError when it is not a name of 1 to 100 characters */
+/** @throws ServiceError MISSING_PARAMS unless it is a name of 1 to 100 characters */
 export function checkedName(name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : '';
   if (text.length > 0 && characterCount(text) <= MAX_NAME_LENGTH) return text;

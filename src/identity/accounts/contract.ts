@@ -4,7 +4,7 @@ import { defineRoute, ratedJsonAnswer } from '../../platform/http/contract/route
 const json = 'application/json';
 const accountAnswer = ratedJsonAnswer('The account.', Account, { account: ACCOUNT_EXAMPLE });
 
-/** The account that asks. */
+/** Routes of the caller's own account. */
 export const accountRoutes = {
   readAccount: defineRoute({
     method: 'get',
@@ -35,7 +35,7 @@ export const accountRoutes = {
   }),
 };
 
-/** What was changed of it. */
+/** Routes of the account's audit log. */
 export const auditRoutes = {
   readAuditLog: defineRoute({
     method: 'get',

@@ -4,11 +4,11 @@ import type { DestinationCap } from '../../kernel/destinations/destinations.js';
 export const PLANS = ['trial', 'standard', 'growth', 'scale'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Limits that have a default on a real carrier. */
+/** Limits that have a default on a real carrier, which an operator can lift. */
 export const LIFTABLE_LIMITS = ['dailySpendCapMicros', 'unansweredAttemptsPerHour', 'liveCallsPerDay'] as const;
 export type LiftableLimit = (typeof LIFTABLE_LIMITS)[number];
 
-/** A customer. Balances live in `ledger_accounts`, one per mode. */
+/** A customer. Balances are stored in `ledger_accounts`, one per mode. */
 export interface AccountDocument {
   _id: string;
   name: string;
@@ -16,33 +16,33 @@ export interface AccountDocument {
   /** Overrides of the plan's limits, set by operators. */
   requestsPerMinute?: number;
   concurrentCalls?: number;
-  /** Per mode: the most that may be billed and held in a UTC day, in micro-USD; absent: the service's default, if any. */
+  /** Per mode: maximum billed and held in a UTC day, in micro-USD; absent: the service's default, if any. */
   dailySpendCapMicros?: number;
-  /** Attempts without an answer that a number may get in an hour before this account may not try it again. */
+  /** Unanswered attempts to one number per hour before this account may not call it again. */
   unansweredAttemptsPerHour?: number;
-  /** Live calls and transfers of a UTC day on a real carrier. */
+  /** Live calls and transfers per UTC day on a real carrier. */
   liveCallsPerDay?: number;
-  /** Defaults of the service that an operator lifted for this account: no limit in their place. */
+  /** Service defaults that an operator lifted for this account, leaving it without that limit. */
   liftedLimits?: LiftableLimit[];
-  /** Conducts calls to a number of this account that names no agent of its own. */
+  /** Agent for inbound calls to numbers of this account without an agent of their own. */
   inboundAgentId?: string;
-  /** E.164 prefixes that may be called; absent means all. */
+  /** E.164 prefixes that may be called; absent: all. */
   allowedCountryPrefixes?: string[];
-  /** Rules for numbers that begin so; one for a high-risk prefix also lifts the service's refusal of it. */
+  /** Rules by number prefix; a rule for a high-risk prefix also unblocks it for this account. */
   destinationCaps?: DestinationCap[];
-  /** Newest first; their presence turns signing on. */
+  /** Newest first; webhooks are signed if there are any. */
   webhookSecrets?: StoredWebhookSecret[];
-  /** Opened by somebody who has not verified their e-mail address; absent with all others. */
+  /** Its owner has not verified their e-mail address; absent in all other accounts. */
   unverified?: true;
   createdAt: Date;
 }
 
-/** A secret that webhooks are signed with, encrypted. */
+/** An encrypted secret that signs webhooks. */
 export interface StoredWebhookSecret {
   id: string;
   sealed: string;
   createdAt: Date;
-  /** When it was replaced: until when it signs beside its successor. */
+  /** In a replaced secret: how long it still signs in addition to its successor. */
   expiresAt?: Date;
 }
 

@@ -12,7 +12,7 @@ import { deadlineOf, endOf, within } from '../../platform/http/deadline.js';
 import { answer } from '../../platform/http/routing/answer.js';
 import { listDeadlineOf, pageAnswer, positionOf, type Cursors } from '../../platform/http/lists.js';
 
-/** How the agent of an account's inbound calls is named; the agents domain provides it. */
+/** Sets the agent of an account's inbound calls; the agents domain provides it. */
 export interface InboundAgents {
   set(accountId: string, agentId: string | null): Promise<AccountDocument>;
 }
@@ -25,7 +25,7 @@ export interface AccountHandlersDeps {
   inboundAgents: InboundAgents;
 }
 
-/** The account that asks, and what was changed of it. */
+/** Handlers of the caller's own account and its audit log. */
 export function createAccountHandlers(
   deps: AccountHandlersDeps,
 ): RouteHandlers<typeof accountRoutes & typeof auditRoutes> {
@@ -37,7 +37,7 @@ export function createAccountHandlers(
 
     async updateAccount({ ctx, principal, body: { name, inbound_agent_id: agentId } }) {
       let { account } = principal;
-      // The one that can be refused comes first.
+      // Apply the change that can be rejected first.
       if (agentId !== undefined) {
         account = await within(deadlineOf(ctx), inboundAgents.set(account._id, agentId));
       }
@@ -47,7 +47,7 @@ export function createAccountHandlers(
       return answer(accountView(account, principal.mode, config), { unchanged });
     },
 
-    /** A test key reads what was changed in test mode; a member and a live key read all. */
+    /** A test key reads changes of test mode only; members and live keys read all. */
     async readAuditLog({ ctx, principal: { account, mode, actor }, query }) {
       const isTestKey = actor.kind === 'key' && mode === 'test';
       const list = `audit ${account._id}${isTestKey ? ' test' : ''}`;

@@ -5,13 +5,13 @@ import { testBalanceOf } from './accounts.js';
 import type { Ledger } from '../../billing/ledger/ledger.js';
 import type { AccountDocument } from './model.js';
 
-/** Others who refill at the same moment make an attempt void; more than this many are not met. */
+/** Maximum attempts: concurrent refills make an attempt fail, and more than this many at once do not occur. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Brings an account's available test balance back to what it began with; one that has as much or more stays as it is. The
- * payment id names the sum of all top-ups before it, so that of several refills at once one credits.
- * @returns what was credited, in micro-USD
+ * Refills an account's available test balance to its opening value; a higher balance stays unchanged. The payment id
+ * contains the sum of all previous top-ups, so that only one of several concurrent refills is credited.
+ * @returns the credited amount in micro-USD
  */
 export async function refillTestBalance(
   ledger: Ledger,

@@ -2,10 +2,10 @@ import type { Mode } from '../../kernel/ids.js';
 import type { IdentityDatabase } from '../database.js';
 import type { ApiKeyDocument } from './model.js';
 
-/** Reads API keys, without their secrets. */
+/** Reads API keys, which contain no secrets. */
 export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase, 'accounts' | 'apiKeys'>) {
   return {
-    /** Whether a key that was good once still is, and its account is there. It does not count as a use. */
+    /** Whether a key is still valid and its account exists. Does not count as a use. */
     async isInForce(keyId: string): Promise<boolean> {
       const key = await apiKeys.findOne({ keyId }).lean<ApiKeyDocument>();
       if (!key || key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return false;
@@ -16,14 +16,14 @@ export function createApiKeyQueries({ accounts, apiKeys }: Pick<IdentityDatabase
       return apiKeys.find({ accountId }).sort({ createdAt: 1, keyId: 1 }).lean<ApiKeyDocument[]>().exec();
     },
 
-    /** A key of the account and mode; null for any other. */
+    /** Finds a key of this account and mode; null if there is none. */
     find(p: { accountId: string; mode: Mode; keyId: string }): Promise<ApiKeyDocument | null> {
       return apiKeys.findOne(p).lean<ApiKeyDocument>().exec();
     },
 
     /**
-     * How many keys of the account and mode are in force.
-     * @param of.madeBy `members`: without those that keys have made
+     * Counts the valid keys of the account and mode.
+     * @param of.madeBy `members`: without keys created by other keys
      */
     countActive(p: { accountId: string; mode: Mode }, of: { madeBy?: 'members' } = {}): Promise<number> {
       return apiKeys

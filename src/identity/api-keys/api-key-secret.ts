@@ -7,19 +7,21 @@ const RANDOM_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SECRET_PATTERN = /^sk_(live|test)_[0-9A-Za-z]{38}$/;
 
-/** A new secret: prefix, 32 random base62 characters (190 bits), and 6 that check the rest. */
+/** Creates a secret: prefix, 32 random base62 characters (190 bits), and 6 characters of checksum. */
 export function newSecret(mode: Mode): string {
   const body = `sk_${mode}_${randomBase62(RANDOM_LENGTH)}`;
   return body + checksumOf(body);
 }
 
-/** Whether a text has the form of a key and its checksum is right; tells typing errors and noise without a database. */
+/**
+ * Whether a text has the form of a key and a correct checksum; detects typing errors and noise without a database read.
+ */
 export function isWellFormed(secret: string): boolean {
   if (!SECRET_PATTERN.test(secret)) return false;
   return checksumOf(secret.slice(0, -CHECKSUM_LENGTH)) === secret.slice(-CHECKSUM_LENGTH);
 }
 
-/** What is kept of a secret. A keyed hash is enough: 190 random bits cannot be guessed, so no slow hash is needed. */
+/** The stored hash of a secret. A keyed hash suffices: 190 random bits cannot be guessed, so no slow hash is needed. */
 export function hashSecret(pepper: string, secret: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
 }
@@ -38,7 +40,7 @@ function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is the last multiple of 62 in a byte; what lies above would favour the first characters.
+      // 248 is the largest multiple of 62 in a byte; values above it would favour the first characters.
       if (byte < 248 && text.length < length) text += BASE62.charAt(byte % 62);
     }
   }

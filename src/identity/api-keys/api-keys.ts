@@ -13,11 +13,11 @@ const LAST_USED_RESOLUTION_MS = 60_000;
 const SHOWN_PREFIX_LENGTH = 12;
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
-/** API keys. Only a keyed hash of each is kept; nothing is cached, so that revoking bites on the next request. */
+/** API keys. Only a keyed hash of each is stored. Nothing is cached, so revocation applies from the next request. */
 export function createApiKeys(deps: { database: IdentityDatabase; pepper: string }) {
   const { accounts, apiKeys } = deps.database;
 
-  /** Not awaited: a use must not wait for its note. A note that is lost is made by the next use. */
+  /** Records a use without awaiting it, so that requests are not delayed. The next use makes up for a lost write. */
   function noteUse(key: ApiKeyDocument, now: number): void {
     if (key.lastUsedAt && now - key.lastUsedAt.getTime() < LAST_USED_RESOLUTION_MS) return;
     const stale = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(now - LAST_USED_RESOLUTION_MS) } }] };
@@ -31,10 +31,11 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     ...createApiKeyQueries(deps.database),
 
     /**
-     * Creates a key; its secret is in the answer and nowhere else.
-     * @param p.madeBy the key that asks for it: it ends with that one at the latest
-     * @param p.madeByUser the member who asks for it; of one that a key asks for, that key's
-     * @throws ServiceError when the name, the expiry or the account is wrong
+     * Creates a key. Its secret is returned here and stored nowhere.
+     * @param p.madeBy the key that requests it: the new key expires with it at the latest
+     * @param p.madeByUser the member who requests it; ignored with `madeBy`, whose member is used
+     * @throws ServiceError MISSING_PARAMS for the name or the expiry, NOT_FOUND for the account, CONFLICT with too many
+     *   keys
      */
     async create(p: {
       accountId: string;
@@ -73,7 +74,7 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       return { secret, key };
     },
 
-    /** The key and its account, or null for anything that is not a key in force. Noise never reaches the database. */
+    /** Finds a valid key and its account; null for anything else. Malformed secrets never reach the database. */
     async authenticate(secret: string): Promise<{ key: ApiKeyDocument; account: AccountDocument } | null> {
       if (typeof secret !== 'string' || !isWellFormed(secret)) return null;
       const key = await apiKeys.findOne({ _id: hashSecret(deps.pepper, secret) }).lean<ApiKeyDocument>();
@@ -86,8 +87,8 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
     },
 
     /**
-     * Renames a key or changes its expiry; null: it does not expire. Keys that it has made expire no later.
-     * @throws ServiceError MISSING_PARAMS, NOT_FOUND, CONFLICT when the expiry of a revoked key is to change
+     * Renames a key or changes its expiry (null: never). Keys that it has created expire no later.
+     * @throws ServiceError MISSING_PARAMS, NOT_FOUND, CONFLICT if the expiry of a revoked key is to change
      */
     async update(keyId: string, changes: { name?: string; expiresAt?: Date | null }): Promise<ApiKeyDocument> {
       const { name, expiresAt } = changes;
@@ -110,13 +111,13 @@ export function createApiKeys(deps: { database: IdentityDatabase; pepper: string
       throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
     },
 
-    /** Takes back what `update` changed. */
+    /** Reverts `update`. */
     async restore({ keyId, name, expiresAt }: ApiKeyDocument): Promise<void> {
       await apiKeys.updateOne({ keyId }, updateOf({ name, expiresAt: expiresAt ?? null }));
     },
 
     /**
-     * Ends a key and those that it has made, and so on; the first time of revoking stays.
+     * Revokes a key and all keys that descend from it. Repeating it keeps the first revocation time.
      * @throws ServiceError NOT_FOUND
      */
     async revoke(keyId: string): Promise<ApiKeyDocument> {

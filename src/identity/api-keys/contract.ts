@@ -9,7 +9,7 @@ const keyParams = z.object({
 const json = 'application/json';
 const keyAnswer = ratedJsonAnswer('The key.', ApiKey, { key: KEY_EXAMPLE });
 
-/** API keys of the account and mode that ask. */
+/** Routes of API keys, limited to the caller's account and mode. */
 export const apiKeyRoutes = {
   listApiKeys: defineRoute({
     method: 'get',

@@ -8,17 +8,17 @@ export interface KeyMaker {
 
 export type KeyMakers = ReturnType<typeof createKeyMakers>;
 
-/** The API keys of an account by the member who made them, or made the key that made them. */
+/** The API keys that a member created, directly or through another key. */
 export function createKeyMakers({ apiKeys }: Pick<IdentityDatabase, 'apiKeys'>) {
   const madeBy = ({ accountId, userId }: KeyMaker) => ({ accountId, madeByUser: userId, revokedAt: null });
   return {
-    /** @returns how many of them work */
+    /** @returns the number of valid keys */
     countActive: (maker: KeyMaker): Promise<number> =>
       apiKeys
         .countDocuments({ ...madeBy(maker), $or: [{ expiresAt: null }, { expiresAt: { $gt: new Date() } }] })
         .exec(),
 
-    /** Ends them all. May be repeated. @returns those that were not revoked before */
+    /** Revokes them all; safe to repeat. @returns the keys that were not revoked before */
     async revokeAll(maker: KeyMaker): Promise<ApiKeyDocument[]> {
       const ended = await apiKeys.find(madeBy(maker)).lean<ApiKeyDocument[]>();
       await apiKeys.updateMany(madeBy(maker), { $set: { revokedAt: new Date() } });

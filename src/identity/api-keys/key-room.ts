@@ -1,13 +1,15 @@
 import type { IdentityDatabase } from '../database.js';
 import type { ApiKeyDocument } from './model.js';
 
-/** Of a mode, those out of force included: so many rows are listed. The latter make room for new ones. */
+/**
+ * Maximum keys per account and mode that are stored and listed, including invalid ones, which are deleted to make room.
+ */
 export const MOST_KEYS = 500;
 
 /**
- * Removes keys that are out of force where there are too many: first those that keys have made, so that a leaked one drives out
- * its own only.
- * @returns whether there is room for another
+ * Deletes invalid keys if there are too many. Starts with keys created by other keys, so that a leaked key displaces
+ * only its own.
+ * @returns whether there is room for another key
  */
 export async function makeRoomForKey(
   apiKeys: IdentityDatabase['apiKeys'],

@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Mode } from '../../kernel/ids.js';
 
-/** `_id` is the keyed hash of the secret, so that a lookup tells nothing by its timing; the secret itself is not kept. */
+/** `_id` is the keyed hash of the secret, so that look-ups leak nothing by timing; the secret itself is not stored. */
 export interface ApiKeyDocument {
   _id: string;
   keyId: string;
@@ -11,9 +11,9 @@ export interface ApiKeyDocument {
   prefix: string;
   lastFour: string;
   createdAt: Date;
-  /** Ids of the keys that it descends from, oldest first: the last has made it. Absent when no key has. */
+  /** Ids of the keys that it descends from, oldest first; the last one created it. Absent if no key created it. */
   ancestors?: string[];
-  /** The member who made it, or the first of its ancestors. Absent: an operator, or an earlier version, which did not note it. */
+  /** Member who created it or its first ancestor. Absent: created by an operator, or by an earlier version. */
   madeByUser?: string;
   expiresAt?: Date;
   revokedAt?: Date;
@@ -39,7 +39,7 @@ export const apiKeySchema = new Schema<ApiKeyDocument>(
   { collection: 'api_keys', versionKey: false },
 );
 
-// Keys of an account, newest first. Unique only so that every server builds it.
+// For listing the keys of an account, newest first. Unique only so that every server builds it.
 apiKeySchema.index({ accountId: 1, mode: 1, createdAt: -1, _id: 1 }, { unique: true });
-// Servers that know this kind of index remove keys 30 days after they were revoked.
+// Servers that support TTL indexes delete keys 30 days after revocation.
 apiKeySchema.index({ revokedAt: 1 }, { expireAfterSeconds: 30 * 24 * 3_600 });

@@ -12,7 +12,7 @@ import { wholeList } from '../../platform/http/lists.js';
 
 const MOST_ACTIVE_KEYS = 100;
 
-/** API keys of the account and mode that ask: a key of one mode neither sees nor makes keys of the other. */
+/** API keys of the caller's account and mode: a key of one mode neither sees nor creates keys of the other. */
 export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHandlers<typeof apiKeyRoutes> {
   /** @throws ServiceError NOT_FOUND */
   async function find(ctx: ApiContext, { account, mode }: Principal, keyId: string): Promise<ApiKeyDocument> {
@@ -21,7 +21,7 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
     return key;
   }
 
-  /** The key that asks; undefined when a member does. @throws ServiceError NOT_FOUND */
+  /** The key of the request; undefined for a member. @throws ServiceError NOT_FOUND */
   async function askingKey(ctx: ApiContext, principal: Principal): Promise<ApiKeyDocument | undefined> {
     return principal.actor.kind === 'key' ? find(ctx, principal, principal.actor.keyId) : undefined;
   }
@@ -41,7 +41,7 @@ export function createApiKeyHandlers({ apiKeys }: { apiKeys: ApiKeys }): RouteHa
       const { account, mode } = principal;
       const owner = { accountId: account._id, mode };
       const madeBy = await askingKey(ctx, principal);
-      // A key that was stolen must not keep members from making another.
+      // Count only members' keys for members, so that a stolen key cannot block them.
       const counted = madeBy ? {} : { madeBy: 'members' as const };
       if ((await within(deadlineOf(ctx), apiKeys.countActive(owner, counted))) >= MOST_ACTIVE_KEYS) {
         throw new ServiceError('CONFLICT', `There are ${MOST_ACTIVE_KEYS} active keys already; revoke one first.`);
@@ -90,7 +90,7 @@ function futureTime<T extends null | undefined>(text: string | T): Date | T {
 }
 
 /**
- * A key that expires gives no key a longer life, itself included: else who has stolen it would keep it.
+ * A key with an expiry cannot extend any key beyond it, itself included; otherwise a thief could keep access.
  * @throws ServiceError FORBIDDEN
  */
 function refuseLaterExpiry(asking: ApiKeyDocument | undefined, expiresAt: Date | undefined): void {

@@ -7,12 +7,12 @@ const VALID_MS = 30 * 60_000;
 export type EmailLinks = ReturnType<typeof createEmailLinks>;
 export type LinkPurpose = EmailLinkDocument['purpose'];
 
-/** Links that show that an address is somebody's: random tokens, stored as hashes, valid once and for 30 minutes. */
+/** Links that prove control of an e-mail address: random tokens, stored as hashes, valid once and for 30 minutes. */
 export function createEmailLinks({ emailLinks }: IdentityDatabase) {
   return {
     /**
-     * @param subject whom the link is for: a person's id to reset a password, an e-mail address to verify it
-     * @returns the token, which is stored nowhere
+     * @param subject a person's id to reset a password, an e-mail address to verify it
+     * @returns the token, which is not stored
      */
     async issue(subject: string, purpose: LinkPurpose): Promise<string> {
       const token = randomBytes(32).toString('base64url');
@@ -23,13 +23,15 @@ export function createEmailLinks({ emailLinks }: IdentityDatabase) {
       return token;
     },
 
-    /** The link's subject, without using it up; undefined when it is not valid. */
+    /** The link's subject, without using up the link; undefined if it is not valid. */
     async find(token: string, purpose: LinkPurpose): Promise<string | undefined> {
       const link = await emailLinks.findOne({ _id: hashOf(token), purpose }).lean<EmailLinkDocument>();
       return link && link.expiresAt.getTime() > Date.now() ? link.subject : undefined;
     },
 
-    /** Uses the link up, and all others of the subject for this purpose; false when somebody else was first. */
+    /**
+     * Uses up the link, and all others of the subject for this purpose; false if it is not valid or was already used.
+     */
     async use(token: string, purpose: LinkPurpose): Promise<boolean> {
       const filter = { _id: hashOf(token), purpose, expiresAt: { $gt: new Date() } };
       const link = await emailLinks.findOneAndDelete(filter).lean<EmailLinkDocument>();
@@ -39,7 +41,7 @@ export function createEmailLinks({ emailLinks }: IdentityDatabase) {
   };
 }
 
-/** A page of the portal with a token. It stands behind the #, which browsers send to no server and in no Referer. */
+/** The URL of a portal page with a token in the fragment, which browsers send to no server and in no Referer. */
 export function linkTo(publicBaseUrl: string, page: string, token: string): string {
   return `${publicBaseUrl}/portal/${page}#token=${token}`;
 }

@@ -6,24 +6,24 @@ import type { IdentityDatabase } from '../database.js';
 import type { InvitationDocument, UserDocument } from './model.js';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
-/** Listed of an account. */
+/** Maximum listed per account. */
 const MOST_LISTED = 200;
 
 export interface NewInvitation {
   accountId: string;
   email: string;
   role: Role;
-  /** Absent: an operator. */
+  /** Member who invites; absent: an operator. */
   invitedBy?: string;
-  /** Whether its token reaches only whoever has the address. */
+  /** Whether only the holder of the address can receive the token. */
   provesAddress: boolean;
 }
 
 export type Invitations = ReturnType<typeof createInvitations>;
 
-/** Open invitations to accounts. Their tokens are stored as hashes. */
+/** Open invitations to accounts. Tokens are stored as hashes. */
 export function createInvitations({ invitations, users }: IdentityDatabase) {
-  /** Only owners invite; one who was removed or may do less now takes their invitations along. */
+  /** Only owners can invite. Invitations of a removed or demoted owner become invalid. */
   async function mayStillInvite({ invitedBy, accountId }: InvitationDocument): Promise<boolean> {
     if (invitedBy === undefined) return true;
     const inviter = await users.findOne({ _id: invitedBy, accountId }).lean<UserDocument>();
@@ -35,7 +35,7 @@ export function createInvitations({ invitations, users }: IdentityDatabase) {
   return {
     notOpen,
 
-    /** Creates an invitation; its token is in the answer and nowhere else. */
+    /** Creates an invitation. Its token is returned here and stored nowhere. */
     async create(p: NewInvitation): Promise<{ token: string; invitation: InvitationDocument }> {
       const token = randomBytes(32).toString('base64url');
       const createdAt = new Date();
@@ -50,7 +50,7 @@ export function createInvitations({ invitations, users }: IdentityDatabase) {
       return { token, invitation };
     },
 
-    /** Open ones of an account, newest first. */
+    /** Open invitations of an account, newest first. */
     async list(accountId: string): Promise<InvitationDocument[]> {
       const found = await invitations
         .find({ accountId, expiresAt: { $gt: new Date() } })
@@ -60,7 +60,9 @@ export function createInvitations({ invitations, users }: IdentityDatabase) {
       return found;
     },
 
-    /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn, too old, or its inviter may not invite any more */
+    /**
+     * @throws ServiceError NOT_FOUND if it is unknown, used, withdrawn or expired, or its inviter may no longer invite
+     */
     async find(token: string): Promise<InvitationDocument> {
       const invitation = await invitations.findOne({ _id: hashOf(token) }).lean<InvitationDocument>();
       const isOpen = invitation && invitation.expiresAt.getTime() > Date.now() && (await mayStillInvite(invitation));
@@ -75,7 +77,7 @@ export function createInvitations({ invitations, users }: IdentityDatabase) {
       return invitation;
     },
 
-    /** Withdraws every invitation that a member made. */
+    /** Withdraws every invitation that a member created. */
     async withdrawBy(userId: string): Promise<void> {
       await invitations.deleteMany({ invitedBy: userId });
     },

@@ -9,16 +9,16 @@ import { createInvitations, type Invitations, type NewInvitation } from './invit
 import { collectionsOf, createPeople } from './people.js';
 import type { InvitationDocument, UserDocument } from './model.js';
 
-/** As long as a verification may still write what it has read. */
+/** How long a verification may take from its first read to its last write. */
 const VERIFYING_MS = 15_000;
-/** Of an account; more are not listed either. */
+/** Maximum per account, also in the list. */
 const MOST_MEMBERS = 200;
 
 export type Members = ReturnType<typeof createMembers>;
 
 /**
- * People and the accounts they are members of. A person is a member of one account. Expected refusals are ServiceErrors:
- * CONFLICT where an e-mail address is taken or the last owner would go, NOT_FOUND for an unknown member.
+ * People and their accounts; a person is a member of one account. Expected errors are ServiceErrors: CONFLICT if an
+ * e-mail address is taken or the last owner would leave, NOT_FOUND for an unknown member.
  */
 export function createMembers(database: IdentityDatabase) {
   const { users } = database;
@@ -42,11 +42,12 @@ export function createMembers(database: IdentityDatabase) {
 
     list: (accountId: string): Promise<UserDocument[]> => membersOf(database, accountId),
 
-    /** @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left */
+    /** @throws ServiceError NOT_FOUND, CONFLICT if no owner would remain */
     async setRole(accountId: string, userId: string, role: Role): Promise<UserDocument> {
       const before = await find(accountId, userId);
       await both.writeRole(accountId, userId, role);
-      // Only somebody verified counts: an account must not be left to an address that is not proved. Looked at afterwards: of two owners who take the role from each other at once, at least one sees it and goes back.
+      // Only a verified owner counts, because an unverified address may not be theirs. Checked after the write: if two
+      // owners demote each other at once, at least one notices and restores the role.
       if (before.role === 'owner' && role !== 'owner' && !(await users.exists({ accountId, role: 'owner' }))) {
         await both.writeRole(accountId, userId, 'owner');
         throw new ServiceError('CONFLICT', 'An account must have an owner.');
@@ -55,61 +56,63 @@ export function createMembers(database: IdentityDatabase) {
     },
 
     /**
-     * Removes a member and revokes the API keys that they made.
-     * @throws ServiceError NOT_FOUND, CONFLICT when no owner would be left, or the address is being verified
+     * Removes a member and revokes the API keys that they created.
+     * @throws ServiceError NOT_FOUND, CONFLICT if no owner would remain, or the address is being verified
      */
     async remove(accountId: string, userId: string): Promise<{ user: UserDocument; revokedKeys: ApiKeyDocument[] }> {
       const member = await find(accountId, userId);
       if (member.role === 'owner') await this.setRole(accountId, userId, 'viewer');
-      // First, so that a removal that is cut short leaves no key without its maker. Owners make no more keys by then.
+      // Revoke first, so that an interrupted removal leaves no keys. A demoted owner can create no more.
       const revokedKeys = await keyMakers.revokeAll({ accountId, userId });
       await both.remove(member);
-      // An older invitation would let them in again.
+      // An older invitation would let them join again.
       await invitations.withdrawAll(accountId, member.email);
       await invitations.withdrawBy(userId);
       return { user: member, revokedKeys };
     },
 
     /**
-     * Creates an invitation; its token is in the answer and nowhere else. Members of other accounts can be invited, too: a
-     * refusal would tell the inviter that they have an account.
-     * @throws ServiceError CONFLICT when the address is of a member of this account, or the account is full
+     * Creates an invitation. Its token is returned here and stored nowhere. Members of other accounts can be invited,
+     * too, because a rejection would reveal that they have an account.
+     * @throws ServiceError CONFLICT if the address belongs to a member of this account, or the account is full
      */
     async invite(p: NewInvitation): Promise<{ token: string; invitation: InvitationDocument }> {
       await refuseUninvitable(database, p);
       return invitations.create(p);
     },
 
-    /** Open ones, newest first. */
+    /** Open invitations, newest first. */
     invitations: (accountId: string): Promise<InvitationDocument[]> => invitations.list(accountId),
 
-    /** @throws ServiceError NOT_FOUND when it is unknown, used, withdrawn or too old */
+    /**
+     * @throws ServiceError NOT_FOUND if it is unknown, used, withdrawn or expired, or its inviter may no longer invite
+     */
     openInvitation: (token: string): Promise<InvitationDocument> => invitations.find(token),
 
-    /** Withdraws every invitation that a member made. */
+    /** Withdraws every invitation that a member created. */
     withdrawInvitationsBy: (userId: string): Promise<void> => invitations.withdrawBy(userId),
 
     /** @throws ServiceError NOT_FOUND */
     withdraw: (accountId: string, invitationId: string): Promise<InvitationDocument> =>
       invitations.withdraw(accountId, invitationId),
 
-    /** A member whom an operator vouches for. @throws ServiceError CONFLICT when the address belongs to a member */
+    /** Adds a member on an operator's authority. @throws ServiceError CONFLICT if the address belongs to a member */
     addMember: (
       p: Pick<UserDocument, 'accountId' | 'email' | 'role' | 'name' | 'passwordHash'>,
     ): Promise<UserDocument> =>
       people.add({ _id: `user_${ulid()}`, ...p, name: checkedName(p.name), createdAt: new Date() }),
 
     /**
-     * Makes the invited person a member. The invitation ends only when that succeeds.
-     * @param person.unverified the invitation did not prove the address, which may then be anybody's
-     * @throws ServiceError NOT_FOUND when the invitation is not open, CONFLICT when the address belongs to a member
+     * Adds the invited person as a member. The invitation is used up only if that succeeds.
+     * @param person.unverified the invitation did not prove the address, which may belong to someone else
+     * @throws ServiceError NOT_FOUND if the invitation is not open, CONFLICT if the address belongs to a member
      */
     async accept(
       token: string,
       person: { name: string; passwordHash: string; unverified?: true },
     ): Promise<UserDocument> {
       const { accountId, email, role, invitationId } = await invitations.find(token);
-      // Of several that accept at once, the id lets one in.
+      // The id is derived from the invitation, so that only one of several concurrent requests succeeds.
       const user = await addInvited(
         { people, invitations },
         {
@@ -123,7 +126,7 @@ export function createMembers(database: IdentityDatabase) {
         },
       );
       try {
-        // Whoever withdrew it, or took the right to invite from its inviter, in the same moment wins.
+        // Check again: a concurrent withdrawal, or demotion of the inviter, wins.
         await invitations.find(token);
       } catch (error) {
         await collectionOf(user).deleteOne({ _id: user._id });
@@ -135,7 +138,9 @@ export function createMembers(database: IdentityDatabase) {
   };
 }
 
-/** @throws ServiceError CONFLICT when the address belongs to a member, NOT_FOUND when somebody else was faster */
+/**
+ * @throws ServiceError CONFLICT if the address belongs to a member, NOT_FOUND if a concurrent request accepted first
+ */
 async function addInvited(
   { people, invitations }: { people: ReturnType<typeof createPeople>; invitations: Invitations },
   user: UserDocument,
@@ -148,16 +153,16 @@ async function addInvited(
   }
 }
 
-/** Changes of somebody who may be moved from one collection to the other by a verification at the same time. */
+/** Changes to a person whom a concurrent verification may move from one collection to the other. */
 function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
   return {
-    /** In the order in which a verification moves somebody, so that none is missed. */
+    /** Writes in the order in which a verification moves a person, so that no write is missed. */
     async writeRole(accountId: string, userId: string, role: Role): Promise<void> {
       const change = { $set: { role } };
       for (const model of [unverifiedUsers, users]) await model.updateOne({ _id: userId, accountId }, change);
     },
 
-    /** @throws ServiceError CONFLICT, with the role as it was, while a verification goes on */
+    /** @throws ServiceError CONFLICT during a verification, after restoring the role */
     async remove({ _id, accountId, role }: UserDocument): Promise<void> {
       const before = new Date(Date.now() - VERIFYING_MS);
       const settled = { $or: [{ verifyingSince: null }, { verifyingSince: { $lte: before } }] };
@@ -171,7 +176,7 @@ function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
   };
 }
 
-/** @throws ServiceError CONFLICT when the address is of a member of the account, or the account is full */
+/** @throws ServiceError CONFLICT if the address belongs to a member of the account, or the account is full */
 async function refuseUninvitable(
   { users, unverifiedUsers }: IdentityDatabase,
   p: Pick<NewInvitation, 'accountId' | 'email'>,
@@ -188,7 +193,7 @@ async function refuseUninvitable(
   }
 }
 
-/** Oldest first. */
+/** Unverified members first, then verified ones, oldest first. */
 async function membersOf({ users, unverifiedUsers }: IdentityDatabase, accountId: string): Promise<UserDocument[]> {
   const unverified = await unverifiedUsers.find({ accountId, expiredAt: null }).lean<UserDocument[]>();
   const verified = await users

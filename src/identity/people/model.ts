@@ -1,48 +1,48 @@
 import { Schema } from 'mongoose';
 import { ROLES, type Role } from '../../kernel/access.js';
 
-/** A person, member of one account. */
+/** A person, who is a member of one account. */
 export interface UserDocument {
   _id: string;
-  /** In lower case; one person per address. */
+  /** Normalised, see `normalEmail`; unique among verified people. */
   email: string;
   name: string;
   accountId: string;
   role: Role;
-  /** Argon2id, in PHC form. */
+  /** Argon2id hash in PHC format. */
   passwordHash: string;
   createdAt: Date;
-  /** Runs this service; absent on customers' members. */
+  /** May see internals of the service; absent on customers' members. */
   operator?: boolean;
-  /** Has not shown that the address is theirs; kept in a collection of its own, where several may have one address. */
+  /** Has not verified the address. Stored in a separate collection, where several people may have the same address. */
   unverified?: true;
-  /** With a sign-up whose account is not there yet: how it is to be called. */
+  /** Name for the account of an incomplete sign-up, which has not been created yet. */
   openingAccount?: string;
-  /** Joined an account by invitation, and did not open it. */
+  /** Joined by invitation instead of opening the account. */
   invited?: true;
   /** Verified, but the account may not have its full limits yet. */
   verifying?: true;
-  /** With somebody unverified: a verification began, so that the sign-up does not expire meanwhile. */
+  /** If unverified: when a verification started, so that the sign-up does not expire meanwhile. */
   verifyingSince?: Date;
-  /** With somebody unverified: when the sign-up expired. Nobody finds it any more, and what hangs on it is being deleted. */
+  /** If unverified: when the sign-up expired. It is no longer found, and its data is being deleted. */
   expiredAt?: Date;
-  /** With somebody unverified whose sign-up expired: when its removal was tried last. */
+  /** If unverified and expired: the last attempt to delete it. */
   removalTriedAt?: Date;
-  /** With somebody unverified: does not expire, because money was paid into the account. */
+  /** If unverified: never expires, because the account has received money. */
   kept?: true;
 }
 
-/** `_id` is the SHA-256 of the cookie's value, so that who reads the database cannot log in by it. */
+/** `_id` is the SHA-256 of the cookie's value, so that a reader of the database cannot use the session. */
 export interface SessionDocument {
   _id: string;
   userId: string;
   createdAt: Date;
   lastSeenAt: Date;
-  /** A hash of the password's hash: another password ends the session. Absent with sessions of an earlier version. */
+  /** Hash of the password hash: changing the password ends the session. Absent in sessions of an earlier version. */
   credential?: string;
 }
 
-/** A link that was sent to somebody's address. `_id` is the SHA-256 of its token. */
+/** A link that was e-mailed. `_id` is the SHA-256 of its token. */
 export interface EmailLinkDocument {
   _id: string;
   purpose: 'verify' | 'reset';
@@ -59,9 +59,9 @@ export interface InvitationDocument {
   accountId: string;
   email: string;
   role: Role;
-  /** The member who invites; absent: an operator. */
+  /** Member who invites; absent: an operator. */
   invitedBy?: string;
-  /** The token was mailed to the address, or an operator vouches for it. */
+  /** The token was e-mailed to the address, or an operator vouches for the address. */
   provesAddress?: boolean;
   createdAt: Date;
   expiresAt: Date;
@@ -69,7 +69,7 @@ export interface InvitationDocument {
 
 const role = { type: String, enum: ROLES, required: true };
 
-/** Of people, whether or not their address is verified. */
+/** Fields of verified and unverified people. */
 const personFields = {
   _id: String,
   name: { type: String, required: true },
@@ -147,7 +147,7 @@ export const invitationSchema = new Schema<InvitationDocument>(
   },
   { collection: 'invitations', versionKey: false },
 );
-// Listed and withdrawn by account, withdrawn by the person who made them.
+// For listing and withdrawing by account, and for withdrawing by inviter.
 invitationSchema.index({ accountId: 1, createdAt: -1 });
 invitationSchema.index({ invitedBy: 1 });
 invitationSchema.index({ expiresAt: 1 }, { expireAfterSeconds: 0 });

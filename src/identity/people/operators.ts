@@ -5,10 +5,7 @@ import type { UserDocument } from './model.js';
 
 export type Operators = ReturnType<typeof createOperators>;
 
-/**
- * Members who run this service and may see where its internals are. No role of an account includes this: only
- * `callwright admin operators` changes it.
- */
+/** Members who may see the service's internals. No account role grants this, only `callwright admin operators`. */
 export function createOperators({ users, unverifiedUsers }: IdentityDatabase) {
   async function change(email: string, update: object): Promise<UserDocument> {
     const address = normalEmail(email) ?? email;
@@ -24,10 +21,10 @@ export function createOperators({ users, unverifiedUsers }: IdentityDatabase) {
   }
 
   return {
-    /** @throws ServiceError NOT_FOUND when no member has this e-mail address, CONFLICT when it is not verified */
+    /** @throws ServiceError NOT_FOUND if no member has this e-mail address, CONFLICT if it is not verified */
     add: (email: string): Promise<UserDocument> => change(email, { $set: { operator: true } }),
 
-    /** @throws ServiceError NOT_FOUND when no member has this e-mail address */
+    /** @throws ServiceError NOT_FOUND if no member has this e-mail address */
     remove: (email: string): Promise<UserDocument> => change(email, { $unset: { operator: '' } }),
 
     /** Oldest member first. */

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { ServiceError } from '../../kernel/errors.js';
 import { passwordWeakness } from '../../kernel/password-strength.js';
 
-/** Attackers try it first. */
+/** Rejected in passwords, because attackers try it first. */
 const SERVICE_NAME = 'callwright';
 
 export type PasswordRules = ReturnType<typeof createPasswordRules>;
 
-/** What a new password must not be, beyond its length. Passwords that exist are never checked. */
+/** Rules for new passwords besides their length. Existing passwords are never checked. */
 export function createPasswordRules() {
-  /** 49,000 words take about 5 MB and 50 ms to read, so they are read when somebody first chooses a password. */
+  /** 49,000 words take about 5 MB and 50 ms to read, so they are loaded when first needed. */
   let list: Promise<ReadonlySet<string>> | undefined;
 
   function common(): Promise<ReadonlySet<string>> {
@@ -20,9 +20,9 @@ export function createPasswordRules() {
 
   return {
     /**
-     * @param p.field the field of the request that holds the password
+     * @param p.field the request field that contains the password
      * @param p.own the person's e-mail address and name and the account's name
-     * @throws ServiceError MISSING_PARAMS when the password is a common one or made of these words
+     * @throws ServiceError MISSING_PARAMS if the password is common or made of these words
      */
     async check(p: { field: string; password: string; own: readonly string[] }): Promise<void> {
       const { field, password, own } = p;
@@ -38,7 +38,7 @@ export function createPasswordRules() {
   };
 }
 
-/** The package's compressed module takes twice as long to load as the list it was made from. */
+/** Reads the word list, because the package's compressed module takes twice as long to load. */
 async function readCommonPasswords(): Promise<ReadonlySet<string>> {
   const file = require.resolve('@zxcvbn-ts/language-common/src/passwords.json');
   return new Set(JSON.parse(await readFile(file, 'utf8')) as string[]);

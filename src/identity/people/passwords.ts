@@ -7,11 +7,11 @@ const SALT_BYTES = 16;
 /** OWASP's minimum for Argon2id: 19 MiB, two passes. */
 const OPTIONS = { algorithm: 2 as argon2.Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Each takes 19 MiB, so few run at once; more than this many waiting would take too long to be answered. */
+/** Concurrent hashes, which take 19 MiB each, and maximum waiting ones: more could not finish in time. */
 const AT_ONCE = 3;
 const MOST_WAITING = 60;
 
-/** Thrown when a password could not be checked in time, or too many of the same network wait; nothing was hashed. */
+/** Thrown if a password could not be hashed in time, or too many of the same network wait. Nothing was hashed. */
 export class PasswordsBusyError extends Error {
   override readonly name = 'PasswordsBusyError';
 
@@ -20,33 +20,33 @@ export class PasswordsBusyError extends Error {
   }
 }
 
-/** Commands and the first start, which nobody floods. */
+/** Default queue group, for commands and the first start, which no client can flood. */
 const OURSELVES: TurnClaim = { groups: ['ourselves'] };
 
 export type Passwords = ReturnType<typeof createPasswords>;
 
-/** What hashes: the library, or in tests something slower that hashes by it. */
+/** The hash functions: those of the library, or slower ones in tests. */
 export type Hasher = Pick<typeof argon2, 'hash' | 'verify'>;
 
-/** Hashes of passwords, slow on purpose. Each waits for its turn, which networks get in rounds. */
+/** Hashes passwords, which is slow on purpose. Requests queue, in rotation by network. */
 export function createPasswords({ hash, verify }: Hasher = argon2) {
   const turns = createTurns({
     atOnce: AT_ONCE,
     mostWaiting: MOST_WAITING,
     turnedAway: () => new PasswordsBusyError(),
   });
-  /** Checked where nobody has the e-mail address, so that the time tells nothing. Made once, and waited for by nobody else. */
+  /** Compared with if the e-mail address is unknown, so that timing reveals nothing. Created once. */
   let nobody: Promise<string> | undefined;
 
   return {
-    /** @throws PasswordsBusyError, or the reason why the claim ended */
+    /** @throws PasswordsBusyError, or the reason of the claim's signal */
     hash: (password: string, claim: TurnClaim = OURSELVES): Promise<string> =>
       turns.run(claim, () => hash(password, OPTIONS)),
 
     /**
-     * The same hash for the same password, by a salt that belongs to the e-mail address: of any number of sign-ups with the
-     * address, the one with this password is found by a single hash.
-     * @throws PasswordsBusyError, or the reason why the claim ended
+     * Hashes with a salt derived from the e-mail address, so that equal passwords have equal hashes: among any number
+     * of sign-ups with the address, one hash finds the one with this password.
+     * @throws PasswordsBusyError, or the reason of the claim's signal
      */
     hashFor: (
       address: { email: string; pepper: string },
@@ -55,8 +55,8 @@ export function createPasswords({ hash, verify }: Hasher = argon2) {
     ): Promise<string> => turns.run(claim, () => hash(password, { ...OPTIONS, salt: saltOf(address) })),
 
     /**
-     * Whether it is the password; takes its time also where there is none to compare with.
-     * @throws PasswordsBusyError, or the reason why the claim ended
+     * Whether the password is correct. Takes as long if there is no hash to compare with.
+     * @throws PasswordsBusyError, or the reason of the claim's signal
      */
     async verify(password: string, passwordHash: string | undefined, claim: TurnClaim = OURSELVES): Promise<boolean> {
       const fits = await turns.run(claim, async () => {
@@ -68,7 +68,7 @@ export function createPasswords({ hash, verify }: Hasher = argon2) {
   };
 }
 
-/** The pepper keeps whoever knows the address from computing hashes in advance. */
+/** The pepper prevents attackers who know the address from computing hashes in advance. */
 function saltOf({ email, pepper }: { email: string; pepper: string }): Uint8Array {
   return createHmac('sha256', pepper).update(`sign-up password\n${email}`).digest().subarray(0, SALT_BYTES);
 }

@@ -5,25 +5,25 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { IdentityDatabase } from '../database.js';
 import type { UserDocument } from './model.js';
 
-/** Sign-ups whose address is not verified are kept apart from everybody else. */
+/** Unverified sign-ups are stored in a separate collection. */
 export function collectionsOf({ users, unverifiedUsers }: IdentityDatabase) {
   return (user: Pick<UserDocument, 'unverified'>) => (user.unverified ? unverifiedUsers : users);
 }
 
 /**
- * People by e-mail address. An address belongs to whoever verified it; before that any number of people may have signed
- * up with it, so that a sign-up does not tell whether an address is taken.
+ * People by e-mail address. An address belongs to the person who verified it; before that, any number of people may
+ * sign up with it, so that a sign-up does not reveal whether an address is taken.
  */
 export function createPeople(database: IdentityDatabase) {
   const { users, unverifiedUsers } = database;
   const accounts = createAccounts(database);
 
-  /** One that expired is nobody any more. */
+  /** Excludes expired sign-ups. */
   const inForce = (filter: object) => ({ ...filter, expiredAt: null });
 
   const collectionOf = collectionsOf(database);
 
-  /** @throws ServiceError CONFLICT when the address belongs to somebody */
+  /** @throws ServiceError CONFLICT if the address belongs to someone else */
   async function add(user: UserDocument): Promise<UserDocument> {
     try {
       await collectionOf(user).create([user]);
@@ -34,7 +34,9 @@ export function createPeople(database: IdentityDatabase) {
     }
   }
 
-  /** Completes a sign-up that was cut short: the person is written before the account, so that no two take an address. */
+  /**
+   * Completes an interrupted sign-up: the person is stored before the account, so that no two take the same address.
+   */
   async function withAccount(user: UserDocument): Promise<UserDocument> {
     const { openingAccount, ...opened } = user;
     if (openingAccount === undefined) return user;
@@ -44,24 +46,24 @@ export function createPeople(database: IdentityDatabase) {
     return opened;
   }
 
-  /** Completes a verification that was cut short. May be repeated. */
+  /** Completes an interrupted verification. Safe to repeat. */
   async function settle(user: UserDocument): Promise<void> {
     if (!user.invited) await accounts.verify(user.accountId);
     await unverifiedUsers.deleteOne({ _id: user._id });
     await users.updateOne({ _id: user._id }, { $unset: { verifying: '' } });
   }
 
-  /** Gives somebody the address unless it has an owner. @throws ServiceError CONFLICT */
+  /** Assigns the address to a person unless it has an owner. @throws ServiceError CONFLICT */
   async function claim(user: UserDocument): Promise<void> {
     const { unverified: _verified, verifyingSince: _begun, ...person } = user;
     try {
       if (await users.exists({ email: person.email, _id: { $ne: person._id } })) throw addressTaken();
       await add({ ...person, verifying: true });
-      // It may have been changed since it was read.
+      // The role may have changed since it was read.
       const now = await unverifiedUsers.findOne({ _id: person._id }).lean<UserDocument>();
       if (now && now.role !== person.role) await users.updateOne({ _id: person._id }, { $set: { role: now.role } });
     } catch (error) {
-      // Somebody else's, or their own by a request that came first.
+      // The address belongs to someone else, or to this person through a concurrent request.
       if (await users.exists({ _id: person._id })) return;
       await unverifiedUsers.updateOne({ _id: person._id }, { $unset: { verifyingSince: '' } });
       throw error;
@@ -73,7 +75,7 @@ export function createPeople(database: IdentityDatabase) {
 
     add,
 
-    /** A new person with a new account, whose owner they are. @throws ServiceError CONFLICT unless `unverified` */
+    /** Creates a person with a new account that they own. @throws ServiceError CONFLICT unless `unverified` */
     async signUp(p: {
       email: string;
       name: string;
@@ -88,21 +90,21 @@ export function createPeople(database: IdentityDatabase) {
       return withAccount(await add({ _id, ...person, accountId, ...opening }));
     },
 
-    /** Whose the address is. */
+    /** The verified owner of the address. */
     async findByEmail(email: string): Promise<UserDocument | null> {
       const user = await users.findOne({ email }).lean<UserDocument>();
       if (user?.verifying) await settle(user);
       return user && withAccount(user);
     },
 
-    /** Who signed up with the address and this password and has not verified it; the last of several. */
+    /** The latest unverified sign-up with this address and password. */
     async findUnverified(email: string, passwordHash: string): Promise<UserDocument | null> {
       const found = unverifiedUsers.findOne(inForce({ email, passwordHash })).sort({ createdAt: -1 });
       const user = await found.lean<UserDocument>();
       return user && withAccount(user);
     },
 
-    /** How many signed up with the address and have not verified it. */
+    /** Number of unverified sign-ups with the address. */
     countUnverified: (email: string): Promise<number> => unverifiedUsers.countDocuments(inForce({ email })).exec(),
 
     async findById(userId: string): Promise<UserDocument | null> {
@@ -113,8 +115,9 @@ export function createPeople(database: IdentityDatabase) {
     },
 
     /**
-     * Gives the person the address and their account its full limits. May be repeated after a crash at any point.
-     * @throws ServiceError CONFLICT when somebody else verified the address before, NOT_FOUND when the sign-up expired
+     * Assigns the address to the person and gives their account its full limits. Safe to repeat after a crash at any
+     * point.
+     * @throws ServiceError CONFLICT if someone else verified the address before, NOT_FOUND if the sign-up expired
      */
     async verify({ _id }: Pick<UserDocument, '_id'>): Promise<void> {
       const begun = await unverifiedUsers
@@ -131,14 +134,14 @@ export function createPeople(database: IdentityDatabase) {
 function createPasswordChanges(database: IdentityDatabase) {
   const collectionOf = collectionsOf(database);
   return {
-    /** Ends every session of the person, too: sessions are bound to the password. */
+    /** Sets a password. Also ends every session of the person, because sessions are bound to the password. */
     async setPassword(user: Pick<UserDocument, '_id' | 'unverified'>, passwordHash: string): Promise<void> {
       await collectionOf(user).updateOne({ _id: user._id }, { $set: { passwordHash } });
     },
 
     /**
-     * Replaces the password that was proved to be known, as `setPassword` does.
-     * @returns false, with nothing done, when it is not the password any more
+     * Replaces a password like `setPassword`, if it is still the one that was verified.
+     * @returns false, without a change, if the password has changed meanwhile
      */
     async replacePassword(
       user: Pick<UserDocument, '_id' | 'unverified' | 'passwordHash'>,

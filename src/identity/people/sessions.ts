@@ -5,34 +5,34 @@ import type { SessionDocument, UserDocument } from './model.js';
 
 const IDLE_MS = 12 * 3_600_000;
 const LONGEST_MS = 7 * 24 * 3_600_000;
-/** Of a person at the same time; when there are more, the oldest ends. */
+/** Maximum concurrent sessions of a person; beyond it the oldest ends. */
 const MOST_SESSIONS = 20;
-/** A use is noted this often at most. */
+/** Minimum interval between recorded uses. */
 const SEEN_RESOLUTION_MS = 60_000;
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-/** A session in force and the member whose it is. */
+/** A valid session and its member. */
 export interface LiveSession {
   session: SessionDocument;
   user: UserDocument;
-  /** When it ends at the latest. */
+  /** When the session ends at the latest. */
   expiresAt: Date;
 }
 
-/** Sessions of members: opaque tokens of 256 random bits, of which only a hash is kept. Nothing is cached. */
+/** Sessions of members: opaque tokens of 256 random bits, stored as hashes. Nothing is cached. */
 export function createSessions(database: IdentityDatabase) {
   const { sessions } = database;
   const people = createPeople(database);
 
-  /** Null when the password is another one: a reset must end every session, also one that begins at the same moment. */
+  /** Null if the password has changed: a reset must end every session, including one that starts at the same moment. */
   async function ownerOf({ userId, credential }: SessionDocument): Promise<UserDocument | null> {
     const user = await people.findById(userId);
     if (!user || (credential !== undefined && credential !== hashOf(user.passwordHash))) return null;
     return user;
   }
 
-  /** Ends the oldest sessions of a member beyond as many as they may have. */
+  /** Ends a member's oldest sessions above the limit. */
   async function endBeyond(userId: string): Promise<void> {
     const newest = sessions.find({ userId }, { _id: 1 }).sort({ createdAt: -1, _id: 1 });
     const ended = await newest.skip(MOST_SESSIONS).lean<{ _id: string }[]>();
@@ -40,12 +40,12 @@ export function createSessions(database: IdentityDatabase) {
   }
 
   return {
-    /** Begins a session that lasts as long as this password at most; the token is in the answer and nowhere else. */
+    /** Starts a session that is valid until the password changes. The token is returned here and stored nowhere. */
     async begin(user: Pick<UserDocument, '_id' | 'passwordHash'>): Promise<{ token: string; expiresAt: Date }> {
       const userId = user._id;
       const token = randomBytes(32).toString('base64url');
       const now = new Date();
-      // Not every server removes old documents by itself.
+      // Delete expired sessions here, because not every server supports TTL indexes.
       await sessions.deleteMany({
         userId,
         $or: [
@@ -60,7 +60,7 @@ export function createSessions(database: IdentityDatabase) {
       return { token, expiresAt: new Date(now.getTime() + LONGEST_MS) };
     },
 
-    /** The session of a token; null for anything that is not one in force: 12 h after its last use, 7 days in all. */
+    /** Finds the valid session of a token, or null. Sessions last 12 h after their last use, 7 days in total. */
     async find(token: string): Promise<LiveSession | null> {
       if (!/^[\w-]{43}$/.test(token)) return null;
       const session = await sessions.findOne({ _id: hashOf(token) }).lean<SessionDocument>();
@@ -74,7 +74,7 @@ export function createSessions(database: IdentityDatabase) {
       return { session, user, expiresAt: new Date(session.createdAt.getTime() + LONGEST_MS) };
     },
 
-    /** Whose a session is; null when it is not in force any more. It does not count as a use. */
+    /** The member of a session; null if the session is no longer valid. Does not count as a use. */
     async userOf(sessionId: string): Promise<UserDocument | null> {
       const session = await sessions.findOne({ _id: sessionId }).lean<SessionDocument>();
       if (!session || !isInForce(session, Date.now())) return null;
@@ -86,8 +86,8 @@ export function createSessions(database: IdentityDatabase) {
     },
 
     /**
-     * Ends every session of a member, and removes what is left of those that ended by themselves.
-     * @returns whether it removed a session, in force or not
+     * Ends every session of a member, and deletes expired ones.
+     * @returns whether it deleted a session, valid or expired
      */
     async endAll(userId: string): Promise<boolean> {
       return (await sessions.deleteMany({ userId })).deletedCount > 0;

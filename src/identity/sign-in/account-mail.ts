@@ -10,20 +10,20 @@ import { consume, createLimiter } from '../../platform/http/rate-limit.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { Mail, Mailer } from '../../platform/mail/mailer.js';
 
-/** Caused by one sign-up, or to reset one password. */
+/** E-mails per sign-up, or per address for password resets. */
 const MAILS = { points: 3, duration: 30 * 60 };
 /**
- * To verify one address, whoever signed up with it. Strangers who use these up lock nobody out: every one of these links is
- * still valid while they are counted, and finishes any sign-up with the address.
+ * Verification e-mails per address, for all sign-ups with it. Strangers who use these up lock no one out: each of these
+ * links stays valid while it counts, and completes any sign-up with the address.
  */
 const VERIFICATIONS = { points: 6, duration: 30 * 60 };
 
-/** A year, or the number of a street; not of a telephone. */
+/** Maximum digits in a name: enough for a year or a house number, too few for a phone number. */
 const MOST_DIGITS = 4;
 
 export type AccountMail = ReturnType<typeof createAccountMail>;
 
-/** What the service writes to people. All of it is sent after the answer, which is the same whether or not it is sent. */
+/** Account e-mails. All are sent after the response, which is the same whether or not one is sent. */
 export function createAccountMail(deps: {
   config: Config;
   database: IdentityDatabase;
@@ -55,7 +55,7 @@ export function createAccountMail(deps: {
   });
 
   return {
-    /** To somebody who signed up; who has the address already is told of the sign-up instead. */
+    /** Sends a verification e-mail after a sign-up; the owner of the address, if there is one, is informed instead. */
     verification(user: UserDocument, cause: LetterCause): void {
       mailer.post(async () => {
         if (!(await mayVerify(user, cause))) return undefined;
@@ -81,7 +81,7 @@ export function createAccountMail(deps: {
       });
     },
 
-    /** @param address of the client who asks for it */
+    /** @param address of the client that requests it */
     passwordReset(email: string, address: string): void {
       mailer.post(async () => {
         const user = await members.findByEmail(email);
@@ -89,7 +89,7 @@ export function createAccountMail(deps: {
         if (!isKnown || !(await mayReset(email))) return undefined;
         if (user === null) {
           if (!(await mayWriteToStranger({ address, isFirst: false }))) return undefined;
-          // Whoever signed up never showed that the address is theirs, so nothing of it is handed to its owner.
+          // The sign-up never proved the address, so the owner of the address receives nothing of it.
           return letter(
             email,
             'No Callwright account has this address',
@@ -110,12 +110,13 @@ export function createAccountMail(deps: {
     },
 
     /**
-     * Counts an invitation among the letters to strangers, whoever has the address: whether it is known is nobody's business.
-     * @returns how long to wait, in ms, when it may not be written
+     * Counts an invitation as an e-mail to a stranger, even to known addresses, so that it does not reveal which are
+     * known.
+     * @returns undefined if it may be sent, otherwise how long to wait, in ms
      */
     countInvitation: (address: string): Promise<number | undefined> => strangers.count({ address, isFirst: false }),
 
-    /** The limits of invitations apply instead of those of other mail. */
+    /** Sends an invitation e-mail. `countInvitation` limits these, not the limits of other e-mails. */
     invitation(p: { email: string; token: string; accountName: string }): void {
       mailer.post(async () => {
         return letter(
@@ -135,7 +136,7 @@ function named(account: string | undefined): string {
   return name === '' ? '' : ` and named the account${name}`;
 }
 
-/** A name with a blank before it; nothing where it is not harmless. */
+/** The quoted name with a leading blank; empty if the name is not harmless. */
 function quoted(name: string): string {
   return isHarmless(name) ? ` "${name}"` : '';
 }
@@ -146,7 +147,7 @@ function timeOf(at: Date): string {
   return `${TIME.format(at)} UTC`;
 }
 
-/** Whether a name that a stranger chose is free of anything a mail program would make a link of, and of telephone numbers. */
+/** Whether a name from a stranger contains nothing that mail programs turn into a link, and no phone number. */
 function isHarmless(name: string): boolean {
   const digits = name.match(/\p{N}/gu)?.length ?? 0;
   return digits <= MOST_DIGITS && /^[\p{L}\p{N} ,'&-]{1,60}$/u.test(name);

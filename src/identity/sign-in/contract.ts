@@ -34,7 +34,7 @@ const userParams = z.object({
 });
 const password = 'correct horse battery';
 
-/** How people get in. For the portal’s pages; programs use API keys. */
+/** Routes for sign-up and log-in. For the portal's pages; programs use API keys. */
 export const entryRoutes = {
   readSignUpOptions: defineRoute({
     method: 'get',
@@ -81,7 +81,7 @@ export const entryRoutes = {
   }),
 };
 
-/** Links by e-mail: new passwords, and verification of addresses. */
+/** Routes for links by e-mail: password reset and address verification. */
 export const recoveryRoutes = {
   requestPasswordReset: defineRoute({
     method: 'post',
@@ -142,7 +142,7 @@ export const recoveryRoutes = {
   }),
 };
 
-/** What a member does with the own session and password. */
+/** Routes for a member's own session and password. */
 export const sessionRoutes = {
   readSession: defineRoute({
     method: 'get',
@@ -200,7 +200,7 @@ export const sessionRoutes = {
   }),
 };
 
-/** Members of the account and invitations to it. */
+/** Routes for members of the account and invitations to it. */
 export const memberRoutes = {
   listMembers: defineRoute({
     method: 'get',
@@ -293,7 +293,7 @@ export const memberRoutes = {
   }),
 };
 
-/** How somebody invited gets in. */
+/** Route for accepting an invitation. */
 export const joiningRoutes = {
   acceptInvitation: defineRoute({
     method: 'post',
@@ -315,7 +315,7 @@ export const joiningRoutes = {
   }),
 };
 
-/** People: accounts of their own, sessions and members. */
+/** Routes of the portal: sign-up, sessions and members. */
 export const portalRoutes = {
   ...entryRoutes,
   ...recoveryRoutes,

@@ -3,12 +3,12 @@ import { networksOf } from '../../platform/egress/client-address.js';
 
 export const LONGEST_DELAY_MS = 5_000;
 const FIRST_DELAY_MS = 250;
-/** As many failures as one e-mail address may have cost no time: people mistype. */
+/** Failures of an e-mail address without a delay, because people mistype. */
 const FREE_FAILURES = 5;
 
 /**
- * How many tries wait at once. Each holds a socket and a timer and has its password checked afterwards, so those of one
- * e-mail address are fewer than the checks that may queue (passwords.ts).
+ * Maximum attempts that wait at once. Each occupies a socket and a timer and then has its password checked, so the
+ * limit per e-mail address is below the number of checks that may queue (passwords.ts).
  */
 const MOST = { ofAddress: 2, ofEmail: 50, inAll: 1_000 };
 
@@ -18,16 +18,16 @@ interface Waiting {
   turnAway: () => void;
 }
 
-/** How long the next try of an e-mail address waits after so many failures, in ms. */
+/** Delay of the next attempt for an e-mail address after this many failures, in ms. */
 export function delayAfter(failures: number): number {
   if (failures < FREE_FAILURES) return 0;
   return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - FREE_FAILURES));
 }
 
 /**
- * Holds tries back, so many at once. Where there are too many, one of whoever has most of them makes room: first by e-mail
- * address, then by network. Whoever floods an e-mail address from one network thus turns away their own tries, not the
- * owner's; from many networks they turn away one at random, so that the owner gets in by trying again.
+ * Delays log-in attempts, up to a maximum number. Above it, an attempt of the largest group is rejected: first by
+ * e-mail address, then by network. An attacker who floods an e-mail address from one network thus displaces only their
+ * own attempts; from many networks a random one is rejected, so that the owner gets in by retrying.
  */
 export function createDelays() {
   /** By e-mail address. */
@@ -58,7 +58,7 @@ export function createDelays() {
   return {
     /**
      * @param from the keys of the e-mail address and of the client, as `clientOf` names it
-     * @returns true after the wait, or false when the try is turned away because too many wait
+     * @returns true after the delay, or false if the attempt is rejected because too many wait
      */
     async wait({ email, address }: { email: string; address: string }, ms: number): Promise<boolean> {
       if (ms === 0) return true;
@@ -89,7 +89,7 @@ function byNetwork(tries: Waiting[]): Waiting[][] {
   return [...networks.values()];
 }
 
-/** Of several equally large ones, any. */
+/** The largest group; a random one among equals. */
 function largest(groups: Waiting[][]): Waiting[] {
   const size = Math.max(...groups.map((group) => group.length));
   return oneOf(groups.filter((group) => group.length === size));

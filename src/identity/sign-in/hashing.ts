@@ -8,14 +8,14 @@ import type { UserDocument } from '../people/model.js';
 import { PasswordsBusyError, type Passwords } from '../people/passwords.js';
 import { ANSWER_WITHIN_MS, inTime } from './person-requests.js';
 
-/** A hash takes this long at least: one that begins later is done for nobody. */
+/** Minimum duration of a hash: one that starts with less time left is pointless. */
 const HASHING_MS = 100;
 
 export type Hashing = ReturnType<typeof createHashing>;
 
-/** Hashes the passwords of requests, in turn by the network that they come from. */
+/** Hashes the passwords of requests, in a queue that rotates by network. */
 export function createHashing({ config, passwords }: { config: Config; passwords: Passwords }) {
-  /** It leaves the line when the answer is due, or the client has gone. */
+  /** Leaves the queue at the response deadline, or if the client disconnects. */
   function claimOf(ctx: ApiContext): TurnClaim {
     const over = new AbortController();
     const leftMs = deadlineAfterBody(ctx, ANSWER_WITHIN_MS) - HASHING_MS - Date.now();
@@ -31,7 +31,7 @@ export function createHashing({ config, passwords }: { config: Config; passwords
 
   return {
     /**
-     * The hash to store. Sign-ups are found by the address and the hash, so theirs is made for the address.
+     * The hash to store. Unverified sign-ups are found by address and hash, so theirs is derived from the address.
      * @throws PasswordsBusyError, ServiceError SERVICE_UNAVAILABLE
      */
     hash(ctx: ApiContext, user: Pick<UserDocument, 'email' | 'unverified'>, password: string): Promise<string> {
@@ -44,7 +44,7 @@ export function createHashing({ config, passwords }: { config: Config; passwords
     },
 
     /**
-     * Whether it is the password; takes as long where there is none.
+     * Whether the password is correct. Takes as long if there is no hash to compare with.
      * @throws PasswordsBusyError, ServiceError SERVICE_UNAVAILABLE
      */
     verify: (ctx: ApiContext, password: string, passwordHash: string | undefined): Promise<boolean> =>

@@ -6,8 +6,9 @@ import { cookieOf, cookieValueOf } from '../access/session-cookie.js';
 const KNOWN_MS = 90 * 24 * 3_600_000;
 
 /**
- * Browsers in which somebody has logged in. What others do at the same network address does not count against them. The
- * cookie is good for one e-mail address, opens nothing, and is counted itself, so that it gives few guesses to a thief.
+ * The id of a browser in which the person has logged in before, so that attempts of others at the same network address
+ * do not count against it. Its cookie is valid for one e-mail address, grants no access, and has a limit of its own, so
+ * that a stolen one allows few guesses.
  */
 export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): string | undefined {
   const value = cookieValueOf(ctx, cookieOf(config, 'known').name) ?? '';
@@ -16,7 +17,7 @@ export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): 
   return timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(config, email, id))) ? id : undefined;
 }
 
-/** Lets the browser be known from now on; one that is stays what it was. */
+/** Sets the cookie of a known browser; a known one keeps its cookie. */
 export function rememberBrowser(ctx: ApiContext, config: Config, email: string): void {
   if (knownBrowserOf(ctx, config, email) !== undefined) return;
   const { name, attributes } = cookieOf(config, 'known');

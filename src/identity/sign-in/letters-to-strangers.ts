@@ -5,33 +5,33 @@ import type { IdentityDatabase } from '../database.js';
 
 const HOUR_SECONDS = 3_600;
 /**
- * In an hour to people who did not show that the address is theirs, whoever caused it: far more than sign up on a good day,
- * and few enough that the operator's domain keeps its name.
+ * E-mails per hour to unverified addresses, in total: far more than sign up on a good day, and few enough to protect
+ * the reputation of the operator's domain.
  */
 const ALL = { points: 1_000, duration: HOUR_SECONDS };
-/** Of these, the ones that are not the first to verify a sign-up: new people get theirs whatever others repeat. */
+/** Of these, all but first verification e-mails, so that repetitions never block new people. */
 const OTHERS = { points: 700, duration: HOUR_SECONDS };
 /** Of these, caused by one network: the /24 of an IPv4 address, the /48 of an IPv6 address. */
 const OF_NETWORK = { points: 100, duration: HOUR_SECONDS };
 
-/** Who causes a letter. */
+/** The client that causes an e-mail. */
 export interface LetterCause {
-  /** The client as rate limits name it. */
+  /** The client, as rate limits identify it. */
   address: string;
-  /** Whether it is the first to verify a new sign-up. */
+  /** Whether it is the first verification e-mail of a new sign-up. */
   isFirst: boolean;
 }
 
 export type LettersToStrangers = ReturnType<typeof createLettersToStrangers>;
 
-/** Counts the letters to strangers, for all processes together. */
+/** Limits e-mails to unverified addresses, for all processes together. */
 export function createLettersToStrangers({ database, logger }: { database: IdentityDatabase; logger: Logger }) {
   const all = { limiter: createLimiter(database, ALL), key: 'mail:strangers', ...ALL };
   const others = { limiter: createLimiter(database, OTHERS), key: 'mail:strangers:others', ...OTHERS };
   const ofNetwork = createLimiter(database, OF_NETWORK);
 
   return {
-    /** @returns how long to wait, in ms, when this letter may not be written; undefined when it may, which counts it */
+    /** Counts an e-mail. @returns undefined if it may be sent, otherwise how long to wait, in ms */
     async count({ address, isFirst }: LetterCause): Promise<number | undefined> {
       const [, network = address] = networksOf(address);
       const share = { limiter: ofNetwork, key: `mail:strangers:${network}`, ...OF_NETWORK };

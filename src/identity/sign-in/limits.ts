@@ -11,18 +11,18 @@ import { knownBrowserOf } from './known-browsers.js';
 import { createDelays, delayAfter, LONGEST_DELAY_MS } from './delays.js';
 
 const LOG_INS = { points: 5, duration: 15 * 60 };
-/** Of one network address, whichever e-mail addresses it tries; people behind one address are many. */
+/** Per network address, for all e-mail addresses, because many people may share one. */
 const LOG_INS_OF_ADDRESS = { points: 60, duration: 15 * 60 };
-/** Of one e-mail address in browsers that are known for it; beyond that they count as the network address they come from. */
+/** Per e-mail address, from browsers known for it; above the limit their network address counts. */
 const LOG_INS_OF_KNOWN = { points: 20, duration: 15 * 60 };
-/** Of one e-mail address, whatever network addresses the tries come from; they are delayed, never refused. */
+/** Per e-mail address, from all network addresses. Such attempts are delayed, never rejected. */
 const FAILURES = { points: 1_000_000_000, duration: 15 * 60 };
-/** Right passwords of one person, by each way to give one. Whoever has the password gets no endless hashes and sessions. */
+/** Correct passwords per person and purpose, so that even their owner cannot cause endless hashes and sessions. */
 const SUCCESSES = { points: 20, duration: 15 * 60 };
 const OPENINGS = { points: 10, duration: 3_600 };
-/** Of the /48 of an IPv6 address: one customer of a provider may have all of its 65,536 /64s. */
+/** Per /48 of an IPv6 address: one customer of a provider may own all of its 65,536 /64s. */
 const OPENINGS_OF_SITE = { points: 30, duration: 3_600 };
-/** Requests for links, and uses of them, of one network address. */
+/** Requests for links, and uses of them, per network address. */
 const LINKS = { points: 20, duration: 15 * 60 };
 const DAY_SECONDS = 24 * 3_600;
 const INVITATIONS = {
@@ -31,15 +31,17 @@ const INVITATIONS = {
   toAddressOfAccount: { points: 3, duration: DAY_SECONDS },
 };
 
-/** What a password is given for. */
+/** The purpose of a password check. */
 type Way = 'logIn' | 'changePassword' | 'verifyEmail';
 
-/** Passes the outcome of a hash on. */
+/** Counts a hash and passes its result on. */
 type Counted = <R>(hash: Promise<R>) => Promise<R>;
 
 export type PortalLimits = ReturnType<typeof createPortalLimits>;
 
-/** How often one may try passwords and open accounts; counted in the database, in memory while it is away. */
+/**
+ * Limits password attempts, sign-ups, links and invitations. Counts in the database, in memory while it is unavailable.
+ */
 export function createPortalLimits({ config, database }: { config: Config; database: IdentityDatabase }) {
   const logIns = createLimiter(database, LOG_INS);
   const ofAddress = createLimiter(database, LOG_INS_OF_ADDRESS);
@@ -54,7 +56,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
   const invitationsTo = createLimiter(database, INVITATIONS.toAddress);
   const invitationsOfAccountTo = createLimiter(database, INVITATIONS.toAddressOfAccount);
 
-  /** @returns how often it was counted in the period, this time included */
+  /** @returns the count in the current period, including this one */
   async function count(ctx: ApiContext, of: RateLimiterMongo, key: string): Promise<number> {
     const { allowed, state } = await consume(of, key);
     if (!allowed) throw limitExceeded(ctx, Math.ceil(state.msBeforeNext / 1_000));
@@ -63,14 +65,14 @@ export function createPortalLimits({ config, database }: { config: Config; datab
 
   return {
     /**
-     * Checks a password as often, and as fast, as one may try. A try is counted before, so that no burst slips through; an
-     * error before the first hash begins costs none of the tries of the network address, a later one does. The right
-     * password of the e-mail address's holder forgets the tries before it, 20 times in 15 minutes; that of an unverified
-     * sign-up does not, since strangers can sign up with any address.
-     * A known browser counts in the place of its network address, as long as all those of the e-mail address try little.
-     * @param way what the password is for; the successes of each way are counted by themselves
-     * @param check undefined when the password is wrong; it passes each hash that it makes through `counted`
-     * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many right passwords, or what `check` throws
+     * Checks a password within the limits. Attempts are counted before the check, so that bursts cannot exceed them. An
+     * error before the first hash starts is not counted against the network address; a later one is. A correct password
+     * resets the attempts before it, 20 times in 15 minutes, unless the sign-up is unverified, since strangers can sign
+     * up with any address. A known browser counts instead of its network address while the known browsers of the e-mail
+     * address try little.
+     * @param way what the password is for; successes are counted per purpose
+     * @param check resolves to undefined if the password is wrong; passes every hash through `counted`
+     * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many correct passwords, or what `check` throws
      */
     async tryPassword<T extends { _id: string; unverified?: true }>(
       ctx: ApiContext,
@@ -80,7 +82,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
     ): Promise<T | undefined> {
       const browser = knownBrowserOf(ctx, config, email);
       const ofEmail = keyOf('known-browsers', email);
-      // Each log-in without a cookie gives another one: whoever collects them gets no more tries.
+      // Each log-in without the cookie issues a new one; the shared limit makes collecting them useless.
       const isKnown = browser !== undefined && (await consume(ofKnown, ofEmail)).allowed;
       const known = isKnown ? browser : undefined;
       const address = known === undefined ? clientAddress(ctx, config) : `known:${known}`;
@@ -89,7 +91,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         both: keyOf('log-in', email, address),
         email: keyOf('failures', email),
       };
-      // Failures of the e-mail address are never taken back: after they were forgotten, that would give tries for free.
+      // Failures of the e-mail address are never refunded: after a reset, a refund would grant free attempts.
       const takeBackKnown = async () => (isKnown ? ofKnown.reward(ofEmail) : undefined);
       const takeBack = () => Promise.all([logIns.reward(keys.both), ofAddress.reward(keys.address), takeBackKnown()]);
       await count(ctx, ofAddress, keys.address);
@@ -101,7 +103,7 @@ export function createPortalLimits({ config, database }: { config: Config; datab
         if (!hasWaited) throw limitExceeded(ctx, LONGEST_DELAY_MS / 1_000);
         const found = await check(hashes.counted);
         if (found === undefined) return undefined;
-        // Beyond that, the try stays counted: each has cost a hash.
+        // Above this limit the attempt stays counted, because it cost a hash.
         await count(ctx, successes, successesKey(way, found._id));
         if (found.unverified) await takeBack();
         else {
@@ -115,12 +117,15 @@ export function createPortalLimits({ config, database }: { config: Config; datab
       }
     },
 
-    /** Lets a person log in again who has done so too often, or somebody else by their old password. */
+    /** Resets the log-in successes of a person, which an attacker with the old password may have used up. */
     async forgetLogIns(userId: string): Promise<void> {
       await successes.delete(successesKey('logIn', userId));
     },
 
-    /** @throws ServiceError RATE_LIMIT_EXCEEDED when the account, or everybody together for this address, invites too often */
+    /**
+     * @throws ServiceError RATE_LIMIT_EXCEEDED if the account, or all accounts together for this address, invite too
+     *   often
+     */
     async countInvitation(ctx: ApiContext, { accountId, email }: { accountId: string; email: string }): Promise<void> {
       await count(ctx, invitationsOfAccountTo, keyOf('invitation', accountId, email));
       await count(ctx, invitationsTo, keyOf('invitation', email));
@@ -146,7 +151,7 @@ function successesKey(way: Way, userId: string): string {
   return `successes:${way}:${userId}`;
 }
 
-/** Counts the hashes that began: those that ended, or still go on, but not those for which there was no room. */
+/** Counts hashes that started: finished or in progress, but not those rejected because the queue was full. */
 function countHashes() {
   let begun = 0;
   const counted: Counted = async (hash) => {
@@ -161,7 +166,7 @@ function countHashes() {
   return { counted, begun: () => begun };
 }
 
-/** Hashed, so that the table of counters is no list of e-mail addresses. */
+/** Hashes the key's parts, so that the counters do not reveal e-mail addresses. */
 function keyOf(kind: string, ...of: string[]): string {
   return `${kind}:${createHash('sha256').update(of.join('\n')).digest('base64url')}`;
 }

@@ -19,7 +19,7 @@ import { auditRevokedKeys } from './person-requests.js';
 import { refuseInvitations } from './sessions.js';
 import { invitationView, memberView } from './views.js';
 
-/** Members of the account and invitations to it. */
+/** Handlers of the account's members and invitations. */
 export function createMemberHandlers(deps: {
   config: Config;
   members: Members;
@@ -41,7 +41,7 @@ export function createMemberHandlers(deps: {
         members.setRole(account._id, userId, before.role),
       );
       const user = await within(deadlineOf(ctx), changed);
-      // What they may do is read with every request; they log in again all the same, with a new token.
+      // The role is read with every request, but the member must also log in again, with a new token.
       const loggedOut = await within(deadlineOf(ctx), sessions.endAll(userId));
       if (!mayUse(role, apiKeyRoutes.createApiKey)) {
         const keys = await within(deadlineOf(ctx), keyMakers.revokeAll({ accountId: account._id, userId }));
@@ -81,7 +81,7 @@ export function createMemberHandlers(deps: {
       const kept = granted(ctx, invited, ({ invitation }) => members.withdraw(account._id, invitation.invitationId));
       const { invitation, token } = await within(deadlineOf(ctx), kept);
       if (isMailed) accountMail.invitation({ email, token, accountName: account.name });
-      // Who has the token proves that they have the address, unless it was shown to somebody else.
+      // A token proves control of the address only if it was e-mailed and not shown to someone else.
       const shown = { ...invitationView(invitation), ...(isMailed ? {} : { token }) };
       return answer(shown, { target: invitation.invitationId });
     },

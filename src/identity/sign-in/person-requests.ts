@@ -5,14 +5,14 @@ import type { Auditor } from '../access/audit.js';
 import type { ApiKeyDocument } from '../api-keys/model.js';
 import type { UserDocument } from '../people/model.js';
 
-/** Passwords are slow on purpose, and slower when many come at once. */
+/** Response time limit: password hashing is slow on purpose, and slower under load. */
 export const ANSWER_WITHIN_MS = 8_000;
-/** @throws ServiceError SERVICE_UNAVAILABLE when the answer is due before the work is done */
+/** @throws ServiceError SERVICE_UNAVAILABLE if the work is not done by the response deadline */
 export function inTime<T>(ctx: ApiContext, work: Promise<T>): Promise<T> {
   return within(deadlineAfterBody(ctx, ANSWER_WITHIN_MS), work);
 }
 
-/** Notes the API keys that were revoked with what somebody did. */
+/** Records revoked API keys in the audit log. */
 export async function auditRevokedKeys(
   auditor: Auditor,
   ctx: ApiContext,
@@ -23,12 +23,12 @@ export async function auditRevokedKeys(
   }
 }
 
-/** Somebody who has no session, or not yet. */
+/** The actor of a request without a session. */
 export function actorOf({ _id, email, role }: UserDocument): Actor {
   return { kind: 'member', userId: _id, email, role, sessionId: '' };
 }
 
-/** Notes what somebody did who has no session, or not yet. */
+/** Records an action without a session in the audit log. */
 export async function auditPerson(
   auditor: Auditor,
   ctx: ApiContext,

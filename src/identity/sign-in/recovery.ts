@@ -32,7 +32,7 @@ export interface RecoveryDeps {
   keyMakers: KeyMakers;
 }
 
-/** Links by e-mail: verification of addresses, and new passwords for forgotten ones. */
+/** Handlers of links by e-mail: address verification and password reset. */
 export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof recoveryRoutes> {
   const {
     config,
@@ -48,7 +48,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
     keyMakers,
   } = deps;
 
-  /** @throws ServiceError NOT_FOUND */
+  /** The person of a reset link. @throws ServiceError NOT_FOUND */
   async function personOf(token: string): Promise<UserDocument> {
     const userId = await emailLinks.find(token, 'reset');
     const user = userId === undefined ? null : await members.findById(userId);
@@ -57,8 +57,8 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
   }
 
   /**
-   * Who signed up with the address, by the session or the password of the sign-up: whoever only reads the mail must not
-   * verify what a stranger opened with the address.
+   * Finds the sign-up with the address by its session or password: access to the mailbox alone must not verify an
+   * account that a stranger opened with the address.
    * @throws ServiceError MISSING_PARAMS, RATE_LIMIT_EXCEEDED
    */
   async function signedUp(ctx: ApiContext, email: string, password: string | undefined): Promise<UserDocument> {
@@ -77,7 +77,7 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
   }
 
   return {
-    /** Answers the same for every address. */
+    /** Responds in the same way for every address. */
     async requestPasswordReset({ ctx, body: { email } }) {
       refuseWithoutMail(config);
       await inTime(ctx, limits.countLink(ctx));
@@ -94,11 +94,11 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       const passwordHash = await hashing.hash(ctx, { email: user.email }, password);
       if (!(await inTime(ctx, emailLinks.use(token, 'reset')))) throw invalidLink();
       await inTime(ctx, members.setPassword(user, passwordHash));
-      // Sessions are bound to the password; those of an earlier version of the service are not.
+      // Sessions are bound to the password, except those of an earlier version of the service.
       await inTime(ctx, sessions.endAll(user._id));
-      // Whoever knew the old password may have made them.
+      // Someone who knew the old password may have created them.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
-      // Nor may they keep the person from logging in with the new one.
+      // That person may also have used up the log-in limit.
       await inTime(ctx, limits.forgetLogIns(user._id));
       await auditPerson(auditor, ctx, user, 'resetPassword');
       const maker = { accountId: user.accountId, userId: user._id };
@@ -115,13 +115,13 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
       if (email === undefined) throw invalidLink();
       const user = await signedUp(ctx, email, password);
       await inTime(ctx, members.verify(user));
-      // Used up last: after a crash the same link completes what was begun, and nothing is credited twice.
+      // Use up the link last: after a crash the same link completes the verification, and nothing is credited twice.
       await inTime(ctx, emailLinks.use(token, 'verify'));
       await auditPerson(auditor, ctx, user, 'verifyEmail');
       return { verified: true };
     },
 
-    /** Answers the same whether or not the address belongs to somebody else. */
+    /** Responds in the same way whether or not the address belongs to someone else. */
     async sendVerificationEmail({ ctx, principal: { user } }) {
       if (!user.unverified) throw new ServiceError('CONFLICT', 'Your e-mail address is verified already.');
       refuseWithoutMail(config);

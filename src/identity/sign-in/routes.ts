@@ -30,7 +30,7 @@ export interface PortalHandlersDeps {
   passwords?: Passwords;
 }
 
-/** What people do as people: open accounts, log in, manage members. */
+/** Handlers of the portal: sign-up, log-in, members, recovery. */
 export function createPortalHandlers(deps: PortalHandlersDeps): RouteHandlers<typeof portalRoutes> {
   const members = createMembers(deps.database);
   const emailLinks = createEmailLinks(deps.database);

@@ -22,7 +22,7 @@ const email = z
 const given = (field: string) =>
   z.string({ error: (issue) => (issue.input === undefined ? `${field} is required.` : `${field} must be a string.`) });
 
-/** A password that somebody chooses. */
+/** A new password. */
 const newPassword = (field: string) => {
   const fault = `${field} must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`;
   return ofLength(given(field), { min: MIN_PASSWORD, max: MAX_PASSWORD }, fault).meta({
@@ -32,7 +32,7 @@ const newPassword = (field: string) => {
   });
 };
 
-/** A password that somebody says they have: any text, so that the answer to a wrong one does not depend on its form. */
+/** A password to verify: any text, so that the response to a wrong one does not depend on its format. */
 const givenPassword = (field: string) =>
   ofLength(given(field), { max: 1_024 }, `${field} is not right.`).meta({ format: 'password' });
 

@@ -33,13 +33,13 @@ export interface SessionHandlersDeps {
   keyMakers: KeyMakers;
 }
 
-/** Opening accounts, logging in and out, and passwords. */
+/** Handlers for sign-up, log-in, log-out and passwords. */
 export function createSessionHandlers(
   deps: SessionHandlersDeps,
 ): RouteHandlers<typeof entryRoutes & typeof sessionRoutes & typeof joiningRoutes> {
   const { config, accounts, members, sessions, hashing, passwordRules, limits, accountMail, auditor, keyMakers } = deps;
 
-  /** A session that begins is always a new one, so that nobody can have planted its token; the old one ends. */
+  /** Starts a session with a new token, so that no one can plant one (session fixation), and ends the old session. */
   async function begin(ctx: ApiContext, user: UserDocument, action: string): Promise<PortalSession> {
     const before = sessionTokenOf(ctx, config);
     const old = before === undefined ? null : await inTime(ctx, sessions.find(before));
@@ -89,7 +89,7 @@ export function createSessionHandlers(
     async logIn({ ctx, body: { email, password } }) {
       const user = await limits.tryPassword(ctx, 'logIn', email, async (counted) => {
         const owner = await inTime(ctx, members.findByEmail(email));
-        // All of it is done, whether or not there is somebody, so that the time tells nothing.
+        // Do all of this even if there is no such person, so that timing reveals nothing.
         const isOwner = await counted(hashing.verify(ctx, password, owner?.passwordHash));
         if (!config.signUp.verifiesEmail) return (isOwner && owner) || undefined;
         const signUpHash = await counted(hashing.hash(ctx, { email, unverified: true }, password));
@@ -133,9 +133,9 @@ export function createSessionHandlers(
       if (!(await inTime(ctx, members.replacePassword(user, passwordHash)))) {
         throw new ServiceError('UNAUTHORIZED', 'The password was changed meanwhile. Please log in.');
       }
-      // Whoever knew the old one is out, this session's old token included.
+      // End every session, including this one, because someone else may have known the old password.
       await inTime(ctx, sessions.endAll(user._id));
-      // They may also have invited somebody, to get in again.
+      // That person may also have invited someone to regain access.
       await inTime(ctx, members.withdrawInvitationsBy(user._id));
       if (revokesKeys) {
         const keys = await inTime(ctx, keyMakers.revokeAll({ accountId: account._id, userId: user._id }));
@@ -148,7 +148,7 @@ export function createSessionHandlers(
   };
 }
 
-/** @throws ServiceError FORBIDDEN where nobody joins by invitation */
+/** @throws ServiceError FORBIDDEN if invitations are turned off */
 export function refuseInvitations(config: Config): void {
   if (config.signUp.mode !== 'off') return;
   throw new ServiceError('FORBIDDEN', 'This service takes nobody by invitation. Ask its operator.');

@@ -28,7 +28,7 @@ export function sessionView(p: {
     member: memberView(p.user),
     account: accountView(p.account, p.mode, p.config),
     expires_at: p.expiresAt.toISOString(),
-    // Where our internals are is nothing that customers need to know.
+    // Only operators see where the service's internals run.
     ...(uiUrl === undefined || p.user.operator !== true
       ? {}
       : { temporal_ui_url: `${uiUrl}/namespaces/${encodeURIComponent(namespace)}` }),
