@@ -58,7 +58,7 @@ import type { Mailer } from '../platform/mail/mailer.js';
 import { createPortalPages } from './portal-pages.js';
 import { unmatched } from './unmatched.js';
 
-/** What a request waits for at the carrier ends with the request. */
+/** Timeout of carrier requests that are made during an API request. */
 const CARRIER_ANSWER_WITHIN_MS = 2_000;
 
 export interface AppDeps {
@@ -68,18 +68,18 @@ export interface AppDeps {
   dialGate: DialGate;
   logger: Logger;
   mailer: Mailer;
-  /** By default those that the configuration names. */
+  /** By default those of the configuration. */
   carriers?: Carriers;
-  /** By default hashed as soon as it is their turn; for tests of what waits. */
+  /** By default the library's hashing with its queue; tests replace it. */
   passwords?: Passwords;
-  /** Requests are given at least so long to be answered; for tests that share their machine. */
+  /** Minimum for every response deadline, ms; for tests on shared machines. */
   leastTimeMs?: number;
 }
 
-/** Bodies of at most 16 KiB of senders who are not known, such as log-ins, that are read at the same time. */
+/** Maximum bodies of unauthenticated requests (up to 16 KiB, such as log-ins) that are read at once. */
 const STRANGERS_BODIES = 1_000;
 
-/** The whole HTTP interface as one Koa application. */
+/** The whole HTTP API as one Koa application. */
 export function createApp(deps: AppDeps): Koa<RequestState> {
   const { config, database, logger } = deps;
   const rateLimiter = createRateLimiter(database);
@@ -103,7 +103,7 @@ export function createApp(deps: AppDeps): Koa<RequestState> {
   });
   const principalWatch = createPrincipalWatch({ standingOf: authenticator.standingOf, logger });
   const app = new Koa<RequestState>();
-  // Errors of a connection that broke while its answer was sent; everything else is handled by the middleware.
+  // Only errors of connections that broke while a response was sent; the middleware handles all others.
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'an answer could not be sent'));
   app.use(requestId(logger, deps.leastTimeMs ?? 0));
   app.use(errors(logger));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineRoute } from '../platform/http/contract/route.js';
 
-/** The service itself: whether it is up, and what its interface is. */
+/** Routes of the service itself: health checks and API documentation. */
 export const serviceRoutes = {
   checkLiveness: defineRoute({
     method: 'get',

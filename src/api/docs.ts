@@ -9,7 +9,7 @@ import type { serviceRoutes } from './contract.js';
 import { sessionCookieOf } from '../identity/access/session-cookie.js';
 import { createFileCache, createStaticFile, type StaticFile } from '../platform/http/static-file.js';
 
-/** Everything the page loads comes from our own origin; swagger-ui draws some of its icons from data URLs. */
+/** The page loads everything from our own origin; swagger-ui draws some icons from data URLs. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -44,7 +44,7 @@ function isDocsFile(name: string): name is keyof typeof FILE_TYPES {
   return Object.hasOwn(FILE_TYPES, name);
 }
 
-/** GET /openapi.json, /docs and the files of the page. */
+/** Handlers of GET /openapi.json, /docs and the page's files. */
 export function createDocsHandlers(deps: {
   config: Config;
 }): Handlers<Pick<typeof serviceRoutes, 'readInterface' | 'readDocs' | 'readDocsFile'>> {

@@ -8,10 +8,10 @@ import type { Logger } from '../platform/telemetry/logger.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { unavailable } from '../platform/http/deadline.js';
 
-/** Seconds after which a refused request may have another answer, where the refusing part does not know better. */
+/** Default Retry-After in seconds, for errors that do not set their own. */
 const RETRY_AFTER_SECONDS: Readonly<Record<number, string>> = { 429: '5', 503: '1' };
 
-/** Turns whatever was thrown into the error object. What is not an expected refusal is logged once, and told to nobody. */
+/** Middleware that turns thrown errors into error responses. Logs unexpected ones once and hides their details. */
 export function errors(logger: Logger) {
   return async (ctx: ApiContext, next: () => Promise<unknown>): Promise<void> => {
     try {
@@ -34,7 +34,7 @@ function sendError(ctx: ApiContext, refusal: ServiceError): void {
   if (retryAfter !== undefined && !ctx.response.get('Retry-After')) ctx.set('Retry-After', retryAfter);
 }
 
-/** The refusal that stands for an error towards clients. */
+/** The error that clients see for an internal error. */
 function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const passing =
@@ -46,21 +46,21 @@ function serviceErrorOf(error: unknown): ServiceError {
   return new ServiceError('INTERNAL_ERROR', 'Something went wrong on our side.');
 }
 
-/** What a server answers while it stops, starts or hands over, or has no more time; the same operation may succeed in a moment. */
+/** Server error codes during shutdown, start-up, failover or timeout; the same operation may succeed a moment later. */
 const SERVER_BUSY_CODES = new Set([6, 7, 50, 89, 91, 189, 262, 9_001, 10_107, 11_600, 11_602, 13_435, 13_436]);
 
-/** Labels by which the database says that the same operation may succeed on another try, such as during a failover. */
+/** Labels of errors after which the same operation may succeed on retry, such as during a failover. */
 const TRANSIENT_LABELS = ['RetryableWriteError', 'TransientTransactionError'];
 
-/** Whether an error says that the database did not answer, or not as a primary. */
+/** Whether the database did not respond, or not as a primary. */
 function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'MongooseServerSelectionError') return true;
   if (error instanceof mongo.MongoServerError) {
     return SERVER_BUSY_CODES.has(Number(error.code)) || TRANSIENT_LABELS.some((label) => error.hasErrorLabel(label));
   }
-  // What the driver says by itself is of connections, pools and time; only a wrong argument is our own fault.
+  // The driver's own errors concern connections, pools and timeouts; only an invalid argument is our fault.
   if (error instanceof mongo.MongoError) return !(error instanceof mongo.MongoInvalidArgumentError);
-  // What mongoose throws at once while there is no connection; it has no class of its own.
+  // Mongoose throws this error while there is no connection; it has no separate class.
   return error.name === 'MongooseError' && error.message.includes('bufferCommands');
 }

@@ -5,10 +5,10 @@ import type { Handlers } from '../platform/http/routing/handlers.js';
 import type { serviceRoutes } from './contract.js';
 import { within } from '../platform/http/deadline.js';
 
-/** How long a part of the service may take to show that it is there. */
+/** Timeout of the check of one dependency. */
 const PART_ANSWERS_WITHIN_MS = 1_000;
 
-/** Answers stand this long, so that asking often costs nothing: the route needs no key. */
+/** Results are cached this long so that frequent requests are cheap, because the route needs no key. */
 const FRESH_MS = 1_000;
 
 type State = 'ok' | 'away';
@@ -17,7 +17,7 @@ interface Health {
   temporal: State;
 }
 
-/** GET /health/live and /health/ready. */
+/** Handlers of GET /health/live and /health/ready. */
 export function createHealthHandlers(deps: {
   database: Database;
   gateway: CallGateway;

@@ -25,7 +25,7 @@ export interface MountDeps {
   principalWatch: PrincipalWatch;
 }
 
-/** Lets a request in, or throws. The principal is undefined where nobody needs to be known, or the handler finds out. */
+/** Authenticates a request, or throws. Undefined: the route needs no principal, or its handler authenticates. */
 type Door = (ctx: ApiContext, route: Route) => Promise<Principal | undefined>;
 
 function createDoors({ config, authenticator }: MountDeps): Readonly<Record<RouteAuth, Door>> {
@@ -43,17 +43,17 @@ function createDoors({ config, authenticator }: MountDeps): Readonly<Record<Rout
       requireOwnOrigin(ctx, config);
       return undefined;
     }),
-    // It takes the request's form to know who asks.
+    // The handler authenticates, because that depends on the form of the request.
     keyOrCarrier: overHttps(async () => undefined),
-    // Signed over our https address: a request that came another way carries no signature that fits.
+    // The carrier signs the https URL, so a request over another scheme has no valid signature.
     carrier: async () => undefined,
     none: async () => undefined,
   };
 }
 
 /**
- * The router of routes and their handlers. For each request it checks in this order: HTTPS, who asks and whether they may, how
- * often they ask, path, query, body and headers; then the handler runs, its answer is sent, and a change is written to the
+ * Creates the router of all routes. For each request it checks in this order: HTTPS, authentication and permission,
+ * rate limits, path, query, body and headers; then it runs the handler, sends the response and records a change in the
  * audit log.
  */
 export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<RequestState> {
@@ -94,7 +94,7 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
   for (const each of bound) {
     const { route } = each;
     router.register(route.path.replace(/\{(\w+)\}/g, ':$1'), [route.method], async (ctx, next) => {
-      // The router takes HEAD for GET; a GET that can place a call must not be reachable by it.
+      // The router treats HEAD as GET, but a GET that can place a call must not be reachable by HEAD.
       if (ctx.method === 'HEAD' && route.auth !== 'none') return next();
       ctx.state.route = route.path;
       await serve(ctx, each);
@@ -103,13 +103,13 @@ export function mount(bound: readonly BoundRoute[], deps: MountDeps): Router<Req
   return router;
 }
 
-/** A list as CSV is the whole of it. */
+/** The load of a request: a list as CSV has no pages, so it counts as an export. */
 function loadOf(ctx: ApiContext, { success }: Route, load: RouteLoad): RouteLoad {
   return success.alternatives?.['text/csv'] && wantsCsv(ctx) ? 'export' : load;
 }
 
-/** The mode in which an operation changes something; what may reach both counts as live. */
+/** The mode that a change affects; changes that may affect both modes count as live. */
 function changedMode({ changes }: Route, { mode, actor }: Principal): Mode {
-  // A test key changes test agents only, and what a member changes may be a live one.
+  // A test key changes test agents only; a member may change live ones.
   return changes === 'mode' || (changes === 'agent' && actor.kind === 'key') ? mode : 'live';
 }

@@ -3,8 +3,8 @@ import type { OpenApiDocument } from './openapi-document.js';
 type Schema = Record<string, unknown>;
 
 /**
- * Tells in the document that null stands for an absent field in every JSON body of a POST, as the validation takes it; in
- * a PATCH null takes a field away, where the field's own schema says so.
+ * Declares in the OpenAPI document that null means absent for optional fields of JSON bodies in a POST, as in the
+ * validation. In a PATCH null removes a field, which the field's own schema declares.
  */
 export function tellNullForAbsent(document: OpenApiDocument): OpenApiDocument {
   const schemas = document.components?.schemas as Record<string, Schema> | undefined;

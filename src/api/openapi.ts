@@ -43,8 +43,8 @@ const SECURITY: Readonly<Record<RouteAuth, Record<string, string[]>[]>> = {
 };
 
 /**
- * The interface as an OpenAPI 3.1 document, derived from the route table.
- * @param sessionCookie its name, which is another one where there is no TLS
+ * Builds the OpenAPI 3.1 document of the API from the route table.
+ * @param sessionCookie name of the session cookie, which differs without TLS
  */
 export function openApiDocument(publicBaseUrl: string, sessionCookie = '__Host-sid'): OpenApiDocument {
   const registry = new OpenAPIRegistry();
@@ -107,7 +107,7 @@ function operation(operationId: string, route: Route): RouteConfig {
   };
 }
 
-/** A member is at home in both modes, so a session says with each request which one is meant. */
+/** Adds the `mode` parameter: members can use both modes, so session requests select one. */
 function queryOf({ auth, query }: Route) {
   if (auth !== 'keyOrSession') return query ? { query } : {};
   return { query: (query ?? z.object({})).extend({ mode: modeParameter }) };
@@ -135,7 +135,7 @@ function errorResponses(codes: readonly ErrorCode[]): RouteConfig['responses'] {
   return responses;
 }
 
-/** Told by the server before any route is known, so by all of them. */
+/** The server sends this error before a route is known, so every route documents it. */
 const HEADERS_TOO_LARGE = {
   description: 'The request line and headers have more than 8 KiB.',
   headers: headers({ 'X-Request-Id': 'Names this request in our logs.' }),

@@ -5,7 +5,7 @@ import { ServiceError } from '../kernel/errors.js';
 import type { ApiContext } from '../platform/http/context.js';
 import { createFileCache, createStaticFile, sendStaticFile, type StaticFile } from '../platform/http/static-file.js';
 
-/** Everything comes from our own origin; nothing runs that stands in the page itself. */
+/** The page loads everything from our own origin and runs no inline scripts. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
@@ -15,8 +15,8 @@ const PAGE = /^\/portal(\/[\w%.~-]*)*$/;
 const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.css': 'text/css', '.html': 'text/html' };
 
 /**
- * The developer portal's files, as the build made them: one page for every address under /portal, whose script finds out
- * what to show, and its assets, whose names change with their content.
+ * Serves the developer portal's built files: one page for every path under /portal, whose script decides what to show,
+ * and its assets, whose names change with their content.
  */
 export function createPortalPages(folder = builtFolder()) {
   const fileOf = createFileCache(async (name) =>
@@ -33,7 +33,7 @@ export function createPortalPages(folder = builtFolder()) {
     sendStaticFile(ctx, file);
   }
 
-  /** Takes what the routes left of /portal. */
+  /** Handles requests under /portal that no route matched. */
   return async function portalPages(ctx: ApiContext, next: () => Promise<unknown>): Promise<unknown> {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next();
     const asset = ASSET.exec(ctx.path)?.[1];
@@ -49,7 +49,7 @@ export function createPortalPages(folder = builtFolder()) {
   };
 }
 
-/** `dist/portal`, from the build as well as from the sources. */
+/** Finds `dist/portal`, whether this runs from the build or from the sources. */
 function builtFolder(): string {
   for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
     if (existsSync(join(folder, 'package.json'))) return join(folder, 'dist/portal');

@@ -25,10 +25,10 @@ const accountTables = {
   ...portalRoutes,
 };
 
-/** All but the carriers', which bring their handlers with them. */
+/** All routes except those of carriers, which come with their own handlers. */
 export const mountedRoutes = { ...placingRoutes, ...accountTables, ...serviceRoutes };
 
-/** Every operation of the HTTP interface, carriers' included. The interface document and the SDK's types derive from it. */
+/** Every route of the HTTP API, carriers' included. The OpenAPI document and the SDK's types derive from it. */
 export const routes = {
   ...placingRoutes,
   ...twilioInboundRoute,

@@ -11,34 +11,36 @@ import { createMailer } from '../platform/mail/mailer.js';
 import { newRequestId } from '../platform/http/request-id.js';
 import { SECURITY_HEADERS } from '../platform/http/security.js';
 
-/** Requests are small and quick; whoever sends one slowly is holding a socket, not using it. */
+/** Requests are small and fast; a slow sender only occupies a socket. */
 const LIMITS = {
   maxHeaderSize: 8_192,
   headersTimeout: 10_000,
   requestTimeout: 15_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
-  // A request without Host gets the error object like any other wrong one, from the handler below.
+  // The handler below responds to a missing Host header, with the usual error object.
   requireHostHeader: false,
 } as const;
 const MAX_CONNECTIONS = 10_000;
 const MAX_HEADERS = 100;
 const MAX_REQUESTS_PER_SOCKET = 1_000;
 
-/** Requests under way get this long to finish when the server closes. */
+/** Time for requests in progress to finish when the server closes. */
 const CLOSE_WITHIN_MS = 5_000;
 
 /**
- * The HTTP server of the API role.
- * @param limits others than the default ones, for tests
+ * Creates the HTTP server of the API role.
+ * @param limits replace the default ones in tests
  */
 export function createApiServer(
   deps: Omit<AppDeps, 'dialGate' | 'mailer'>,
   limits: Partial<ConnectionLimits> = {},
 ): {
-  /** @returns the port, also when the configured one was 0 */
+  /** @returns the port, which the system chooses if the configured one is 0 */
   listen(): Promise<{ port: number }>;
-  /** Takes no more requests and lets those under way finish, 5 s at most. */
+  /**
+   * Stops accepting requests and lets those in progress finish, for at most 5 s; then waits for e-mails in progress.
+   */
   close(): Promise<void>;
 } {
   const dialGate = createCallGate(deps);
@@ -50,7 +52,7 @@ export function createApiServer(
   function answer(req: IncomingMessage, res: ServerResponse): void {
     if (!connections.admit(req, res)) return;
     const fault = hostFault(req, deps.config.api.hosts) ?? targetFault(req);
-    // Koa answers every failure itself; the promise never rejects.
+    // Koa responds to every failure itself; the promise never rejects.
     if (fault === undefined) return void handle(req, res);
     const { status, body } = bareError('MISSING_PARAMS', fault);
     res.writeHead(status, bareHeaders(body)).end(body);
@@ -83,8 +85,9 @@ export function createApiServer(
 }
 
 /**
- * What is wrong with the Host header. Servers and proxies disagree on which of two counts.
- * @param answered names besides those of loopback; undefined: any
+ * Returns an error message for an invalid Host header. Repeated ones are rejected, because servers and proxies disagree
+ * on which of two counts.
+ * @param answered allowed names besides loopback ones; undefined: any
  */
 function hostFault(req: IncomingMessage, answered: readonly string[] | undefined): string | undefined {
   const hosts = req.headersDistinct['host'] ?? [];
@@ -95,7 +98,7 @@ function hostFault(req: IncomingMessage, answered: readonly string[] | undefined
   return 'The Host header must be localhost, 127.0.0.1, [::1] or the host of PUBLIC_BASE_URL: this is a development service.';
 }
 
-/** What is wrong with the target: one that names a host may name another than the Host header, or none that can be parsed. */
+/** Returns an error message unless the target is a path: an absolute URL may name another host than the Host header. */
 function targetFault({ url = '' }: IncomingMessage): string | undefined {
   return url.startsWith('/') || url === '*' ? undefined : 'The request target must be a path: it begins with /.';
 }
@@ -111,7 +114,7 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** Bytes that are no HTTP request, headers that are too large, or a request that never ends: they reach no handler. */
+/** Responds to malformed HTTP, oversized headers and incomplete requests, which reach no handler. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

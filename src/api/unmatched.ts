@@ -10,8 +10,8 @@ import { requireHttps } from '../platform/http/security.js';
 const TABLE: readonly Route[] = Object.values(routes);
 
 /**
- * What no route took: a wrong method of a known path, or a path that does not exist. Which of the two is told only to
- * those who may ask here at all.
+ * Handles requests that match no route: a wrong method for a known path, or an unknown path. Only authenticated senders
+ * learn which of the two it is, unless the path needs no authentication.
  * @throws ServiceError METHOD_NOT_ALLOWED, NOT_FOUND
  */
 export function unmatched(deps: {

@@ -1,6 +1,7 @@
-/** Number of groups whose last turn is remembered: more than can wait at once. */
+/** Number of groups whose last turn is kept in memory: more than can wait at once. */
 const MOST_REMEMBERED = 4_096;
 
+/** A request for a turn. */
 export interface TurnClaim {
   /** Groups of the requester, widest first, such as the networks of its address. Default: none. */
   groups?: readonly string[];

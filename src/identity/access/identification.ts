@@ -157,6 +157,7 @@ export function keyOf(ctx: ApiContext, basicToo: boolean): string | undefined {
   return password;
 }
 
+/** Sets WWW-Authenticate and returns the error to throw. */
 export function unauthorized(ctx: ApiContext, challenges: string[]): ServiceError {
   ctx.set('WWW-Authenticate', challenges);
   return new ServiceError('UNAUTHORIZED', 'The API key is missing, invalid, revoked or expired.');

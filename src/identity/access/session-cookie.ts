@@ -40,8 +40,8 @@ export function setSessionToken(ctx: ApiContext, config: Config, token: string |
 }
 
 /**
- * Requires that a state-changing request with a cookie comes from a page of our own, by Sec-Fetch-Site or else by
- * Origin. Also requires JSON, because an HTML form cannot send it.
+ * Requires that a state-changing request with a cookie comes from our own pages, by Sec-Fetch-Site or else by Origin.
+ * Also requires JSON, because an HTML form cannot send it.
  * @throws ServiceError FORBIDDEN, UNSUPPORTED_MEDIA_TYPE
  */
 export function requireOwnOrigin(ctx: ApiContext, config: Config): void {

@@ -10,6 +10,7 @@ import type { IdentityDatabase } from '../database.js';
 import { createLedger } from '../../billing/ledger/ledger.js';
 import { LIFTABLE_LIMITS, PLANS, type AccountDocument, type Plan } from './model.js';
 
+/** The limits of an account in one mode. */
 export interface Limits {
   /** Per API key. */
   requestsPerMinute: number;

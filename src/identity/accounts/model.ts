@@ -24,7 +24,7 @@ export interface AccountDocument {
   liveCallsPerDay?: number;
   /** Service defaults that an operator lifted for this account, leaving it without that limit. */
   liftedLimits?: LiftableLimit[];
-  /** Agent for inbound calls to numbers of this account without an agent of their own. */
+  /** Agent for inbound calls to those numbers of this account that have none. */
   inboundAgentId?: string;
   /** E.164 prefixes that may be called; absent: all. */
   allowedCountryPrefixes?: string[];

@@ -21,7 +21,7 @@ export function isWellFormed(secret: string): boolean {
   return checksumOf(secret.slice(0, -CHECKSUM_LENGTH)) === secret.slice(-CHECKSUM_LENGTH);
 }
 
-/** The stored hash of a secret. A keyed hash suffices: 190 random bits cannot be guessed, so no slow hash is needed. */
+/** The stored hash of a secret. An HMAC suffices: 190 random bits cannot be guessed, so no slow hash is needed. */
 export function hashSecret(pepper: string, secret: string): string {
   return createHmac('sha256', pepper).update(secret).digest('hex');
 }

@@ -13,7 +13,7 @@ const LAST_USED_RESOLUTION_MS = 60_000;
 const SHOWN_PREFIX_LENGTH = 12;
 export type ApiKeys = ReturnType<typeof createApiKeys>;
 
-/** API keys. Only a keyed hash of each is stored. Nothing is cached, so revocation applies from the next request. */
+/** API keys. Only an HMAC of each is stored. Nothing is cached, so revocation applies from the next request. */
 export function createApiKeys(deps: { database: IdentityDatabase; pepper: string }) {
   const { accounts, apiKeys } = deps.database;
 

@@ -1,6 +1,7 @@
 import type { IdentityDatabase } from '../database.js';
 import type { ApiKeyDocument } from './model.js';
 
+/** A member and their account. */
 export interface KeyMaker {
   accountId: string;
   userId: string;

@@ -1,7 +1,7 @@
 import { Schema } from 'mongoose';
 import type { Mode } from '../../kernel/ids.js';
 
-/** `_id` is the keyed hash of the secret, so that look-ups leak nothing by timing; the secret itself is not stored. */
+/** `_id` is an HMAC of the secret, so that look-ups leak nothing by timing; the secret itself is not stored. */
 export interface ApiKeyDocument {
   _id: string;
   keyId: string;

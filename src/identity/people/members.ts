@@ -153,7 +153,7 @@ async function addInvited(
   }
 }
 
-/** Changes to a person whom a concurrent verification may move from one collection to the other. */
+/** Changes to a person during a concurrent verification, which moves the person from one collection to the other. */
 function createBothCollections({ users, unverifiedUsers }: IdentityDatabase) {
   return {
     /** Writes in the order in which a verification moves a person, so that no write is missed. */

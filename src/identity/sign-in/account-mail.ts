@@ -13,8 +13,8 @@ import type { Mail, Mailer } from '../../platform/mail/mailer.js';
 /** E-mails per sign-up, or per address for password resets. */
 const MAILS = { points: 3, duration: 30 * 60 };
 /**
- * Verification e-mails per address, for all sign-ups with it. Strangers who use these up lock no one out: each of these
- * links stays valid while it counts, and completes any sign-up with the address.
+ * Verification e-mails per address, for all sign-ups with it. Other people cannot lock anyone out by using these up:
+ * each link stays valid while it counts, and completes any sign-up with the address.
  */
 const VERIFICATIONS = { points: 6, duration: 30 * 60 };
 
@@ -110,8 +110,8 @@ export function createAccountMail(deps: {
     },
 
     /**
-     * Counts an invitation as an e-mail to a stranger, even to known addresses, so that it does not reveal which are
-     * known.
+     * Counts an invitation as an e-mail to an unverified address, even if it is verified, so that the limit does not
+     * reveal which addresses are known.
      * @returns undefined if it may be sent, otherwise how long to wait, in ms
      */
     countInvitation: (address: string): Promise<number | undefined> => strangers.count({ address, isFirst: false }),
@@ -147,7 +147,7 @@ function timeOf(at: Date): string {
   return `${TIME.format(at)} UTC`;
 }
 
-/** Whether a name from a stranger contains nothing that mail programs turn into a link, and no phone number. */
+/** Whether an untrusted name contains nothing that mail programs turn into a link, and no phone number. */
 function isHarmless(name: string): boolean {
   const digits = name.match(/\p{N}/gu)?.length ?? 0;
   return digits <= MOST_DIGITS && /^[\p{L}\p{N} ,'&-]{1,60}$/u.test(name);

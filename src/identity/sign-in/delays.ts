@@ -26,8 +26,8 @@ export function delayAfter(failures: number): number {
 
 /**
  * Delays log-in attempts, up to a maximum number. Above it, an attempt of the largest group is rejected: first by
- * e-mail address, then by network. An attacker who floods an e-mail address from one network thus displaces only their
- * own attempts; from many networks a random one is rejected, so that the owner gets in by retrying.
+ * e-mail address, then by network. An attacker who floods an e-mail address from one network displaces only their own
+ * attempts; from many networks a random one is rejected, so that the owner gets in by retrying.
  */
 export function createDelays() {
   /** By e-mail address. */

@@ -7,8 +7,8 @@ const KNOWN_MS = 90 * 24 * 3_600_000;
 
 /**
  * The id of a browser in which the person has logged in before, so that attempts of others at the same network address
- * do not count against it. Its cookie is valid for one e-mail address, grants no access, and has a limit of its own, so
- * that a stolen one allows few guesses.
+ * do not count against it. Its cookie is valid for one e-mail address, grants no access, and has its own limit, so that
+ * a stolen one allows few guesses.
  */
 export function knownBrowserOf(ctx: ApiContext, config: Config, email: string): string | undefined {
   const value = cookieValueOf(ctx, cookieOf(config, 'known').name) ?? '';

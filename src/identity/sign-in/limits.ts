@@ -67,9 +67,9 @@ export function createPortalLimits({ config, database }: { config: Config; datab
     /**
      * Checks a password within the limits. Attempts are counted before the check, so that bursts cannot exceed them. An
      * error before the first hash starts is not counted against the network address; a later one is. A correct password
-     * resets the attempts before it, 20 times in 15 minutes, unless the sign-up is unverified, since strangers can sign
-     * up with any address. A known browser counts instead of its network address while the known browsers of the e-mail
-     * address try little.
+     * resets the attempts before it, 20 times in 15 minutes, unless the sign-up is unverified, since anyone can sign up
+     * with any address. A known browser counts instead of its network address, for up to 20 attempts per e-mail address
+     * in 15 minutes.
      * @param way what the password is for; successes are counted per purpose
      * @param check resolves to undefined if the password is wrong; passes every hash through `counted`
      * @throws ServiceError RATE_LIMIT_EXCEEDED, also for too many correct passwords, or what `check` throws

@@ -57,8 +57,8 @@ export function createRecoveryHandlers(deps: RecoveryDeps): RouteHandlers<typeof
   }
 
   /**
-   * Finds the sign-up with the address by its session or password: access to the mailbox alone must not verify an
-   * account that a stranger opened with the address.
+   * Finds the sign-up with the address by its session or password: access to the e-mails alone must not verify an
+   * account that someone else opened with the address.
    * @throws ServiceError MISSING_PARAMS, RATE_LIMIT_EXCEEDED
    */
   async function signedUp(ctx: ApiContext, email: string, password: string | undefined): Promise<UserDocument> {

@@ -19,7 +19,9 @@ const OWN = {
 } satisfies Partial<Record<Variable, { least: number; remedy: string }>>;
 const OWN_NAMES = Object.keys(OWN) as (keyof typeof OWN)[];
 
-/** Secrets issued by providers. Several variables may share one, but none may equal a secret of our own. */
+/**
+ * Secrets issued by providers. Several variables may share one, but none may equal a secret that the operator created.
+ */
 const GIVEN = [
   'TWILIO_AUTH_TOKEN',
   'TEMPORAL_API_KEY',

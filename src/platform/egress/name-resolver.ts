@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { createHostsFile } from './hosts-file.js';
 import { createTurnsByKey } from '../turns.js';
 
-/** Total time for both tries, each of which asks all name servers. */
+/** Total time for both tries; each try asks all name servers. */
 const TOTAL_MS = 2_000;
 const TRIES = 2;
 /** As many as the system resolver uses. */
@@ -83,7 +83,7 @@ function createAbsentNames() {
   };
 }
 
-/** Asks for both families at once. Each lookup has resolvers of its own, so that others cannot slow it down. */
+/** Asks for both families at once. Each lookup has its own resolvers, so that others cannot slow it down. */
 async function ask(name: string, nameservers: readonly string[], signal: AbortSignal): Promise<FamilyAnswer> {
   // A new resolver has the system's current name servers, not those from process start.
   const servers = nameservers.length > 0 ? nameservers : new dns.Resolver().getServers();

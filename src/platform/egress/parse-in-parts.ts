@@ -6,7 +6,7 @@ const PARSED_AT_ONCE = 1_024;
 
 /**
  * Makes a server parse incoming bytes in small parts. Node's parser otherwise creates requests from a whole chunk, even
- * after the first one closed the connection: 64 KiB hold 2,600 short requests, each of which costs an error on closing.
+ * after the first one closed the connection: 64 KiB hold 2,600 short requests, and each costs an error on closing.
  */
 export function parseInParts(server: Server): void {
   server.on('connection', (socket: Socket) => {

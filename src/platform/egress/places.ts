@@ -10,14 +10,14 @@ const PLACES_OF_RECEIVER = 8;
 const PLACES_OF_ACCOUNT = 16;
 /** Of these, for test calls of all accounts. Test calls are free, and must leave room for live ones. */
 const PLACES_OF_TEST = 32;
-/** Minimum and maximum delay before a rejected request asks again. */
+/** Minimum and maximum delay before a rejected request is retried. */
 const SOONEST_MS = 250;
 const LATEST_MS = 30_000;
 /**
  * Assumed duration until a request to the receiver has finished: short, so that a burst to a fast one does not wait.
  */
 const PRESUMED_MS = 100;
-/** Maximum receivers and accounts whose limits and durations are remembered. */
+/** Maximum receivers and accounts whose limits and durations are kept in memory. */
 const MOST_REMEMBERED = 1_000;
 
 /** The server that a request of an account goes to. */
@@ -38,16 +38,18 @@ interface Lane {
   running: Set<{ since: number }>;
   /** Moving average of the duration of its requests. */
   usualMs: number;
-  /** When the next rejected request should ask again. */
+  /** When the next rejected request should be retried. */
   turnAt: number;
 }
 
+/** A slot, which must be given back; or the time after which to retry, in ms. */
 export type Place = { giveBack(): void } | { afterMs: number };
 
+/** A bulkhead; see `createPlaces`. */
 export interface ReceiverPlaces {
-  /** How long to wait before asking for a slot, in ms; undefined if one is free now. */
+  /** How long to wait for a slot, in ms; undefined if one is free now. */
   waitFor(receiver: Receiver): number | undefined;
-  /** Takes a slot for one request, or returns after how many ms to ask again. */
+  /** Takes a slot for one request, or returns after how many ms to retry. */
   take(receiver: Receiver): Place;
 }
 

@@ -9,9 +9,9 @@ export interface RequestState {
   leastTimeMs: number;
   /** When the JSON body had arrived, ms since the epoch; absent until it is read. */
   bodyAt?: number;
-  /** When the request left the account's queue, ms since the epoch; absent if the route has no `load`. */
+  /** When the account's queue admitted the request, ms since the epoch; absent if the request was not queued. */
   startedAt?: number;
-  /** Aborted when the response is sent or its socket is closed; absent if the route has no `load`. */
+  /** Aborted when the response is sent or its socket is closed; absent if the request was not queued. */
   closed?: AbortSignal;
   /** The route's path with parameters in braces; never the real path, which may contain what must not be logged. */
   route?: string;

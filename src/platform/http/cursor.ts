@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../kernel/errors.js';
 
-/** Where a list continues: a time and, among equal times, an id. */
+/** The position where a list continues: a time and, among equal times, an id. */
 export interface ListPosition {
   at: Date;
   id: string;

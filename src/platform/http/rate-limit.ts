@@ -113,6 +113,7 @@ export async function consume(
   }
 }
 
+/** Sets Retry-After and returns the error to throw. @param seconds at least 1 is sent */
 export function limitExceeded(ctx: ApiContext, seconds: number): ServiceError {
   ctx.set('Retry-After', String(Math.max(1, seconds)));
   return new ServiceError('RATE_LIMIT_EXCEEDED', 'Too many requests. Please wait before asking again.');

@@ -8,7 +8,9 @@ export type MongoDatabase = Awaited<ReturnType<typeof openConnection>>;
 const OPERATION_TIMEOUT_MS = 4_000;
 
 export interface ConnectionOptions {
+  /** Time to find a server; 4 s by default. */
   waitMs?: number;
+  /** Maximum connections; 20 by default. */
   poolSize?: number;
 }
 

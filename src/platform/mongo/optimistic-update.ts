@@ -14,6 +14,7 @@ export class ContentionError extends Error {
   override readonly name = 'ContentionError';
 }
 
+/** Retry settings of an optimistic update. */
 export interface Retries {
   /** Name of what is updated, for the metric and the error message. */
   name: string;
@@ -49,7 +50,7 @@ export async function randomPause(tries: number): Promise<void> {
 /** Loosely typed, because some field names are ids. */
 type Change = { [operator in '$set' | '$unset' | '$inc' | '$push']?: object };
 
-/** What to do with a document: nothing, an update that applies only if `when` still matches, or an insert. */
+/** The decision about a document: no change, an update that applies only if `when` still matches, or an insert. */
 export type UpdateDecision<D, T> = { answer: T } & (
   | { update?: undefined; insert?: undefined }
   | { when?: mongo.Filter<mongo.Document>; update: Change; insert?: undefined }

@@ -1,7 +1,7 @@
 import type { mongo } from 'mongoose';
 import { unavailable } from '../http/deadline.js';
 
-/** Where a page ended; the next page starts after it. */
+/** The position where a page ended; the next page starts after it. */
 export interface PagePosition {
   at: Date;
   id: string;

@@ -1,4 +1,4 @@
-/** What one pass over the characters of a JSON text finds. */
+/** The result of one pass over the characters of a JSON text. */
 export interface JsonScan {
   depth: number;
   /** Keys that occur more than once in the outermost object. */

@@ -4,13 +4,13 @@ import type { ErrorCode } from '../../../kernel/errors.js';
 
 /**
  * Required authentication: `none`; `key` a Bearer key; `keyOrSession` a Bearer key or a member's portal session;
- * `session` such a session only; `origin` a page of our own origin, without log-in; `keyOrCarrier` a Bearer key, the
- * key as Basic password, or the carrier's signature; `carrier` the carrier's signature only.
+ * `session` such a session only; `origin` one of our own pages, without log-in; `keyOrCarrier` a Bearer key, the key as
+ * Basic password, or the carrier's signature; `carrier` the carrier's signature only.
  */
 export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' | 'keyOrCarrier' | 'carrier';
 
 /**
- * What a route changes, which decides whether a test key may use it:
+ * The kind of object that a route changes, which decides whether a test key may use it:
  * - `mode`: objects of the caller's mode, such as calls and API keys. Any key.
  * - `agent`: the agent in the path. A test key may change test agents only.
  * - `account`: objects that live calls depend on as well, such as phone numbers. No test key.
@@ -42,7 +42,7 @@ interface Operation {
   load?: RouteLoad;
   /** Not written to the audit log although it changes something. */
   unaudited?: true;
-  /** Has a limit of its own, so that it does not count towards the daily limit of changes. */
+  /** Has a separate limit, so that it does not count towards the daily limit of changes. */
   bounded?: true;
   /**
    * The handler reads query, headers and body itself, because their meaning or signature decides what is checked first.
@@ -56,7 +56,7 @@ interface Operation {
     contentType: string;
     schema: z.ZodObject | z.ZodUnion;
     examples: Examples;
-    /** The handler reads the body after a check of its own, whose error takes precedence over validation errors. */
+    /** The handler reads the body after its own check, whose error takes precedence over validation errors. */
     onDemand?: true;
   };
   success: {

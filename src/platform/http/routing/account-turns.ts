@@ -16,8 +16,8 @@ interface Limit {
   /** Maximum time in which the client reads nothing of the response. */
   idleMs?: number;
   /**
-   * Maximum concurrent requests of all accounts in this process when one more starts; test mode leaves room for live
-   * mode. Set for one kind of load only.
+   * A request may start while fewer than this are in progress in the process, of all accounts; lower in test mode, to
+   * leave room for live mode. Only one kind of load may have this limit, because its slots are shared.
    */
   inProcess?: Readonly<Record<Mode, number>>;
 }

@@ -14,7 +14,7 @@ interface AnswerOptions {
   unchanged?: boolean;
 }
 
-/** What a handler reports about a change in addition to the response. */
+/** Audit information that a handler returns about a change, in addition to the response. */
 export type Change = Pick<AnswerOptions, 'target' | 'unchanged'>;
 
 /** A JSON body with a status, headers or audit information. */

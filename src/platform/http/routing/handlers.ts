@@ -4,7 +4,7 @@ import type { ApiContext } from '../context.js';
 import type { StaticFile } from '../static-file.js';
 import type { Answer, Content, Piece } from './answer.js';
 
-/** What a handler receives about the sender, by the route's `auth`. */
+/** The principal that a handler receives, by the route's `auth`. */
 export type Principals = { readonly [Auth in RouteAuth]?: unknown };
 
 type PrincipalOf<R extends Route, P extends Principals> = R['auth'] extends keyof P
