@@ -18,7 +18,7 @@ const LIMITS = {
   requestTimeout: 15_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 1_000,
-  // The handler below responds to a missing Host header, with the usual error object.
+  // The handler below responds to a missing Host header with the usual error object.
   requireHostHeader: false,
 } as const;
 const MAX_CONNECTIONS = 10_000;

@@ -21,7 +21,7 @@ const SIGNS: readonly { variable: keyof Environment; found: (values: Environment
 
 /**
  * Rejects development mode for a service open to others, because development uses published secrets, open sign-up and
- * webhooks to private addresses. Returns a sentence for each setting at fault.
+ * requests to private addresses. Returns a sentence for each setting at fault.
  */
 export function developmentFaults(values: Environment): { variable: string; sentence: string }[] {
   if (values.ALLOW_INSECURE_DEVELOPMENT) return [];
@@ -35,14 +35,15 @@ export function developmentFaults(values: Environment): { variable: string; sent
 }
 
 /**
- * Hostnames, besides loopback names, under which the API answers in development; undefined: any. Prevents DNS
+ * Hostnames, besides loopback names, under which the API responds in development; undefined: any. Prevents DNS
  * rebinding: a website could point its own name at this machine and reach an API that has no password here.
  */
 export function answeredHosts(values: Environment): string[] | undefined {
   const { NODE_ENV, API_HOST, PUBLIC_BASE_URL, STREAM_URL } = values;
   if (NODE_ENV !== 'development') return undefined;
   const isLocal = isLoopbackHost(API_HOST.includes(':') ? `[${API_HOST}]` : API_HOST);
-  // A container listens on all addresses although only this machine may reach it, so API_HOST alone lifts no check.
+  // A container listens on all addresses although only this machine may reach it, so API_HOST alone does not end the
+  // check.
   if (!isLocal && values.ALLOW_INSECURE_DEVELOPMENT) return undefined;
   return [PUBLIC_BASE_URL, STREAM_URL].map((url) => new URL(url).hostname);
 }

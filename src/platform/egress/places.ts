@@ -42,7 +42,7 @@ interface Lane {
   turnAt: number;
 }
 
-/** A slot, which must be given back; or the time after which to retry, in ms. */
+/** A slot, to be freed after use; or the time after which to retry, in ms. */
 export type Place = { giveBack(): void } | { afterMs: number };
 
 /** A bulkhead; see `createPlaces`. */

@@ -4,8 +4,8 @@ import type { ErrorCode } from '../../../kernel/errors.js';
 
 /**
  * Required authentication: `none`; `key` a Bearer key; `keyOrSession` a Bearer key or a member's portal session;
- * `session` such a session only; `origin` one of our own pages, without log-in; `keyOrCarrier` a Bearer key, the key as
- * Basic password, or the carrier's signature; `carrier` the carrier's signature only.
+ * `session` such a session only; `origin` a page of this service, without log-in; `keyOrCarrier` a Bearer key, the key
+ * as Basic password, or the carrier's signature; `carrier` the carrier's signature only.
  */
 export type RouteAuth = 'none' | 'key' | 'keyOrSession' | 'session' | 'origin' | 'keyOrCarrier' | 'carrier';
 

@@ -20,8 +20,9 @@ interface Held extends Holder {
 }
 
 /**
- * Limits long responses of all accounts in one process. At the limit, a response that is read slower than it plays, or
- * one of an account with several, is cut off for a new one, so that a few accounts cannot keep others out.
+ * Limits long responses of all accounts in one process. At the limit, a response that is read at less than half its
+ * playback rate, or one of an account with several, is cut off for a new one, so that a few accounts cannot keep others
+ * out.
  */
 export function createProcessPlaces(now: () => number = Date.now) {
   const places = new Set<Held>();
