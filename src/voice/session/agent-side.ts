@@ -12,15 +12,15 @@ type AgentSideDeps = Pick<KeptTalkDeps, 'stream' | 'request' | 'engine' | 'logge
   kept: KeptTalk;
   /** Ms from the start of the stream. */
   now: () => number;
-  /** Whether the talk is over. */
+  /** Whether the conversation has ended. */
   isOver: () => boolean;
-  /** Calls the engine; one that throws ends its own call and no other. */
+  /** Calls the engine; an engine that throws ends only its own call. */
   tellEngine: (tell: (engine: Engine) => void) => void;
-  /** Ends the talk now. */
+  /** Ends the conversation immediately. */
   end: (reason: MediaEndReason) => void;
 };
 
-/** The agent's side of a talk: what it says on the line and what its tools do there, until it leaves. */
+/** The agent's side of a session: its audio and its tools, until it leaves the call. */
 export function createAgentSide(p: AgentSideDeps) {
   const { kept, now, isOver, tellEngine } = p;
   const { record, recorder } = kept;
@@ -37,7 +37,7 @@ export function createAgentSide(p: AgentSideDeps) {
     },
     onAudioPlayed(mulaw, atMs) {
       recorder?.put('agent', mulaw, atMs);
-      // Whether it was heard decides who pays, so it does not wait.
+      // Billing depends on whether the caller heard the agent, so store the first playback at once.
       if (record.markPlayed()) checkpoint('at once');
     },
   });
@@ -64,7 +64,7 @@ export function createAgentSide(p: AgentSideDeps) {
     sink: sinkOf({ ...p, playback, keyTones, leaving, checkpoint, tool: (call) => tools.run(call) }),
     endsAt: (atMs: number | undefined) => leaving.endsAt(atMs),
 
-    /** Sends what is due. @returns why the talk ends now, where it does */
+    /** Sends the audio that is due. @returns the reason to end the conversation now, if any */
     tick(dueMs: number): MediaEndReason | undefined {
       playback.pump(dueMs);
       recorder?.advance(now());
@@ -74,7 +74,7 @@ export function createAgentSide(p: AgentSideDeps) {
   };
 }
 
-/** What an engine may do on its call's line. */
+/** The engine's interface to its call. */
 function sinkOf(
   p: AgentSideDeps & {
     playback: Playback;
@@ -112,14 +112,14 @@ function sinkOf(
     },
     answeredBy(who) {
       record.setHeard(who);
-      // A process that goes on with an answering machine must not begin to talk to it.
+      // At once: a process that takes over the call must know that an answering machine answered.
       checkpoint('at once');
     },
     tool: p.tool,
     end: (reason) => leaving.afterLastWord(reason),
     fail(error) {
       logger.error({ callId, engine: engine.name, err: error }, 'the engine failed');
-      // What is decided already needs no engine any more.
+      // Once an end reason is decided, the engine is no longer needed.
       p.end(leaving.reason() ?? 'media_failed');
     },
   };

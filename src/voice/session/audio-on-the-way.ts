@@ -1,9 +1,9 @@
 import { FRAME_BYTES, FRAME_MS } from '../audio/frame.js';
 
-/** A mark after every 200 ms of audio tells how far the far end has come. */
+/** Frames between two marks (200 ms); the marks report how much audio the carrier has played. */
 const FRAMES_PER_MARK = 10;
 
-/** What stands between two marks on the line. */
+/** Audio between two marks. */
 interface Section {
   mark: string;
   itemId: string;
@@ -13,22 +13,22 @@ interface Section {
 }
 
 /**
- * Frames on their way, in one piece of memory: they wait for their mark so long that a new piece for each would be
- * carried to the old part of the heap, and collecting garbage there holds up all calls of the process.
+ * Sent frames in one block of memory. They wait so long for their mark that separate buffers would move to the old
+ * generation of the heap, and collecting garbage there delays all calls of the process.
  */
 interface SentAudio {
   bytes: Uint8Array;
   frames: number;
-  /** Where frames begin that do not follow the one before them on the line: the first, and those after a pause. */
+  /** Frames that start a new run: the first one, and each one after a gap in the audio. */
   starts: { frame: number; atMs: number }[];
 }
 
-/** Whole frames, one behind the other, and where the first stood on the line. Of use only until this returns. */
+/** Receives whole consecutive frames and the time of the first one. The memory is reused after the call returns. */
 export type OnAudioPlayed = (mulaw: Uint8Array, atMs: number) => void;
 
-/** What the carrier was sent and has not proven played: the frames since each mark. */
+/** Tracks frames sent to the carrier that no mark has confirmed as played. */
 export function createAudioOnTheWay(onAudioPlayed: OnAudioPlayed) {
-  /** Marked and not echoed yet, oldest first. */
+  /** Marked but not confirmed, oldest first. */
   let sections: Section[] = [];
   const spare: SentAudio[] = [];
   let open = noAudio();
@@ -46,13 +46,13 @@ export function createAudioOnTheWay(onAudioPlayed: OnAudioPlayed) {
   }
 
   return {
-    /** Where the next frame is to be written. */
+    /** Buffer for the next frame. */
     nextFrame(): Uint8Array {
       const at = open.frames * FRAME_BYTES;
       return open.bytes.subarray(at, at + FRAME_BYTES);
     },
 
-    /** The next frame was sent, to be played at this time. @returns whether a mark is due behind it */
+    /** Records that the next frame was sent, to be played at `atMs`. @returns whether a mark is due after it */
     sent(atMs: number): boolean {
       const last = open.starts.at(-1);
       const follows = last !== undefined && last.atMs + (open.frames - last.frame) * FRAME_MS === atMs;
@@ -61,7 +61,7 @@ export function createAudioOnTheWay(onAudioPlayed: OnAudioPlayed) {
       return open.frames >= FRAMES_PER_MARK;
     },
 
-    /** @returns the name of the mark behind what was sent so far: this much of an item */
+    /** Closes a section: `playedMs` of the item are played when its mark returns. @returns the mark's name */
     mark(itemId: string, playedMs: number, complete: boolean): string {
       markCount += 1;
       const mark = `m${markCount}`;
@@ -70,7 +70,7 @@ export function createAudioOnTheWay(onAudioPlayed: OnAudioPlayed) {
       return mark;
     },
 
-    /** A mark came back. @param tell is told of each section up to it, in order */
+    /** Handles a returned mark. @param tell called for each section up to the mark, in order */
     proven(mark: string, tell: (section: Pick<Section, 'itemId' | 'playedMs' | 'complete'>) => void): void {
       const index = sections.findIndex((section) => section.mark === mark);
       if (index < 0) return;
@@ -81,7 +81,7 @@ export function createAudioOnTheWay(onAudioPlayed: OnAudioPlayed) {
       }
     },
 
-    /** Nothing of it will be proven any more. */
+    /** Forgets all sections, after the carrier's buffer was cleared. */
     forget(): void {
       for (const { audio } of sections) recycle(audio);
       recycle(open);
@@ -89,7 +89,7 @@ export function createAudioOnTheWay(onAudioPlayed: OnAudioPlayed) {
       open = spare.pop() ?? noAudio();
     },
 
-    /** Items with a mark that has not come back. */
+    /** Ids of items with unconfirmed marks. */
     itemIds: () => sections.map(({ itemId }) => itemId),
     isEmpty: () => sections.length === 0,
   };

@@ -10,7 +10,7 @@ import { keepTalk, type KeptTalkDeps } from './kept-talk.js';
 
 export interface ConversationDeps extends KeptTalkDeps {
   tools: ToolHostDeps;
-  /** The process's one. */
+  /** Shared by all calls of the process. */
   clock: FrameClock;
 }
 
@@ -18,24 +18,24 @@ export interface Conversation {
   hear(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
-  /** The second of the call's talk at which it will be ended; undefined: none is known any more. */
+  /** When the call will be ended, in seconds from the call's start; undefined: no end is known any more. */
   endsAfter(seconds: number | undefined): void;
-  /** The carrier's detection heard who answered. */
+  /** The carrier's detection has reported who answered. */
   onAnsweredBy(who: AnsweredBy): void;
-  /** Ends the conversation for this reason, unless it is over already; resolves as `over` does. */
+  /** Ends the conversation, unless it has ended already; resolves like `over`. */
   end(reason: MediaEndReason): Promise<void>;
-  /** The line is lost, the call perhaps not: keeps what is known for another stream and ends nothing. Resolves as `over` does. */
+  /** For a lost stream: stores the progress for the next stream without ending the call. Resolves like `over`. */
   suspend(why: string): Promise<void>;
-  /** The line is closed, and the result stored and the workflow told, or both given up after a bounded time. */
+  /** Resolves when the line is closed and the result stored and reported, or after a bounded time. */
   readonly over: Promise<void>;
 }
 
-/** Conducts one call on its line: engine, playback, recording, result and reports. The audio waits for none of them. */
+/** Runs a call on its stream: engine, playback, recording, result and reports. Audio never waits for storage. */
 export function startConversation(deps: ConversationDeps): Conversation {
   const { stream, streamId, resumption, earlier, request, engine, logger } = deps;
   const callId = request._id;
   const startedAt = Date.now();
-  // A whole millisecond, as the beats of the clock are.
+  // Whole milliseconds, like the ticks of the clock.
   const origin = Math.floor(performance.now());
   const now = () => performance.now() - origin;
   let ended = false;
@@ -69,7 +69,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     if (reason !== undefined) void end(reason);
   }
 
-  /** An engine that throws ends its own call and no other. */
+  /** Runs engine code; an engine that throws ends only its own call. */
   function guard(act: () => void): void {
     if (ended) return;
     try {
@@ -87,7 +87,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     void end('voicemail');
   }
 
-  /** Gives the call up without a word: it is not this stream's to report. */
+  /** Closes the stream without a report, because another stream owns the call. */
   function leave(why: string): void {
     if (ended) return;
     ended = true;
@@ -98,7 +98,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
     settle();
   }
 
-  /** Ends the talk in one of two ways, whichever comes first. */
+  /** Ends or suspends the conversation, whichever comes first. */
   function close(how: (lengthMs: number) => Promise<void>): Promise<void> {
     if (ended) return over;
     ended = true;
@@ -123,7 +123,7 @@ export function startConversation(deps: ConversationDeps): Conversation {
   guard(() => {
     engine.start(call, sink).catch((error: unknown) => sink.fail(asError(error)));
   });
-  // An answering machine stays one when the line breaks; what was taken for a person may still turn out to be one.
+  // Only voicemail carries over to a resumed stream; someone taken for a person may still turn out to be a machine.
   if (earlier?.answeredBy === 'voicemail') learnWhoAnswered('voicemail');
 
   return {

@@ -3,7 +3,8 @@ import type { EngineCall } from '../engines/port.js';
 import { toolDefinitions } from '../tools/definitions.js';
 
 /**
- * What an engine is told of a call. Texts that hold no JSON object count as empty: they were checked when they came in.
+ * Builds the engine's description of a call. Treats parameter texts without a JSON object as empty; they were validated
+ * when the call was created.
  * @param isTransferable whether the call may be transferred at all
  */
 export function engineCallOf(request: StreamedCall, isTransferable: boolean): EngineCall {

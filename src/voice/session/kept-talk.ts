@@ -15,30 +15,30 @@ export interface KeptTalkDeps {
   stream: CarrierStream;
   streamId: string;
   carrierSid: string;
-  /** The stream's number: 0 for the call's first. */
+  /** The stream number: 0 for the call's first stream. */
   resumption: number;
-  /** What the streams before this one left. */
+  /** The stored result of the call's earlier streams. */
   earlier: ConversationResultDocument | null;
   request: StreamedCall;
   engine: Engine;
   results: ConversationResults;
-  /** Absent: calls are not recorded. */
+  /** Absent if calls are not recorded. */
   recordings?: Recordings;
   gateway: MediaSignals;
   logger: Logger;
-  /** This media server stops. */
+  /** Aborted when this media server shuts down. */
   closing: AbortSignal;
-  /** How long a lost stream may wait for one that follows it; shorter is for tests. */
+  /** How long a lost stream waits for its successor; tests shorten it. */
   lostForGoodMs?: number;
 }
 
-/** What is kept of a talk and told of it: its record, the result stored behind it, its recording, the workflow's reports. */
+/** Everything that stores or reports a session: its record, stored result, recording and reports to the workflow. */
 export function keepTalk(
   deps: KeptTalkDeps,
   p: {
     startedAt: number;
     template: EngineCall['outputTemplate'];
-    /** Another stream has taken the call over. */
+    /** Called when another stream has taken over the call. */
     onTaken: () => void;
   },
 ) {
@@ -71,7 +71,7 @@ export function keepTalk(
   const wrapUp = createWrapUp({ ...deps, beginning, record, keeper, recorder, reports });
 
   return {
-    /** Where the stream begins on the call's time line, ms. */
+    /** Start of the stream, in ms from the start of the call's first stream. */
     offsetMs,
     record,
     recorder,

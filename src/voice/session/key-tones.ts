@@ -1,15 +1,15 @@
 import type { Playback } from './playback.js';
 
 export interface KeyTones {
-  /** Plays key tones as an item of the line's own; true once they were heard, false when they were dropped. */
+  /** Plays DTMF tones as a separate item; resolves to true once they were played, false if they were dropped. */
   play(mulaw: Uint8Array): Promise<boolean>;
-  /** What playback tells of an item; true when it was one of these, and so none of the engine's. */
+  /** Receives playback progress; true if the item is one of these and therefore not the engine's. */
   onPlayed(itemId: string, complete: boolean): boolean;
-  /** Everything that was queued is gone. */
+  /** All queued audio was dropped. */
   dropped(): void;
 }
 
-/** Keys that are pressed in the middle of a talk, and whether they got through. */
+/** Plays DTMF tones during a conversation and reports whether the remote party received them. */
 export function createKeyTones(playback: Pick<Playback, 'enqueue' | 'endItem' | 'pump'>): KeyTones {
   const waiting = new Map<string, (wasHeard: boolean) => void>();
   const own = new Set<string>();

@@ -1,17 +1,17 @@
 import type { MediaEndReason } from '../../kernel/call-state.js';
 
-/** An end that is forced is told to the engine this long before. */
+/** How long before a forced end the engine is notified, in ms. */
 const ENDING_SOON_MS = 20_000;
-/** A goodbye is waited for this much longer than it lasts; marks may be late. */
+/** Extra wait for the goodbye's marks, which may be late, in ms. */
 const GOODBYE_GRACE_MS = 2_000;
 
 export type Leaving = ReturnType<typeof createLeaving>;
 
-/** How a talk comes to its end: after its last word, or at a known time, which the engine is told before. */
+/** Decides when a conversation ends: after its last utterance, or at a known time that is announced to the engine. */
 export function createLeaving(p: {
   /** Ms from the start of the stream. */
   now: () => number;
-  /** Ms until what is queued has been heard. */
+  /** Ms until the queued audio has been played. */
   remainingMs: () => number;
   onEndingSoon: (secondsLeft: number) => void;
 }) {
@@ -21,19 +21,19 @@ export function createLeaving(p: {
   let toldOfEnd = false;
 
   return {
-    /** Ends the talk for this reason when what is queued was heard; the first reason counts. */
+    /** Ends the conversation for this reason once the queued audio has played; the first reason counts. */
     afterLastWord(reason: MediaEndReason): void {
       goodbye ??= { reason, giveUpAtMs: now() + p.remainingMs() + GOODBYE_GRACE_MS };
     },
 
-    /** Why the talk ends after its last word, where that is decided. */
+    /** The reason of an end after the last utterance, if decided. */
     reason: () => goodbye?.reason,
 
-    /** @param isIdle whether everything was heard @returns why the talk ends now */
+    /** @param isIdle whether all audio was played @returns the reason to end the conversation now, if any */
     dueReason: (isIdle: boolean) =>
       goodbye !== undefined && (isIdle || now() > goodbye.giveUpAtMs) ? goodbye.reason : undefined,
 
-    /** @param atMs when the call will be ended; undefined: that is not known any more */
+    /** @param atMs when the call will be ended, in ms from the start of the stream; undefined: no longer known */
     endsAt(atMs: number | undefined): void {
       endsAtMs = atMs;
     },

@@ -2,12 +2,12 @@ import { createBeepDetector } from '../audio/beep-detector.js';
 import { decodeMulaw } from '../audio/mulaw.js';
 import type { VoicemailAction } from '../../kernel/voicemail.js';
 
-/** A greeting and its tone are over by then. */
+/** Detection stops here: greeting and tone are over by then. */
 const LISTEN_MS = 45_000;
 
 /**
- * Listens for the tones of an answering machine, also before anybody knows that there is one.
- * @param action only who leaves a message waits for the tone; for others each frame would be listened to in vain
+ * Listens for the tone of an answering machine, even before detection has reported one.
+ * @param action detects tones only for `leave_message`; other actions need none, so no frames are analyzed
  */
 export function listenForTone(action: VoicemailAction) {
   const beeps = createBeepDetector();

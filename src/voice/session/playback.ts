@@ -2,12 +2,12 @@ import { FRAME_BYTES, FRAME_MS } from '../audio/frame.js';
 import { MULAW_SILENCE } from '../audio/mulaw.js';
 import { createAudioOnTheWay, type OnAudioPlayed } from './audio-on-the-way.js';
 
-/** Audio is handed to the carrier up to this much ahead: enough for jitter, little to throw away on a barge-in. */
+/** How far ahead audio is sent to the carrier: enough for jitter, and little to discard on a barge-in. */
 const LEAD_MS = 360;
 
 /** What playback may send to the carrier. */
 export interface PlaybackLine {
-  /** @param frame of use only until this returns: its memory is used again */
+  /** @param frame valid only until this returns; its memory is reused */
   media(frame: Uint8Array): void;
   mark(name: string): void;
   clear(): void;
@@ -15,18 +15,18 @@ export interface PlaybackLine {
 
 export interface PlaybackDeps {
   line: PlaybackLine;
-  /** Ms since the start of the stream, from a clock that never steps. */
+  /** Ms since the start of the stream, on a monotonic clock. */
   now: () => number;
-  /** How much of an item was heard, in ms; `complete` when all of it was. */
+  /** Reports how much of an item was played, in ms; `complete` when all of it was. */
   onPlayed: (itemId: string, playedMs: number, complete: boolean) => void;
-  /** Told of audio that the carrier has proven played; its memory is used again. */
+  /** Receives audio that the carrier has confirmed as played; its memory is reused. */
   onAudioPlayed: OnAudioPlayed;
 }
 
 interface Item {
   id: string;
   waiting: Uint8Array[];
-  /** Bytes of the first of them that are on their way. */
+  /** Bytes of the first waiting chunk already sent. */
   takenOfFirst: number;
   waitingBytes: number;
   sentMs: number;
@@ -36,8 +36,8 @@ interface Item {
 export type Playback = ReturnType<typeof createPlayback>;
 
 /**
- * The agent's side of the line: cuts audio to frames of 20 ms, paces them, and keeps account of what was really heard.
- * Only marks prove that; the carrier also echoes the marks that a clear threw away, so those are forgotten first.
+ * The agent's audio: splits it into frames of 20 ms, paces them, and tracks what was really played. Only marks confirm
+ * playback. The carrier also returns the marks of cleared audio, so `clear` forgets those first.
  */
 export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackDeps) {
   let items: Item[] = [];
@@ -59,7 +59,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
     line.mark(onTheWay.mark(item.id, item.sentMs, complete));
   }
 
-  /** Sends the next frame; false when there is none to send now. */
+  /** Sends the next frame or the final mark of an item; false if nothing can be sent now. */
   function sendNext(): boolean {
     const item = items[0];
     if (item === undefined) return false;
@@ -79,7 +79,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
   }
 
   return {
-    /** Queues audio behind what is queued; audio of an item that was cleared is dropped. */
+    /** Queues audio; drops audio of an item that was cleared. */
     enqueue(itemId: string, mulaw: Uint8Array): void {
       const item = itemOf(itemId);
       if (item === undefined || item.ended || mulaw.length === 0) return;
@@ -93,16 +93,16 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
     },
 
     /**
-     * Sends what is due. To be called every 20 to 100 ms.
-     * @param nowMs the even beat that calls it, where there is one: by the uneven time at which a timer really fires, a
-     *   frame would now and then be left to the next beat
+     * Sends the frames that are due. Call it every 20 to 100 ms.
+     * @param nowMs the even tick of the frame clock, if it calls this: with the uneven time at which a timer really
+     *   fires, a frame would sometimes wait for the next tick
      */
     pump(nowMs = now()): void {
       lineEndsAtMs = Math.max(lineEndsAtMs, nowMs);
       while (lineEndsAtMs - nowMs < LEAD_MS && sendNext());
     },
 
-    /** The carrier echoed a mark: everything before it was played, unless it was cleared. */
+    /** Handles a mark from the carrier: all audio before it was played, unless it was cleared. */
     onMark(name: string): void {
       onTheWay.proven(name, ({ itemId, playedMs: heardMs, complete }) => {
         if (complete) playedMs.delete(itemId);
@@ -111,7 +111,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       });
     },
 
-    /** Drops everything not proven played, here and at the carrier. */
+    /** Drops all audio that is not confirmed as played, here and at the carrier. */
     clear(): void {
       const ids = new Set([...onTheWay.itemIds(), ...items.map((item) => item.id)]);
       if (ids.size === 0) return;
@@ -126,12 +126,12 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
       }
     },
 
-    /** Nothing is queued and nothing is on the way to the far end's ear. */
+    /** Whether no audio is queued or unconfirmed. */
     isIdle(): boolean {
       return items.length === 0 && onTheWay.isEmpty();
     },
 
-    /** Ms until all that is queued has been heard, if the carrier plays as it should. */
+    /** Ms until all queued audio has been played, if the carrier plays without delay. */
     remainingMs(): number {
       const queued = items.reduce((bytes, item) => bytes + item.waitingBytes, 0) / (FRAME_BYTES / FRAME_MS);
       return Math.max(0, lineEndsAtMs - now()) + queued;
@@ -139,7 +139,7 @@ export function createPlayback({ line, now, onPlayed, onAudioPlayed }: PlaybackD
   };
 }
 
-/** Fills a frame with the next 160 bytes, after the last ones of an ended item with silence. @returns false for none */
+/** Fills a frame with the next 160 bytes, padding the end of an item with silence. @returns false if none are ready */
 function takeFrame(item: Item, frame: Uint8Array): boolean {
   if (item.waitingBytes === 0 || (item.waitingBytes < FRAME_BYTES && !item.ended)) return false;
   let filled = 0;

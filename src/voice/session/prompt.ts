@@ -12,14 +12,14 @@ import { SESSION_POLICY } from './reducer/policy.js';
 import { heardIntroduction } from './reducer/resume.js';
 import type { EngineCall, ParameterValues, TranscriptTurn } from '../engines/port.js';
 
-/** Of what was said before a call was cut off; the newest turns are kept. */
+/** Maximum size of the transcript from before a resume; the newest turns are kept. */
 const MAX_RESUMED_BYTES = 12_000;
 
 export { filled };
 
 /**
- * What a language model is told of a call: the task with its parameters filled in, how to speak on a telephone, what to
- * find out, and rules that neither the far end nor any parameter can change. Data stand between ⟦ and ⟧.
+ * The LLM's system prompt for a call: the task with its parameters, how to speak on the phone, what to find out, and
+ * rules that neither the remote party nor a parameter can change. Data is enclosed in ⟦ and ⟧.
  */
 export function promptFor(call: EngineCall): string {
   const sections = [
@@ -36,7 +36,7 @@ export function promptFor(call: EngineCall): string {
   return sections.filter((text) => text !== '').join('\n\n');
 }
 
-/** Whether the caller heard the agent's introduction before the stream was lost; otherwise the agent introduces itself again. */
+/** Whether the caller heard the introduction before the stream was lost; if not, the agent introduces itself again. */
 export function isIntroduced({ resume }: EngineCall): boolean {
   return heardIntroduction(resume?.turns ?? [], SESSION_POLICY.introduction.heardAfterMs);
 }
@@ -88,7 +88,7 @@ function findings(template: ParameterValues): string[] {
   ];
 }
 
-/** The engine itself hangs up or says the message, so that a mailbox is not told it twice. */
+/** The engine itself hangs up or leaves the message, so that it is not left twice. */
 function voicemail({ direction, voicemail: { action } }: EngineCall): string[] {
   if (direction === 'inbound') return [];
   return [
@@ -123,7 +123,7 @@ function resumed(call: EngineCall): string[] {
   ];
 }
 
-/** Measured as they are written: a word is a line of its own. */
+/** The newest turns that fit, measured as the lines of the prompt. */
 function newest(turns: readonly TranscriptTurn[]): string[] {
   const kept: string[] = [];
   let bytes = 0;

@@ -7,15 +7,15 @@ import { newSession, type SessionSetup } from './reducer/state.js';
 export type RunningSession = ReturnType<typeof runSession>;
 
 /**
- * Runs one session: hands events to the reducer in the order they happen, has its commands performed, and keeps its timers.
- * What performing a command makes happen follows after the commands of the same step.
+ * Runs one session: passes events to the reducer in order, performs its commands, and runs its timers. Events caused by
+ * a command are processed after the commands of the same step.
  */
 export function runSession(p: {
   setup: SessionSetup;
-  /** Ms from the start of the stream, on a clock that never steps. */
+  /** Ms from the start of the stream, on a monotonic clock. */
   now: () => number;
   perform(command: Exclude<SessionCommand, { type: 'start_timer' | 'stop_timer' }>): void;
-  /** Told of every event, before it is reduced. */
+  /** Called with every event before it is reduced. */
   record?(event: SessionEvent): void;
 }) {
   const timers = new Map<SessionTimer, NodeJS.Timeout>();
@@ -51,7 +51,7 @@ export function runSession(p: {
     stopTimer(timer);
     const fire = () => {
       timers.delete(timer);
-      // The timer may fire a little before its time.
+      // Timers may fire slightly early.
       happened({ type: 'timer', timer }, Math.max(dueMs, p.now()));
     };
     timers.set(timer, setTimeout(fire, Math.max(0, dueMs - p.now())));

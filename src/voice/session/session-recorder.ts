@@ -2,12 +2,12 @@ import type { SessionEvent } from './reducer/events.js';
 import type { SessionLog } from './reducer/replay.js';
 import type { SessionSetup } from './reducer/state.js';
 
-/** More than an hour of lively talk. */
+/** More than an hour of lively conversation. */
 const MAX_EVENTS = 20_000;
-/** As stored, in UTF-8: a call's row has room for the logs of three streams. */
+/** In UTF-8, as stored: a call's row has room for the logs of three streams. */
 const MAX_BYTES = 2_000_000;
 
-/** Keeps the events of one session: personal data, to be stored with the call and nowhere else. */
+/** Records the events of one session. They contain personal data: store them only with the call. */
 export function createSessionRecorder(setup: SessionSetup) {
   const events: SessionEvent[] = [];
   let bytes = 0;
@@ -16,7 +16,7 @@ export function createSessionRecorder(setup: SessionSetup) {
   return {
     record(event: SessionEvent): void {
       bytes += Buffer.byteLength(JSON.stringify(event));
-      // A log with a gap cannot be replayed: from the first event without room on, none is kept.
+      // A log with a gap cannot be replayed, so stop at the first event that does not fit.
       if (left > 0 || events.length >= MAX_EVENTS || bytes > MAX_BYTES) left += 1;
       else events.push(event);
     },

@@ -1,7 +1,7 @@
-/** How long a silent caller is waited for, where it is not the policy's time. */
+/** Silence timeouts that differ from the session policy. */
 export interface SilencePatience {
-  /** Mutual silence until the caller is asked whether they are there, ms. */
+  /** Silence of both sides before the agent asks whether the caller is still there, in ms. */
   promptAfterMs: number;
-  /** Silence of the caller until the call is ended, ms. */
+  /** Silence of the caller before the call ends, in ms. */
   endAfterMs: number;
 }

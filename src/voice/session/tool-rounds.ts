@@ -1,4 +1,4 @@
-/** Rounds of tools that a call may have at once, and how many each full minute of talk adds. */
+/** Tool rounds allowed at the start of a call, and added by each full minute. */
 const ROUNDS_AT_START = 20;
 const ROUNDS_PER_MINUTE = 10;
 const MINUTE_MS = 60_000;
@@ -6,16 +6,16 @@ const MINUTE_MS = 60_000;
 export type ToolRounds = ReturnType<typeof createToolRounds>;
 
 /**
- * Counts the rounds of tools of one call. After each the model is sent the whole prompt again, at the operator's cost,
- * while the call is paid by the minute: so the number of rounds grows with the talk.
- * @param now ms since the talk began
+ * Limits the tool rounds of one call. After each round the model receives the whole prompt again, at the operator's
+ * cost, while the call is billed by the minute; so the limit grows with the call's length.
+ * @param now ms since the conversation began
  */
 export function createToolRounds(now: () => number) {
   let used = 0;
   return {
     /** Whether the model may call tools now. */
     hasRoom: () => used < ROUNDS_AT_START + ROUNDS_PER_MINUTE * Math.floor(now() / MINUTE_MS),
-    /** The model is asked once more after tools were called. */
+    /** Counts one more request to the model after tool calls. */
     count(): void {
       used += 1;
     },

@@ -3,24 +3,24 @@ import { decodeMulaw } from '../audio/mulaw.js';
 import type { VoiceActivityDetector } from '../audio/voice-activity.js';
 
 /**
- * A turn starts with 160 ms of voice: the detector goes on saying voice for 100 ms and more after it, so that a click of
- * 20 ms looks like 140.
+ * Frames of voice that start a turn (160 ms). VAD keeps reporting voice for 100 ms or more after a sound, so a click of
+ * 20 ms looks like 140 ms.
  */
 const START_FRAMES = 8;
-/** It goes on while most of the last frames are voice, so that a breath of noise does not keep it open. */
+/** A turn continues while most of the last frames are voice, so that short noises do not keep it open. */
 const CONTINUE_VOTES = 3;
 const CONTINUE_WINDOW = 5;
-/** Silence after voice that ends the caller's turn, unless another one is set. */
+/** Default silence after voice that ends the caller's turn, in ms. */
 export const END_OF_TURN_MS = 600;
 
 export interface CallerTurn {
-  /** Times in ms from the start of the stream. */
+  /** In ms from the start of the stream, as is `endMs`. */
   startMs: number;
   endMs: number;
 }
 
 export interface TurnUpdate {
-  /** How long the caller has been talking in this turn; 0 while silent. */
+  /** How long the caller has been talking in this turn, in ms; 0 while silent. */
   voiceMs: number;
   /** The turn that this frame ended. */
   ended?: CallerTurn;
@@ -28,14 +28,14 @@ export interface TurnUpdate {
 
 export interface TurnTaking {
   push(frame: Uint8Array, timestampMs: number): TurnUpdate;
-  /** Silence that ends a turn from now on, in ms: what is said in groups has longer pauses. */
+  /** Sets the silence that ends a turn, in ms; speech in groups, such as digits, has longer pauses. */
   endTurnAfter(ms: number): void;
-  /** A turn that is still open, as it stands; for the end of the call. */
+  /** The current turn, if it has not ended; used at the end of the call. */
   openTurn(): CallerTurn | undefined;
   free(): void;
 }
 
-/** Cuts the caller's audio into turns. Measures by the carrier's timestamps, so that lost frames do not stretch a pause. */
+/** Splits the caller's audio into turns, by the carrier's timestamps, so that lost frames do not stretch a pause. */
 export function createTurnTaking(detector: VoiceActivityDetector): TurnTaking {
   let votes: boolean[] = [];
   let turn: CallerTurn | undefined;

@@ -1,10 +1,10 @@
 import type { SessionHappening } from './reducer/events.js';
 import type { TurnTaking } from './turn-taking.js';
 
-/** Reports what voice detection makes of the caller's frames: transitions, not frames. */
+/** Turns VAD results into session events: one per transition, not per frame. */
 export function createVoiceTransitions(p: {
   turnTaking: Pick<TurnTaking, 'openTurn'>;
-  /** Ms from the start of the stream, on a clock that never steps. */
+  /** Ms from the start of the stream, on a monotonic clock. */
   now: () => number;
   happened(what: SessionHappening): void;
 }) {
@@ -12,7 +12,7 @@ export function createVoiceTransitions(p: {
   let voiceEndMs = 0;
   let lastVoiceAtMs = 0;
 
-  /** An open turn is silent, too, while its end is waited for: it is voiced while it grows. */
+  /** A turn stays open during the pause before its end; it counts as voiced only while it grows. */
   function hearVoice(streamMs: number): void {
     const open = p.turnTaking.openTurn();
     const grows = open !== undefined && open.endMs >= streamMs;
@@ -26,7 +26,7 @@ export function createVoiceTransitions(p: {
     else p.happened({ type: 'voice_paused', endMs: voiceEndMs, lastVoiceAtMs });
   }
 
-  /** To be told of each frame after voice detection was. @param streamMs the frame's end, on the carrier's clock */
+  /** Call it for each frame, after VAD. @param streamMs the frame's end, on the carrier's clock */
   return function frameTaken(streamMs: number, hasEndedTurn: boolean): void {
     hearVoice(streamMs);
     if (hasEndedTurn) p.happened({ type: 'voice_ended', streamMs });

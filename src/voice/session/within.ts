@@ -1,4 +1,4 @@
-/** The promise's value, or undefined when it takes longer than `ms`; the promise itself goes on. */
+/** Resolves to the promise's value, or to undefined after `ms`; the promise itself continues. */
 export async function settledWithin<T>(ms: number, promise: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

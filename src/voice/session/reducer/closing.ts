@@ -8,7 +8,7 @@ type End = NonNullable<ClosingState['end']>;
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 type ProviderFault = Pick<EventOf<'provider_gone'>, 'part' | 'message'>;
 
-/** Says one last line, in the first way that works, and ends the session. At most one line is said in a session. */
+/** Says one last sentence, in the first way that works, and ends the session. Happens at most once per session. */
 export function beginClosing(
   state: SessionState,
   p: { end: End; line: NonNullable<ClosingState['line']>; ways: ClosingState['otherWays'] },
@@ -23,12 +23,12 @@ export function beginClosing(
   );
 }
 
-/** Ends the session with a word the model has said, or without one. */
+/** Ends the session without a last sentence. */
 export function closeWith(state: SessionState, end: End, atMs: number): SessionStep {
   return inOrder(stopReply(state, atMs), (next) => [{ ...next, closing: { otherWays: [] } }, [end]]);
 }
 
-/** The agent says goodbye with this reply: when it was heard, the far end may hang up first. */
+/** The reply is the agent's goodbye: once it has played, the remote party may hang up first. */
 export function closeAfterReply(state: SessionState, event: EventOf<'reply_is_last'>): SessionState {
   const { replyId, itemId, goodbyeBy, atMs } = event;
   if (isClosing(state) || state.reply?.id !== replyId) return state;
@@ -43,7 +43,7 @@ export function closeAfterReply(state: SessionState, event: EventOf<'reply_is_la
   return { ...state, closing };
 }
 
-/** A provider is gone: a caller who has heard the agent is told so before the call fails. */
+/** A provider is gone: apologize before the call fails, if the caller has heard the agent. */
 export function closeForFault(state: SessionState, { part, message }: ProviderFault, atMs: number): SessionStep {
   if (isClosing(state)) return [state, []];
   const end: SessionCommand = { type: 'fail', part, message };
@@ -64,7 +64,7 @@ function sayLastLine(state: SessionState): SessionStep {
   ];
 }
 
-/** An item is over: was it the last line? */
+/** Ends the session or starts lingering if the finished item was the last one. */
 export function onClosingItemOver(state: SessionState, itemId: string, atMs: number): SessionStep {
   const { closing } = state;
   if (closing?.lastItemId !== itemId) return [state, []];
@@ -72,22 +72,22 @@ export function onClosingItemOver(state: SessionState, itemId: string, atMs: num
   return [{ ...state, closing: { ...closing, isLingering: true, untilMs: atMs + closing.lingersMs } }, []];
 }
 
-/** The last line cannot be said this way. */
+/** The last sentence failed this way: try the next. */
 export function onClosingItemFailed(state: SessionState, itemId: string): SessionStep {
   return state.closing?.lastItemId === itemId ? sayLastLine(state) : [state, []];
 }
 
-/** The reply that says the last words is whole on the line, or will not come. */
+/** Ends the session if the finished or failed reply was the last one. */
 export function onClosingReplyOver(state: SessionState, replyId: string): SessionStep {
   return state.closing?.lastReplyId === replyId ? finishClosing(state) : [state, []];
 }
 
-/** The goodbye cannot be said. */
+/** Ends the session if the goodbye failed. */
 export function onLastReplyFailed(state: SessionState): SessionStep {
   return state.closing?.lingersMs === undefined ? [state, []] : finishClosing(state);
 }
 
-/** The end that was decided comes now. */
+/** Emits the end that was decided. */
 export function finishClosing(state: SessionState): SessionStep {
   const { closing } = state;
   if (closing?.end === undefined || state.stopped) return [state, []];

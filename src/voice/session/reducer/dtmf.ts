@@ -5,7 +5,7 @@ import { answerNote } from './replies.js';
 import { callerHeard } from './silence.js';
 import { completesDigits, inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
 
-/** A digit was pressed: it stops the agent, and joins those before it. One that ends nothing stops nobody. */
+/** A DTMF digit interrupts the agent and joins earlier digits; an end digit that completes nothing does not interrupt. */
 export function onDigit(state: SessionState, digit: string, atMs: number): SessionStep {
   const { dtmf, setup } = state;
   const digits = dtmf.digits + digit;
@@ -22,7 +22,7 @@ export function onDigit(state: SessionState, digit: string, atMs: number): Sessi
   );
 }
 
-/** The engine says that what was pressed answers what it asks. */
+/** The engine reports that the digits form a complete answer. */
 export function onDigitsEntered(state: SessionState, atMs: number): SessionState | SessionStep {
   const { dtmf, setup } = state;
   if (!isWorthAnAnswer(state)) return state;
@@ -30,7 +30,7 @@ export function onDigitsEntered(state: SessionState, atMs: number): SessionState
   return { ...state, dtmf: { ...dtmf, isWhole: true } };
 }
 
-/** Whether what was pressed until now wants an answer. */
+/** Whether the digits entered so far need a reply. */
 export function isWorthAnAnswer(state: SessionState): boolean {
   const { digits } = state.dtmf;
   return digits !== '' && !(completesDigits(state) && isOnly(state.setup.policy.dtmf.endDigit, digits));
@@ -38,30 +38,30 @@ export function isWorthAnAnswer(state: SessionState): boolean {
 
 const isOnly = (digit: string, digits: string) => digits.split('').every((each) => each === digit);
 
-/** Words take the place of what was being keyed in, for an engine that knows what is asked. */
+/** If the engine completes digits, spoken words replace the digits entered so far. */
 export function dropDigits(state: SessionState, atMs: number): SessionStep {
   return completesDigits(state) ? stored(state, atMs) : [state, []];
 }
 
-/** A noise, the tones of the keys among them, takes nothing away of what is being keyed in. */
+/** Whether digits are being entered: a noise, such as the tones themselves, then discards nothing. */
 export const isKeyingIn = (state: SessionState) => completesDigits(state) && isWorthAnAnswer(state);
 
-/** Whether nothing more is waited for: an end digit that ends nothing may be the first of many. */
+/** Whether the entry is complete: at its maximum length, or ended by the end digit after at least one number. */
 export function isWholeEntry(digits: string, { endDigit, maxDigits }: SessionPolicy['dtmf']): boolean {
   return digits.length >= maxDigits || (digits.endsWith(endDigit) && /\d/.test(digits));
 }
 
-/** Digits one by one, as a model reads and a person says them. */
+/** Separates digits by spaces, as a model reads and a person says them. */
 export function spacedDigits(digits: string): string {
   return digits.split('').join(' ');
 }
 
-/** One entry of DTMF digits, as the transcript has it. */
+/** Transcript text of one DTMF entry. */
 export function dtmfInTranscript(digits: string): string {
   return `(keys: ${spacedDigits(digits)})`;
 }
 
-/** What was pressed is one entry: in the transcript in any case, and for the model unless the call is ending. */
+/** Completes a DTMF entry: stores it in the transcript and, unless the session is closing, requests a reply to it. */
 export function completeDigits(state: SessionState, atMs: number): SessionStep {
   const { digits } = state.dtmf;
   if (digits === '') return [state, []];

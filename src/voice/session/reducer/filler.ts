@@ -10,22 +10,22 @@ import {
   type SessionStep,
 } from './state.js';
 
-/** The caller waits for an answer to something new, of which the session knows now. */
+/** The caller waits for a reply to new input: `sinceMs` when it ended, `knownMs` when the session knew all of it. */
 export function callerWaits(state: SessionState, waiting: { sinceMs: number; knownMs: number }): SessionState {
   return { ...state, waiting, filler: { ...state.filler, isSaid: false } };
 }
 
-/** An answer is being made from now on. */
+/** Starts the filler timeout: a reply is being prepared from now on. */
 export function armFiller(state: SessionState, atMs: number): SessionState {
   return { ...state, filler: { ...state.filler, dueMs: atMs + state.setup.policy.filler.afterMs } };
 }
 
-/** The caller waits for something that takes long in any case. */
+/** Makes the filler due at once, for a wait that is certain to be long. */
 export function fillNow(state: SessionState, atMs: number): SessionStep {
   return inOrder(stopFiller(state, atMs), (next) => ({ ...next, filler: { ...next.filler, dueMs: atMs } }));
 }
 
-/** Nobody waits any more: a filler whose audio has not come is dropped. */
+/** Stops the filler timeout and drops a filler without audio, because the caller no longer waits. */
 export function stopFiller(state: SessionState, atMs: number): SessionStep {
   const expected = state.playback.expected.filter(({ kind }) => kind === 'filler');
   return inOrder(
@@ -38,7 +38,7 @@ export function stopFiller(state: SessionState, atMs: number): SessionStep {
   );
 }
 
-/** A filler is not said into the caller's words but after them. */
+/** Postpones a filler while the caller speaks. */
 export function yieldFiller(state: SessionState, atMs: number): SessionStep {
   const isExpected = state.playback.expected.some(({ kind }) => kind === 'filler');
   return isExpected ? fillNow(state, atMs) : [state, []];
@@ -63,7 +63,7 @@ function idle(state: SessionState): SessionState {
   return { ...state, filler: { isSaid: state.filler.isSaid } };
 }
 
-/** Only in a conversation that has begun: a caller who heard nothing else pays for nothing. Never twice in a row. */
+/** Only after the agent was heard, because a call with nothing but a filler is not billed; never twice in a row. */
 function isNeeded(state: SessionState): boolean {
   const { playback, filler, reply } = state;
   const hasBegun = (playback.heardAnything || state.setup.resumed) && !mustIntroduce(state);

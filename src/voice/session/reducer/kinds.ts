@@ -1,15 +1,15 @@
-/** What an item on the line is for. */
+/** The purpose of an item on the line. */
 export type ItemKind = 'introduction' | 'reply' | 'message' | 'filler' | 'reprompt' | 'closing';
 
-/** What a reply is for: a model reads it from what it was told, a script is asked. */
+/** The purpose of a reply: an LLM infers it from its chat history, a script receives it. */
 export type ReplyTask =
-  /** The agent has not been introduced yet, whatever else there is to answer. */
+  /** The agent must introduce itself first, whatever else there is to answer. */
   | 'introduce'
   /** The stream was lost and is back. */
   | 'resume'
   | 'answer'
   | 'digits'
-  /** Nothing was asked: the agent takes its thread up again. */
+  /** The caller asked nothing: the agent continues. */
   | 'go_on'
   /** The call will be ended soon. */
   | 'wrap_up'

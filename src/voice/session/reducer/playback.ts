@@ -6,7 +6,7 @@ import { inOrder, type LineItem, type SessionState, type SessionStep } from './s
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
-/** Audio of an item was handed over. Audio of closed items, and of replies that were taken back, is not for the line. */
+/** Sends new audio of an item to the line. Drops audio of closed items and of canceled or unconfirmed replies. */
 export function onItemAudio(state: SessionState, { itemId, replyId, ms, atMs }: EventOf<'item_audio'>): SessionStep {
   const { playback, reply } = state;
   if (playback.closed.has(itemId)) return [state, []];
@@ -31,16 +31,16 @@ export function onItemAudio(state: SessionState, { itemId, replyId, ms, atMs }: 
   return [{ ...state, filler, playback: { ...playback, items, expected } }, [send]];
 }
 
-/** All audio of an item has come. */
+/** All audio of an item has arrived. */
 export function onItemWhole(state: SessionState, { itemId, atMs }: EventOf<'item_whole'>): SessionStep {
   const item = state.playback.items.find(({ id }) => id === itemId);
   if (item !== undefined) return [withItem(state, { ...item, isWhole: true }), [{ type: 'end_item', itemId }]];
-  // A line without a sound is over before it began.
+  // An item without audio is over at once.
   const kind = state.playback.expected.find(({ id }) => id === itemId)?.kind;
   return kind === undefined ? [state, []] : dropExpected(state, itemId, kind, atMs);
 }
 
-/** The caller has heard this much of an item. */
+/** Updates how much of an item the caller has heard. */
 export function onItemPlayed(state: SessionState, event: EventOf<'item_played'>): SessionStep {
   const { itemId, playedMs, complete, atMs } = event;
   const heard = playedMs > 0 ? { ...state, playback: { ...state.playback, heardAnything: true } } : state;
@@ -54,12 +54,12 @@ export function onItemPlayed(state: SessionState, event: EventOf<'item_played'>)
   return complete ? closeItem(heard, played, true, atMs) : [withItem(heard, played), []];
 }
 
-/** Expects a line whose audio is being made. */
+/** Adds an item whose audio is not ready yet. */
 export function expectItem(state: SessionState, id: string, kind: ItemKind): SessionState {
   return { ...state, playback: { ...state.playback, expected: [...state.playback.expected, { id, kind }] } };
 }
 
-/** Takes an item off the line: heard to its end, or as far as it was played. */
+/** Removes an item from the line, complete or as far as it was played. */
 export function closeItem(state: SessionState, item: LineItem, complete: boolean, atMs: number): SessionStep {
   const { playback } = state;
   const closed: SessionState = {
@@ -81,15 +81,15 @@ function closing(item: LineItem, complete: boolean): SessionCommand {
 }
 
 /**
- * Takes everything off the line.
- * @param keep items that stay
+ * Removes all items from the line.
+ * @param keep kind of items that stay
  */
 export function clearLine(state: SessionState, atMs: number, keep?: ItemKind): SessionStep {
   const isKept = state.playback.items.every(({ kind }) => kind === keep);
   return inOrder([state, isKept ? [] : [{ type: 'clear' }]], (next) => closeAll(next, atMs, keep));
 }
 
-/** Closes every item as far as it was played; the line is cleared already, or gone. */
+/** Closes every item as far as it was played, without clearing the line, which is cleared or gone. */
 export function closeAll(state: SessionState, atMs: number, keep?: ItemKind): SessionStep {
   const items = state.playback.items.filter(({ kind }) => kind !== keep);
   const expected = state.playback.expected.filter(({ kind }) => kind !== keep);
@@ -104,7 +104,7 @@ export function closeAll(state: SessionState, atMs: number, keep?: ItemKind): Se
   );
 }
 
-/** A line that never came to the line is over. */
+/** Closes an expected item that never had any audio. */
 export function dropExpected(state: SessionState, itemId: string, kind: ItemKind, atMs: number): SessionStep {
   const { playback } = state;
   const expected = playback.expected.filter(({ id }) => id !== itemId);
@@ -117,8 +117,8 @@ export function dropExpected(state: SessionState, itemId: string, kind: ItemKind
 }
 
 /**
- * Without marks a session must not stand still: the item that is heard now is over some time after its length, counted
- * from its last piece if that came late.
+ * Timeout for missing marks: the current item counts as over some time after its length, counted from its last chunk if
+ * that came late.
  */
 export function playbackDueMs({ playback, setup }: SessionState): number | undefined {
   const [first] = playback.items;
@@ -126,7 +126,7 @@ export function playbackDueMs({ playback, setup }: SessionState): number | undef
   return endOf(first, playback.lastOverAtMs) + setup.policy.playback.markGraceMs;
 }
 
-/** Its last mark is lost. An item that marks prove begun was heard to its end; of another one no word was. */
+/** An item's last mark is missing: if an earlier mark confirmed its start, it counts as fully heard, else as unheard. */
 export function onPlaybackTimer(state: SessionState): SessionStep {
   const [first] = state.playback.items;
   if (first === undefined) return [state, []];
@@ -135,7 +135,7 @@ export function onPlaybackTimer(state: SessionState): SessionStep {
   return closeItem(state, { ...first, playedMs: first.queuedMs }, true, endMs);
 }
 
-/** When an item has been played that began after the one before it was over. */
+/** When an item has played to its end, given that it started after the previous item was over. */
 function endOf(item: LineItem, lastOverAtMs: number): number {
   const beganMs = Math.max(item.startedAtMs ?? item.queuedAtMs, lastOverAtMs);
   return Math.max(beganMs + item.queuedMs, item.endsAtMs);

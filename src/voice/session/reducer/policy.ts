@@ -1,82 +1,82 @@
-/** How a session behaves, in one place for every engine. Times are milliseconds. */
+/** The behavior of a session, the same for every engine. Times are in milliseconds. */
 export interface SessionPolicy {
   silence: {
-    /** Mutual silence until the caller is asked whether they are there. */
+    /** Silence of both sides before the agent asks whether the caller is still there. */
     repromptAfterMs: number;
-    /** Silence since the last word until the call is ended. */
+    /** Silence since the last speech of either side before the call ends. */
     endAfterMs: number;
   };
   bargeIn: {
-    /** Voice over the agent's that makes it stop, where we detect it: that needs 160 ms to call a sound voice at all. */
+    /** Caller voice that counts as a barge-in, where our own VAD decides; VAD itself first needs 160 ms of voice. */
     voiceMs: number;
   };
   introduction: {
-    /** An introduction counts as heard from here on, or when it was heard to its end. */
+    /** An introduction counts as heard after this much of it, or when it has played to its end. */
     heardAfterMs: number;
-    /** A caller who interrupts this many introductions is not introduced to again. */
+    /** Maximum introductions; after that the agent no longer repeats one that was interrupted. */
     attempts: number;
   };
   turns: {
-    /** The recognizer is asked for words this long after the caller's last voice. */
+    /** Ask STT for its transcript this long after the caller's last voice. */
     hurryAfterMs: number;
-    /** The words known this long after the last voice are the turn; voice without words is a noise. */
+    /** End the turn with the words known this long after the last voice; voice without words is a noise. */
     giveUpAfterMs: number;
-    /** Words that changed this recently may still grow. */
+    /** Words that changed this recently may still change. */
     settledAfterMs: number;
-    /** Words unchanged for this long are the turn even if a noise goes on. */
+    /** Words unchanged for this long end the turn even if a noise continues. */
     decidedWithinMs: number;
-    /** A recognizer that sends nothing for this long to a caller who spoke has stalled. */
+    /** STT has stalled if it sends nothing for this long after the caller spoke. */
     stalledAfterMs: number;
-    /** Shorter voice need not hold words. */
+    /** Shorter voice may be without words. */
     voiceWithWordsMs: number;
-    /** Assumed length of words that voice detection did not hear. */
+    /** Assumed length of words that VAD did not detect. */
     unheardWordsMs: number;
   };
   dtmf: {
     /** Digits count as complete after this pause. */
     pauseMs: number;
-    /** Digits count as complete with this one. */
+    /** Digit that completes an entry. */
     endDigit: string;
     maxDigits: number;
-    /** Two entries are never told sooner after one another: what is pressed meanwhile joins the second. */
+    /** Minimum time between two entries; digits entered meanwhile join the second. */
     minGapMs: number;
   };
   replies: {
-    /** Replies in quick succession that a call may have; no honest conversation reaches this. */
+    /** Replies available in quick succession; no real conversation needs more. */
     atOnce: number;
-    /** One more is earned each time. */
+    /** Time that earns one more reply. */
     oneMoreAfterMs: number;
-    /** Kept for callers who have certainly finished. */
+    /** Replies reserved for complete turns; early replies never use them. */
     reserve: number;
   };
   filler: {
-    /** A caller who waits longer for an answer hears a filler. */
+    /** Wait for a reply after which the caller hears a filler. */
     afterMs: number;
   };
   voicemail: {
-    /** A greeting that goes on longer is talked over. */
+    /** After this time the message is spoken even if the greeting has not ended. */
     greetingWithinMs: number;
-    /** Voice that ends so soon after a tone is the tone's own. */
+    /** Voice that ends this soon after a tone belongs to the tone. */
     toneTailMs: number;
-    /** Quiet before the message, behind the tone or when the carrier detected the machine. */
+    /** Silence before the message, after a tone or if the carrier detected the machine. */
     quietAfterToneMs: number;
-    /** Quiet before the message when no tone was heard: machines pause before their tone. */
+    /** Silence before the message if no tone was detected: machines pause before their tone. */
     quietWithoutToneMs: number;
-    /** The message must be on the line within this time. */
+    /** Timeout for the whole message to be sent. */
     messageWithinMs: number;
   };
   closing: {
-    /** The last line must have been heard within this time. */
+    /** Timeout for the last sentence to be played. */
     lastLineWithinMs: number;
-    /** After the agent's goodbye the far end may hang up first for so long. */
+    /** After the agent's goodbye, how long the remote party may hang up first. */
     lingerMs: number;
-    /** How long a far end that said goodbye may take to hang up. */
+    /** How long a caller who said goodbye may take to hang up. */
     hangUpWithinMs: number;
-    /** A caller who speaks meanwhile may come to the end of a short sentence. */
+    /** Extra time for a caller who speaks meanwhile to finish a short sentence. */
     lastSentenceMs: number;
   };
   playback: {
-    /** An item counts as over this long after its length when no mark comes back. */
+    /** Time after an item's length when it counts as over without a mark. */
     markGraceMs: number;
   };
 }

@@ -18,13 +18,13 @@ import {
 } from './state.js';
 
 /*
- * A provider that hears turns and starts replies: it answers the caller by itself after each turn. What the telephone and
- * tools tell it is answered when it is asked to.
+ * Providers that detect turns and start replies: they answer the caller by themselves after each turn. Input from the
+ * phone and from tools is answered on request.
  */
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
-/** The caller has finished: the provider answers by itself, or is asked to where it must not. */
+/** End of a caller's turn: the provider replies by itself, or on request while it must not. */
 export function onTurnOver(state: SessionState, { endMs, atMs }: EventOf<'turn_over'>): SessionStep {
   const over = callerHeard(withoutVoice(state, atMs), atMs);
   if (isClosing(over)) return [over, []];
@@ -34,7 +34,7 @@ export function onTurnOver(state: SessionState, { endMs, atMs }: EventOf<'turn_o
   });
 }
 
-/** The words of a turn have come; its answer was begun without them. */
+/** Stores the transcript of a turn; the provider began its reply without waiting for it. */
 export function onTurnWords(state: SessionState, { text, startMs, endMs }: EventOf<'turn_words'>): SessionStep {
   return [
     { ...state, turns: { ...state.turns, byPerson: state.turns.byPerson + 1 } },
@@ -42,7 +42,7 @@ export function onTurnWords(state: SessionState, { text, startMs, endMs }: Event
   ];
 }
 
-/** The provider began a reply by itself; it knows of everything that another one would be asked for. */
+/** The provider began a reply by itself. It covers everything that a further reply was requested for. */
 export function onReplyBegun(state: SessionState, { replyId, atMs }: EventOf<'reply_begun'>): SessionStep {
   const replies = withOneTaken(state.replies, state.setup.policy.replies, atMs);
   const counted = withoutAwaited({ ...state, replies });
@@ -56,31 +56,31 @@ export function onReplyBegun(state: SessionState, { replyId, atMs }: EventOf<'re
   }));
 }
 
-/** The provider does not begin the reply it owes: it is asked for one. */
+/** The provider did not begin the reply it owed: request one. */
 export function onReplyMissed(state: SessionState, atMs: number): SessionStep {
   return state.provider.awaitedSinceMs === undefined ? [state, []] : onReplyWanted(withoutAwaited(state), atMs);
 }
 
-/** The model is to go on: when it has made what it is making, and unless the caller speaks, who is answered in any case. */
+/** Requests a reply after the one in progress, unless the caller speaks, who is answered anyway. */
 export function onReplyWanted(state: SessionState, atMs: number): SessionStep {
   if (isClosing(state) || state.turns.isOpen) return [state, []];
   return isReplyRunning(state) ? [{ ...state, isReplyDue: true }, []] : beginReply(state, atMs);
 }
 
-/** The provider went away: what it has not said it will not say, and what the caller says now it will not hear end. */
+/** Connection lost: the current reply is canceled, and the end of the caller's current turn will not be reported. */
 export function onProviderLost(state: SessionState, atMs: number): SessionStep {
   const lost = withoutAwaited(without(withoutVoice(state, atMs), 'reply'));
   if (isClosing(state)) return state.reply === undefined ? [lost, []] : onClosingReplyOver(lost, state.reply.id);
   return [awaited(lost, atMs), []];
 }
 
-/** The provider is there again and goes on, unless it was asked for something else meanwhile. */
+/** Connection restored: request the reply that is owed, unless another one was requested meanwhile. */
 export function onProviderBack(state: SessionState, atMs: number): SessionStep {
   if (isClosing(state) || state.provider.awaitedSinceMs === undefined) return [state, []];
   return beginReply(withoutAwaited(state), atMs);
 }
 
-/** Tells the provider when it may answer by itself: not once the end is decided, nor while replies are scarce. */
+/** Updates whether the provider may reply by itself: not during the closing, nor while replies are scarce. */
 export function tellWhetherToAnswer(state: SessionState, atMs: number): SessionStep {
   if (!startsReplies(state) || state.stopped) return [state, []];
   const { provider, replies, setup } = state;

@@ -74,7 +74,7 @@ import {
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 type Handlers = { [T in SessionEvent['type']]: (state: SessionState, event: EventOf<T>) => SessionState | SessionStep };
 
-/** When each timer is due in a state; undefined: it does not run. */
+/** When each timer is due; undefined if it does not run. */
 const DUE: Record<SessionTimer, (state: SessionState) => number | undefined> = {
   turn: turnDueMs,
   barge_in: bargeInDueMs,
@@ -145,7 +145,7 @@ const ON_EVENT: Handlers = {
   stopped: onStopped,
 };
 
-/** One step of a session: what an event changes, and what is to be done about it. Pure. */
+/** One step of a session: the new state after an event, and the commands to perform. Pure. */
 export function reduceSession(state: SessionState, event: SessionEvent): SessionStep {
   if (state.stopped) return onLastWords(state, event);
   const { atMs } = event;
@@ -160,25 +160,25 @@ export function reduceSession(state: SessionState, event: SessionEvent): Session
   return withTimers(afterClosedItems(step, atMs));
 }
 
-/** The words of the last items and turns are stored even when the session is over. */
+/** After the session has ended, still stores the words of the last items and turns. */
 function onLastWords(state: SessionState, event: SessionEvent): SessionStep {
   if (event.type === 'item_words') return onItemWords(state, event);
   if (event.type === 'turn_ended') return onTurnEnded(state, event);
   return event.type === 'turn_words' ? onTurnWords(state, event) : [state, []];
 }
 
-/** A provider that starts replies is told by its session's instructions that it begins. */
+/** Starts the conversation. A provider that starts replies has the request to begin in its session's instructions. */
 function onLineOpened(state: SessionState, { atMs }: EventOf<'line_opened'>): SessionStep {
   const opened = { ...state, silence: { quietSinceMs: atMs, prompted: false } };
   if (startsReplies(state)) return beginReply(opened, atMs);
   if (isClosing(opened)) return [opened, []];
-  // Who answers with a word gets an answer to it.
+  // The caller is already speaking: reply to that instead of starting.
   if (opened.turns.isOpen) return [{ ...opened, owed: opened.owed ?? 'question' }, []];
   const note = state.setup.introduced ? 'The line is back. Go on.' : 'The line is open. Begin to speak.';
   return answerNote(opened, note, atMs, { task: 'resume' });
 }
 
-/** An item that is over may have been the last line. */
+/** Checks for each closed item whether it was the last one. */
 function afterClosedItems(step: SessionStep, atMs: number): SessionStep {
   const closed = step[1].filter((command) => command.type === 'close_item');
   return inOrder(
@@ -191,20 +191,20 @@ function afterClosedItems(step: SessionStep, atMs: number): SessionStep {
   );
 }
 
-/** Of an item without any mark no word was heard, but its time has passed. */
+/** Without any mark an item counts as not heard, but the silence timeout starts from its end. */
 function onPlaybackOverdue(state: SessionState): SessionStep {
   const [first] = state.playback.items;
   return inOrder(onPlaybackTimer(state), (next) => (first === undefined ? next : itemOver(next, first.kind)));
 }
 
-/** A timer that was stopped may still fire: it is due by the state, or nothing happens. */
+/** Ignores a timer that fires although the state no longer needs it, or not yet. */
 function onTimer(state: SessionState, timer: SessionTimer, atMs: number): SessionState | SessionStep {
   const { [timer]: _, ...timers } = state.timers;
   const fired = { ...state, timers };
   return (DUE[timer](fired) ?? Infinity) <= atMs ? ON_TIMER[timer](fired, atMs) : fired;
 }
 
-/** Starts and stops timers so that those run that the state asks for. */
+/** Starts and stops timers as the state requires. */
 function withTimers([state, commands]: SessionStep): SessionStep {
   const changes: SessionCommand[] = [];
   const timers: SessionState['timers'] = {};
@@ -241,7 +241,7 @@ function onItemFailed(state: SessionState, event: EventOf<'item_failed'>): Sessi
   );
 }
 
-/** What was heard of an item goes to the transcript. */
+/** Stores the played words of an item in the transcript. */
 function onItemWords(state: SessionState, event: EventOf<'item_words'>): SessionStep {
   const { text, complete, startMs, endMs } = event;
   if (text === '') return [state, []];
@@ -249,7 +249,7 @@ function onItemWords(state: SessionState, event: EventOf<'item_words'>): Session
   return [state, [{ type: 'store_turn', speaker: 'agent', text: heard, startMs, endMs }]];
 }
 
-/** The call is over: what was heard until now is kept. */
+/** The call is over: stores everything heard so far. */
 function onStopped(state: SessionState, { atMs }: EventOf<'stopped'>): SessionStep {
   return inOrder(
     { ...without(state, 'waiting'), stopped: true },

@@ -4,15 +4,15 @@ import { reduceSession } from './reduce.js';
 import { SESSION_POLICY, type SessionPolicy } from './policy.js';
 import { newSession, type SessionSetup, type SessionState } from './state.js';
 
-/** A session as it was recorded: replayed, it takes the same decisions. It holds what was said. */
+/** A recorded session: replaying it makes the same decisions. Contains what was said. */
 export interface SessionLog {
   setup: SessionSetup;
   events: SessionEvent[];
-  /** How many events of a very long session were not kept. */
+  /** Number of events dropped from a very long session. */
   left: number;
 }
 
-/** Replays a session. @returns its last state, and the commands of all steps in order */
+/** Replays a session. @returns its final state, and the commands of all steps in order */
 export function replaySession({ setup, events }: SessionLog): { state: SessionState; commands: SessionCommand[] } {
   let state = newSession({ ...setup, policy: completed(setup.policy) });
   const commands: SessionCommand[] = [];
@@ -24,7 +24,7 @@ export function replaySession({ setup, events }: SessionLog): { state: SessionSt
   return { state, commands };
 }
 
-/** A session that was recorded before a rule was made is replayed with the rule's present values. */
+/** Fills policy values that did not exist when the session was recorded with today's values. */
 function completed(policy: SessionPolicy): SessionPolicy {
   const { dtmf, voicemail, closing } = SESSION_POLICY;
   return {

@@ -20,9 +20,8 @@ import {
 } from './state.js';
 
 /**
- * Asks for a reply to what the model was told; it takes the place of any other. Without room it waits, unless it is to be
- * said last. A provider that starts replies makes one after the other: what is on the line goes on, and who speaks is
- * answered after it.
+ * Requests a reply that replaces any other. Without budget it waits, except for a voicemail message. A provider that
+ * starts replies makes one at a time: audio on the line continues, and a speaking caller is answered after their turn.
  */
 export function beginReply(
   state: SessionState,
@@ -42,14 +41,14 @@ export function beginReply(
   );
 }
 
-/** Asks for a reply to words that may not be all; nothing of it is heard until it is confirmed. */
+/** Requests a reply to words that may not be the whole turn; it is not played until confirmed. */
 export function beginEarlyReply(state: SessionState, heard: string, atMs: number): SessionStep {
   if (!hasPlenty(state.replies, state.setup.policy.replies, atMs)) return [state, []];
   if (isClosing(state) || isAgentSpeaking(state) || isReplyRunning(state)) return [state, []];
   return requested({ ...state, task: 'answer' }, { confirmed: false, heard, atMs });
 }
 
-/** Only one reply is made at a time; what was heard of it, or will be, stays. */
+/** Cancels a running reply, because only one runs at a time; its audio on the line stays. */
 function giveWay(state: SessionState): SessionState | SessionStep {
   return state.reply?.running === true ? cancelReply(state) : state;
 }
@@ -60,7 +59,7 @@ function due(state: SessionState, isReplyDue: boolean): SessionState {
   return { ...state, isReplyDue };
 }
 
-/** When an answer that waits for room is begun. */
+/** When a reply that waits for budget is requested. */
 export function replyDueMs(state: SessionState): number | undefined {
   if (startsReplies(state) && (state.reply?.running === true || isAwaited(state) || state.turns.isOpen))
     return undefined;
@@ -84,7 +83,7 @@ function requested(
   ];
 }
 
-/** The agent speaks of its own accord, or to what the telephone reports. */
+/** Adds a note to the chat history and requests a reply to it. */
 export function answerNote(
   state: SessionState,
   noteToModel: string,
@@ -96,7 +95,7 @@ export function answerNote(
   );
 }
 
-/** The caller's turn is over with these words: a reply begun for them is confirmed, any other gives way. */
+/** Answers the caller's turn: confirms a reply begun early for the same text, and replaces any other. */
 export function answerTurn(state: SessionState, text: string, atMs: number): SessionStep {
   const { reply } = state;
   const tellModel: SessionCommand = { type: 'tell_model', from: 'caller', text };
@@ -112,29 +111,29 @@ export function answerTurn(state: SessionState, text: string, atMs: number): Ses
 }
 
 /**
- * Takes the reply back, and everything on the line with it.
- * @param anAnswerFollows a filler on the line goes on
+ * Cancels the reply and clears its audio.
+ * @param anAnswerFollows keep a filler on the line
  */
 export function stopReply(state: SessionState, atMs: number, anAnswerFollows = false): SessionStep {
   const keep = anAnswerFollows && isOnlyFilling(state) ? 'filler' : undefined;
   const clear = (next: SessionState) => clearLine(next, atMs, keep);
-  // A provider of audio stops first, and is told then how much of it was heard.
+  // Cancel a provider that starts replies first; clearing then tells it how much was played.
   const steps = startsReplies(state) ? [cancelReply, clear] : [clear, cancelReply];
   return inOrder(stopFiller(state, atMs), ...steps);
 }
 
-/** The reply is of no use any more. */
+/** Cancels the current reply, if any. */
 export function cancelReply(state: SessionState): SessionStep {
   const { reply } = state;
   return reply === undefined ? [state, []] : [without(state, 'reply'), [{ type: 'cancel_reply', replyId: reply.id }]];
 }
 
-/** The caller goes on: a reply begun early is taken back. */
+/** Cancels a reply begun early, because the caller continues. */
 export function dropEarlyReply(state: SessionState): SessionStep {
   return state.reply === undefined || state.reply.confirmed ? [state, []] : cancelReply(state);
 }
 
-/** The first audio of a confirmed reply was made: the caller waits no longer. */
+/** The first audio of a reply is ready: the caller no longer waits. */
 export function onReplyHeard(state: SessionState, event: Extract<SessionEvent, { type: 'reply_heard' }>): SessionStep {
   const { reply, waiting } = state;
   if (reply?.id !== event.replyId) return [state, []];
@@ -149,7 +148,7 @@ export function onReplyHeard(state: SessionState, event: Extract<SessionEvent, {
 export function onReplyDone(state: SessionState, replyId: string, atMs: number): SessionStep {
   const { reply } = state;
   if (reply?.id !== replyId) return [state, []];
-  // Another reply of the provider follows when its tools have answered.
+  // The provider makes another reply once its tools have answered.
   const isContinued = startsReplies(state) && (!reply.hasAudio || state.provider.toolsAtWork > 0);
   if (isContinued) return [{ ...state, reply: { ...reply, running: false } }, []];
   return inOrder(stopFiller({ ...state, reply: { ...reply, running: false } }, atMs), (next) =>
@@ -157,11 +156,11 @@ export function onReplyDone(state: SessionState, replyId: string, atMs: number):
   );
 }
 
-/** The call will be ended: the model is told, and speaks as soon as nobody else does. */
+/** Tells the model that the call will be ended; it speaks as soon as the line is quiet. */
 export function onEndingSoon(state: SessionState, secondsLeft: number): SessionStep {
   if (isClosing(state)) return [state, []];
   const text = `The call will be ended in about ${secondsLeft} seconds. Say so in a few words and come to an end.`;
-  // A reply begun early does not know of it.
+  // A reply begun early does not include this.
   return inOrder(dropEarlyReply(state), (next) => [
     { ...next, mustWrapUp: true },
     [{ type: 'tell_model', from: 'phone', text }],

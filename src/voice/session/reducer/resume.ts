@@ -1,10 +1,10 @@
 import type { LineItem, SessionState, SessionStep } from './state.js';
 
-/** The model is told this when its introduction was interrupted. */
+/** Note to the model after its introduction was interrupted. */
 export const INTRODUCE_AGAIN =
   'You were interrupted before your introduction was heard. Introduce yourself again with your next words.';
 
-/** What is known of a turn of an earlier stream. */
+/** A turn of an earlier stream. */
 interface EarlierTurn {
   speaker: 'agent' | 'caller';
   text: string;
@@ -12,7 +12,7 @@ interface EarlierTurn {
   endMs: number;
 }
 
-/** Whether the caller heard the introduction before the stream was lost: one whole line of the agent, or enough of one. */
+/** Whether the caller heard the introduction on an earlier stream: a complete agent turn, or enough of one. */
 export function heardIntroduction(turns: readonly EarlierTurn[], heardAfterMs: number): boolean {
   return turns.some(
     ({ speaker, text, startMs, endMs }) =>
@@ -20,12 +20,12 @@ export function heardIntroduction(turns: readonly EarlierTurn[], heardAfterMs: n
   );
 }
 
-/** Whether the next reply has to introduce the agent. */
+/** Whether the next reply must introduce the agent. */
 export function mustIntroduce({ introduction, setup }: SessionState): boolean {
   return !introduction.heard && introduction.attempts < setup.policy.introduction.attempts;
 }
 
-/** An item is over: an introduction the caller has hardly heard is made again. */
+/** After an introduction item: repeats it if the caller has hardly heard it. */
 export function afterIntroduction(state: SessionState, item: LineItem, complete: boolean): SessionStep {
   const { introduction, setup } = state;
   if (item.kind !== 'introduction' || introduction.heard) return [state, []];

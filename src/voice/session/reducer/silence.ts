@@ -7,23 +7,23 @@ import { isBusy, type SessionState, type SessionStep } from './state.js';
 
 const NO_ANSWER = 'The far end has not answered. Introduce yourself again, and ask whether they are there.';
 
-/** The caller was heard, by voice or by a digit: the silence begins anew. */
+/** The caller was heard, by voice or DTMF: resets the silence timeout. */
 export function callerHeard(state: SessionState, atMs: number): SessionState {
   return { ...state, silence: { quietSinceMs: atMs, prompted: false } };
 }
 
-/** The agent has said its line, or was cut off in it. A reprompt leaves the silence as long as it is. */
+/** The agent's speech ended or was interrupted: restarts the silence timeout, but keeps whether a reprompt was said. */
 export function agentDone(state: SessionState, atMs: number): SessionState {
   return { ...state, silence: { ...state.silence, quietSinceMs: atMs } };
 }
 
-/** An item came to its end, known by a mark or by the time: one that was said to the caller gives them all the time from there. */
+/** An introduction or reply ended, by mark or timeout: the silence timeout starts from its end. */
 export function itemOver(state: SessionState, kind: ItemKind): SessionState {
   if (kind !== 'introduction' && kind !== 'reply') return state;
   return agentDone(state, Math.max(state.silence.quietSinceMs, state.playback.lastOverAtMs));
 }
 
-/** Nothing is due while somebody speaks or an answer is being made. */
+/** Not due while anyone speaks or a reply is being prepared. */
 export function silenceDueMs(state: SessionState): number | undefined {
   if (isBusy(state)) return undefined;
   const { repromptAfterMs, endAfterMs } = state.setup.policy.silence;

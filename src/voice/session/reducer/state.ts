@@ -4,41 +4,41 @@ import type { ItemKind, ReplyTask, SessionTimer } from './kinds.js';
 import type { SessionPolicy } from './policy.js';
 import type { ReplyCount } from './reply-budget.js';
 
-/** What does not change in the course of a session. */
+/** The fixed properties of a session. */
 export interface SessionSetup {
   policy: SessionPolicy;
   capabilities: {
     /**
-     * Who decides that a turn is over. `session`: the recognizer proposes it and voice detection must agree. `engine`: the
-     * engine, or its provider, decides alone.
+     * What ends a turn. `session`: STT proposes the end and VAD must agree. `engine`: the engine or its provider
+     * decides alone.
      */
     endsTurns: 'session' | 'engine';
-    /** `provider`: it ends turns, too, and begins a reply after each by itself, unless it is told not to. */
+    /** `provider`: it ends turns and begins a reply after each by itself, unless it must not. */
     startsReplies?: 'session' | 'provider';
     /**
-     * `engine`: it knows what is asked, and so which digits are a whole answer. Who gives one needs no introduction, words
-     * take its place, and an end digit that ends nothing is only kept.
+     * `engine`: it knows the question, and so which digits are a complete answer. Such an answer makes the introduction
+     * unnecessary, spoken words replace it, and an end digit that completes nothing is only stored.
      */
     completesDigits?: 'session' | 'engine';
   };
   voicemail: { action: 'hang_up' | 'leave_message' | 'continue'; hasMessage: boolean };
-  /** Somebody calls us: the agent answers, so no answering machine can have. */
+  /** An inbound call: the agent answers, so there is no answering machine. */
   isInbound?: boolean;
-  /** The call goes on after its stream was lost. */
+  /** The call continues after its stream was lost. */
   resumed: boolean;
-  /** The caller has heard the introduction on an earlier stream. */
+  /** The caller heard the introduction on an earlier stream. */
   introduced: boolean;
 }
 
-/** The caller's voice that belongs to no turn yet; stream times unless the name says `At`. */
+/** The caller's voice that belongs to no finished turn; stream times unless the name contains `At`. */
 export interface OpenVoice {
   startMs: number;
   endMs: number;
-  /** When it began, by the session's clock. */
+  /** When it began, on the session's clock. */
   sinceAtMs: number;
   /**
-   * When the last of it came, or was handed to another recognizer. Silence counts from here and not from `endMs`: the
-   * recognizer cannot know frames that come late any sooner than we do.
+   * When its last audio arrived, or was passed to a new STT stream. Silence counts from here and not from `endMs`,
+   * because STT receives late frames no sooner than we do.
    */
   cameAtMs: number;
   ended: boolean;
@@ -53,34 +53,34 @@ export interface LineItem {
   queuedAtMs: number;
   startedAtMs?: number;
   playedMs: number;
-  /** No more audio will come. */
+  /** No more audio will arrive. */
   isWhole: boolean;
-  /** When all that came of it can have been heard at the earliest. */
+  /** The earliest time when all audio so far has played. */
   endsAtMs: number;
 }
 
-/** How the session ends, once that is decided. Nothing the caller says changes it. */
+/** How the session ends, once decided. The caller's speech does not change it. */
 export interface ClosingState {
-  /** Emitted when the last line was heard or cannot be; absent once it was emitted. */
+  /** Emitted once the last sentence has played or failed; absent after that. */
   end?: Extract<SessionCommand, { type: 'end' | 'fail' }>;
-  /** The item of the last line, or the reply that says it. */
+  /** The item of the last sentence, or the reply that contains it. */
   lastItemId?: string;
   lastReplyId?: string;
   line?: 'silent_goodbye' | 'sorry';
-  /** After the last item the far end may hang up first, for so long. */
+  /** How long the remote party may hang up first after the last item, in ms. */
   lingersMs?: number;
-  /** The last item was heard. */
+  /** The last item has played. */
   isLingering?: boolean;
-  /** Ways to say the line that were not tried yet. */
+  /** Ways to say the sentence that were not tried yet. */
   otherWays: readonly ('voice' | 'prepared')[];
   untilMs?: number;
 }
 
-/** What a session knows of a provider that starts replies. */
+/** State of a provider that starts replies. */
 export interface ProviderReplies {
-  /** Whether it answers the caller by itself, as it was told last. */
+  /** Whether it may answer the caller by itself, as last commanded. */
   answers: boolean;
-  /** Replies are scarce: it is asked for each until there are enough again. */
+  /** The reply budget is low: replies are requested one by one until it has recovered. */
   isScarce: boolean;
   /** Since when it owes a reply that it begins by itself. */
   awaitedSinceMs?: number;
@@ -89,7 +89,7 @@ export interface ProviderReplies {
 
 export interface SessionState {
   setup: SessionSetup;
-  /** Numbers items and replies. */
+  /** Counter for the ids of items and replies. */
   count: number;
   stopped: boolean;
   turns: {
@@ -97,14 +97,14 @@ export interface SessionState {
     wordsAtMs: number;
     mayEnd?: string;
     voice?: OpenVoice;
-    /** Voice detection has an open turn: the caller speaks, or paused a moment ago. */
+    /** VAD has an open turn: the caller is speaking, or paused a moment ago. */
     isOpen: boolean;
-    /** Voice is coming right now. */
+    /** VAD detects voice right now. */
     isVoiced: boolean;
     lastVoiceAtMs: number;
-    /** Voice before this belongs to turns that are over; stream time. */
+    /** End of the last finished turn; earlier voice belongs to it. Stream time. */
     overUntilMs: number;
-    /** Turns and DTMF entries that no answering machine would make. */
+    /** Number of turns and DTMF entries that no answering machine would make. */
     byPerson: number;
   };
   reply?: {
@@ -113,21 +113,21 @@ export interface SessionState {
     confirmed: boolean;
     running: boolean;
     hasAudio: boolean;
-    /** The words an unconfirmed reply answers. */
+    /** The words that an unconfirmed reply answers. */
     heard?: string;
   };
-  /** The caller waits for an answer: since when, and when their words were known to be the whole turn. */
+  /** The caller waits for a reply: since when, and when the session knew the whole turn. */
   waiting?: { sinceMs: number; knownMs: number };
-  /** What the model is told if no words come of the caller's voice. */
+  /** Note to send to the model if the caller's voice turns out to be without words. */
   owed?: 'rest' | 'question';
-  /** The caller has not been told yet that the call will be ended. */
+  /** The model must still announce that the call will be ended. */
   mustWrapUp: boolean;
   playback: {
-    /** On the line, in order. */
+    /** Items on the line, in order. */
     items: readonly LineItem[];
-    /** Lines asked for whose audio has not come. */
+    /** Requested items without audio yet. */
     expected: readonly { id: string; kind: ItemKind }[];
-    /** Items of which nothing is sent any more. */
+    /** Items that send no more audio. */
     closed: ReadonlySet<string>;
     lastOverAtMs: number;
     heardAnything: boolean;
@@ -138,32 +138,32 @@ export interface SessionState {
     digits: string;
     firstAtMs: number;
     lastAtMs: number;
-    /** They are whole by the engine's word. */
+    /** The engine reported that they form a complete entry. */
     isWhole?: boolean;
     completedAtMs?: number;
   };
   replies: ReplyCount;
-  /** An answer waits until there is room for another reply. */
+  /** A reply waits for budget. */
   isReplyDue: boolean;
-  /** What the reply is for that was begun last, or is due. */
+  /** The task of the last reply requested, or of the next one. */
   task: ReplyTask;
-  /** Of a provider that starts replies. */
+  /** Used only with a provider that starts replies. */
   provider: ProviderReplies;
-  /** `isSaid`: nothing else was said after a filler, nor anything asked anew. */
+  /** `isSaid`: a filler was the last thing the agent said, and the caller has not said anything new since. */
   filler: { dueMs?: number; isSaid: boolean };
   voicemail: {
     met: boolean;
     waitingSinceMs?: number;
-    /** The last tone, by its end in stream time; absent: none was heard, or somebody spoke after it. */
+    /** The last tone, by its end in stream time; absent if none was heard, or if someone spoke after it. */
     tone?: { endMs: number; heardAtMs: number };
     carrierSays?: AnsweredBy;
   };
   closing?: ClosingState;
-  /** Timers that run, and when they are due. */
+  /** Running timers, and when they are due. */
   timers: Partial<Record<SessionTimer, number>>;
 }
 
-/** A state and what led to it wants done. */
+/** A new state, and the commands to perform. */
 export type SessionStep = readonly [SessionState, readonly SessionCommand[]];
 
 export function newSession(setup: SessionSetup): SessionState {
@@ -195,7 +195,7 @@ export function newSession(setup: SessionSetup): SessionState {
   };
 }
 
-/** Takes one step after the other and collects their commands. */
+/** Runs steps in sequence and collects their commands. */
 export function inOrder(
   start: SessionState | SessionStep,
   ...steps: readonly ((state: SessionState) => SessionState | SessionStep)[]
@@ -229,20 +229,20 @@ export const isOnlyFilling = ({ playback }: SessionState) =>
   playback.items.length > 0 && playback.items.every(({ kind }) => kind === 'filler');
 export const completesDigits = ({ setup }: SessionState) => setup.capabilities.completesDigits === 'engine';
 export const startsReplies = ({ setup }: SessionState) => setup.capabilities.startsReplies === 'provider';
-/** Also one that waits for room, or that the provider owes. */
+/** Includes a reply that waits for budget or that the provider owes. */
 export const isReplyRunning = ({ reply, isReplyDue, provider }: SessionState) =>
   isReplyDue || reply?.running === true || provider.awaitedSinceMs !== undefined;
-/** Somebody speaks, or an answer is being made. */
+/** Someone speaks, a reply is being prepared, a tool runs, or the session is closing. */
 export const isBusy = (state: SessionState) =>
   isClosing(state) ||
   isAgentSpeaking(state) ||
   isReplyRunning(state) ||
   state.turns.isOpen ||
   state.provider.toolsAtWork > 0;
-/** The provider owes no reply. */
+/** The state without the provider's owed reply. */
 export function withoutAwaited(state: SessionState): SessionState {
   const { awaitedSinceMs: _, ...provider } = state.provider;
   return { ...state, provider };
 }
-/** Whether audio of this item may go to the line. */
+/** Whether audio of this item may be sent. */
 export const isOnLine = ({ playback }: SessionState, itemId: string) => playback.items.some(({ id }) => id === itemId);

@@ -3,10 +3,10 @@ import { armFiller } from './filler.js';
 import { startsReplies, type SessionState, type SessionStep } from './state.js';
 import { meetMachine } from './voicemail.js';
 
-/** The model's own report that no person is on the line; it is not one of the call's tools. */
+/** The tool by which the model reports an answering machine; it is not one of the call's tools. */
 export const ANSWERING_MACHINE_TOOL = 'answering_machine';
 
-/** After these nothing is said any more. */
+/** After these tools the agent says nothing more. */
 const LAST_TOOLS: ReadonlySet<string> = new Set(['end_call', 'transfer_call']);
 
 export const endsCall = (tool: string) => LAST_TOOLS.has(tool);
@@ -24,14 +24,14 @@ export function onToolCalled(state: SessionState, event: EventOf<'tool_called'>)
   return [state, [{ type: 'answer_tool', toolCallId, answer }]];
 }
 
-/** A tool that ends the call has done so: what is queued is heard, and nothing else is said. */
+/** After a tool that ends the call, queued audio is still played, and nothing else is said. */
 export function onToolFinished(state: SessionState, { endsCall, ok }: EventOf<'tool_finished'>): SessionState {
   const { provider } = state;
   const done = { ...state, provider: { ...provider, toolsAtWork: Math.max(0, provider.toolsAtWork - 1) } };
   return endsCall && ok ? { ...done, closing: state.closing ?? { otherWays: [] } } : done;
 }
 
-/** A provider that starts replies ends one before its tools have answered: the session knows that more is to come. */
+/** Counts running tools: a provider that starts replies ends a reply before its tools have answered. */
 function atWork(state: SessionState, atMs: number): SessionState {
   if (!startsReplies(state)) return state;
   const { provider, filler } = state;

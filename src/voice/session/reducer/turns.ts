@@ -43,12 +43,12 @@ export function onVoicePaused(state: SessionState, { endMs, lastVoiceAtMs }: Eve
   const heard = callerHeard(withoutEarlierTone(state, endMs), Math.max(lastVoiceAtMs, state.silence.quietSinceMs));
   const paused = withTurns(heard, { isVoiced: false, lastVoiceAtMs });
   if (voice === undefined) return [paused, []];
-  // A turn ended in the midst of this voice, and nothing came after it.
+  // A turn ended in the middle of this voice, and no voice followed.
   if (endMs <= voice.startMs) return [withoutVoice(paused), []];
   return [withTurns(paused, { voice: { ...voice, endMs, cameAtMs: lastVoiceAtMs } }), []];
 }
 
-/** Voice detection says that the turn is over: so it is, if the recognizer has said so already. */
+/** VAD reports the end of the turn: it ends if STT has already proposed so. */
 export function onVoiceEnded(state: SessionState, { atMs, streamMs }: EventOf<'voice_ended'>): SessionStep {
   const { voice, mayEnd } = state.turns;
   const closed = withTurns(state, { isOpen: false, isVoiced: false });
@@ -76,7 +76,7 @@ export function onTurnGoesOn(state: SessionState): SessionStep {
   return dropEarlyReply(withoutMayEnd(state));
 }
 
-/** Words are voice, too, though voice detection may not have heard it: their turn must come to an end. */
+/** Words count as voice even if VAD did not detect any, so that their turn comes to an end. */
 function understood(state: SessionState, { text, streamMs, atMs }: EventOf<'words' | 'turn_may_end'>): SessionState {
   const { turns, setup } = state;
   const startMs = Math.max(turns.overUntilMs, streamMs - setup.policy.turns.unheardWordsMs);
@@ -88,10 +88,10 @@ function understood(state: SessionState, { text, streamMs, atMs }: EventOf<'word
   });
 }
 
-/** The turn is over with the event's words. */
+/** The engine ended the turn with the event's words. */
 export function onTurnEnded(state: SessionState, event: EventOf<'turn_ended'>): SessionStep {
   const { text, streamMs, voice, holds, atMs } = event;
-  // What was not heard yet belongs to no turn.
+  // Limit the turn to audio that has arrived.
   const own = voice === undefined ? {} : { voice: { ...voice, endMs: Math.min(voice.endMs, streamMs) } };
   if (holds !== 'no_words') {
     const dropped = dropDigits(state, atMs);
@@ -104,16 +104,16 @@ export function onTurnEnded(state: SessionState, event: EventOf<'turn_ended'>): 
 }
 
 interface TurnEnd {
-  /** How far the caller's audio has come, where that is known. */
+  /** End of the caller's audio so far, if known. */
   streamMs?: number;
-  /** The turn's own voice, where that is known. */
+  /** Times of the turn's own voice, if known. */
   voice?: { startMs: number; endMs: number };
-  /** No machine would say it. */
+  /** Whether the words prove that a person is speaking. */
   showsPerson?: boolean;
   isAnswered?: boolean;
 }
 
-/** The turn is over with these words. */
+/** Ends the turn with these words: stores it and replies. */
 export function endTurn(state: SessionState, text: string, atMs: number, how: TurnEnd = {}): SessionStep {
   const { turns } = state;
   const { voice, isVoiced } = turns;
@@ -137,7 +137,7 @@ export function endTurn(state: SessionState, text: string, atMs: number, how: Tu
   );
 }
 
-/** When the turn was said, on the carrier's clock. */
+/** Start and end of the turn, on the carrier's clock. */
 function spanOf(how: TurnEnd, { voice, isVoiced }: SessionState['turns'], at: number) {
   if (how.voice !== undefined) return { startMs: Math.round(how.voice.startMs), endMs: Math.round(how.voice.endMs) };
   const voiceEndMs = isVoiced ? how.streamMs : voice?.endMs;
@@ -146,7 +146,7 @@ function spanOf(how: TurnEnd, { voice, isVoiced }: SessionState['turns'], at: nu
   return { startMs: Math.max(0, Math.round(startMs)), endMs: Math.round(endMs) };
 }
 
-/** There was voice, but no words came of it. */
+/** Handles voice without words. */
 function beNoise(state: SessionState, atMs: number): SessionStep {
   const { owed } = state;
   const quiet: SessionStep = [withoutVoice(state), [{ type: 'forget_turn' }]];
@@ -160,7 +160,7 @@ export function onRecogniserAlive(state: SessionState): SessionState {
   return voice === undefined ? state : withTurns(state, { voice: { ...voice, answered: true } });
 }
 
-/** Another stream will hear the turn again; a caller who waits for an answer is told to wait. */
+/** A new STT stream will receive the turn again; a waiting caller hears a filler. */
 export function onRecogniserLost(state: SessionState, atMs: number): SessionStep {
   const { voice } = state.turns;
   const isWaiting = voice !== undefined && voice.ended && mayHoldWords(state, voice);
@@ -169,14 +169,14 @@ export function onRecogniserLost(state: SessionState, atMs: number): SessionStep
   );
 }
 
-/** Another stream has to understand the voice there is. */
+/** A new STT stream must transcribe the current voice: restart its timeouts. */
 export function waitAnew(state: SessionState, atMs: number): SessionState {
   const { voice } = state.turns;
   if (voice === undefined) return state;
   return withTurns(state, { voice: { ...voice, cameAtMs: atMs, answered: false, hurried: false } });
 }
 
-/** Every voice becomes a turn or a noise in the end: what is decided about it next, and when. */
+/** Every voice ends as a turn or a noise: returns the next decision about it, and when it is due. */
 function nextVerdict(state: SessionState): { dueMs: number; take(atMs: number): SessionStep } | undefined {
   const { turns, setup } = state;
   const { voice, words } = turns;
@@ -201,7 +201,7 @@ function hurried(state: SessionState, voice: OpenVoice): SessionStep {
   return [withTurns(state, { voice: { ...voice, hurried: true } }), [{ type: 'hurry_recogniser' }]];
 }
 
-/** The recognizer sends nothing at all: it is lost, unless there was nothing to understand. */
+/** STT sends nothing at all: reconnect, unless the voice is too short for words. */
 function stalled(state: SessionState, voice: OpenVoice, atMs: number): SessionStep {
   if (!mayHoldWords(state, voice)) return beNoise(state, atMs);
   return [waitAnew(state, atMs), [{ type: 'reopen_recogniser' }]];
@@ -213,7 +213,7 @@ export function onTurnTimer(state: SessionState, atMs: number): SessionStep {
   return nextVerdict(state)?.take(atMs) ?? [state, []];
 }
 
-/** What was said and not ended; for the end of the call. */
+/** Stores words of an unfinished turn at the end of the call. */
 export function flushWords(state: SessionState, atMs: number): SessionStep {
   const { words, voice } = state.turns;
   if (words === '') return [state, []];

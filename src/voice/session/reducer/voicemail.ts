@@ -7,31 +7,31 @@ import { inOrder, isClosing, type SessionState, type SessionStep } from './state
 
 type EventOf<T extends SessionEvent['type']> = Extract<SessionEvent, { type: T }>;
 
-/** The carrier's own detection says who answered. */
+/** The carrier's detection reports who answered. */
 export function onAnsweredBy(state: SessionState, event: EventOf<'answered_by'>): SessionStep {
   const next: SessionState = { ...state, voicemail: { ...state.voicemail, carrierSays: event.who } };
   return event.who === 'voicemail' && !isClosing(next) ? meetMachine(next, event.atMs) : [next, []];
 }
 
-/** The engine's ear is less certain than what the far end has said or pressed. */
+/** Ignores the engine's detection if speech, DTMF or the carrier prove a person, because it is less certain. */
 export function onMachineHeard(state: SessionState, atMs: number): SessionStep {
   const isPerson = state.turns.byPerson > 0 || state.dtmf.digits !== '' || state.voicemail.carrierSays === 'human';
   return isPerson ? [state, []] : meetMachine(state, atMs);
 }
 
-/** A tone was heard: an answering machine records from here on, unless its greeting goes on. */
+/** An answering machine starts recording after a tone, unless its greeting continues. */
 export function onToneHeard(state: SessionState, { streamMs, atMs }: EventOf<'tone_heard'>): SessionState {
   return { ...state, voicemail: { ...state.voicemail, tone: { endMs: streamMs, heardAtMs: atMs } } };
 }
 
-/** Voice was heard at this time of the stream: a tone before it was not the one that ends a greeting. */
+/** Voice at this stream time shows that an earlier tone was not the end of a greeting. */
 export function withoutEarlierTone(state: SessionState, voiceMs: number): SessionState {
   const { tone, ...voicemail } = state.voicemail;
   if (tone === undefined || voiceMs <= tone.endMs + state.setup.policy.voicemail.toneTailMs) return state;
   return { ...state, voicemail };
 }
 
-/** An answering machine has answered, which is met once in a call: hang up, or wait to leave a message. */
+/** Handles an answering machine, once per call: hang up, or wait to leave a message. */
 export function meetMachine(state: SessionState, atMs: number): SessionStep {
   const { voicemail, setup } = state;
   if (voicemail.met || setup.isInbound === true || isClosing(state)) return [state, []];
@@ -46,7 +46,7 @@ export function meetMachine(state: SessionState, atMs: number): SessionStep {
   }));
 }
 
-/** The message is left when it has been quiet, or the greeting does not end. */
+/** The message is due after a silence, or when the greeting takes too long. */
 export function voicemailDueMs({ voicemail, turns, setup }: SessionState): number | undefined {
   const { waitingSinceMs, tone, carrierSays } = voicemail;
   if (waitingSinceMs === undefined) return undefined;
@@ -79,20 +79,20 @@ export function onVoicemailTimer(state: SessionState, atMs: number): SessionStep
   ];
 }
 
-/** Who answered, as far as the session knows; undefined in an inbound call, which the agent answers. */
+/** Who answered, as far as known; undefined for an inbound call, which the agent answers. */
 export function whoAnswered({ setup, voicemail, turns }: SessionState): AnsweredBy | undefined {
   if (setup.isInbound === true) return undefined;
   if (voicemail.met || voicemail.carrierSays === 'voicemail') return 'voicemail';
   return voicemail.carrierSays === 'human' || turns.byPerson > 0 ? 'human' : 'unknown';
 }
 
-/** Who answered, as an engine's result has it. */
+/** The field `answeredBy` of an engine's result. */
 export function answeredByInResult(state: SessionState): { answeredBy?: AnsweredBy } {
   const answeredBy = whoAnswered(state);
   return answeredBy === undefined ? {} : { answeredBy };
 }
 
-/** Who answered is stored as soon as it is known: the call may go on in another media process. */
+/** Stores who answered as soon as it is known, because the call may continue in another media process. */
 export function storeAnsweredBy(before: SessionState, state: SessionState): SessionStep {
   const who = whoAnswered(state);
   return [state, who === undefined || who === whoAnswered(before) ? [] : [{ type: 'store_answered_by', who }]];
