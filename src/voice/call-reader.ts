@@ -4,36 +4,36 @@ import type { MediaSignal } from '../kernel/call-signals.js';
 import type { Mode } from '../kernel/ids.js';
 import type { Micros } from '../kernel/money.js';
 
-/** What the media side needs of a call. It was asked for once and never changes. */
+/** What the media side needs of a call; it does not change during the call. */
 export interface StreamedCall {
   _id: string;
   accountId: string;
   mode: Mode;
   direction: Direction;
   agent: AgentSnapshot;
-  /** JSON object in a string, `{}` when none was given. */
+  /** JSON object as a string; `{}` if none was given. */
   inputParameters: string;
   maxDurationSeconds: number;
-  /** Absent in calls from before prices were frozen: the default. */
+  /** Price per second in micro-USD; absent in calls older than frozen prices, which use the default. */
   microsPerSecond?: Micros;
 }
 
-/** `over`: the call has ended; else the second of talk at which money or the duration limit will end it. */
+/** `over`: the call has ended; a number: the second of talk when the balance or the duration limit will end it. */
 export type CallEnding = 'over' | number;
 
-/** How the media side reads calls; the calls domain provides it. */
+/** Read access to calls for the media side; the calls domain implements it. */
 export interface CallReader {
   find(callId: string): Promise<StreamedCall | null>;
-  /** False when the call is unknown. */
+  /** False if the call is unknown. */
   isFinal(callId: string): Promise<boolean>;
-  /** Whether everything personal was taken out of the call. */
+  /** Whether the call's personal data has been erased. */
   isErased(callId: string): Promise<boolean>;
-  /** What is known of the ends of these calls; one whose end nothing says is not in it. */
+  /** The known ends of these calls; a call without a known end is missing from the map. */
   endings(callIds: readonly string[]): Promise<Map<string, CallEnding>>;
 }
 
-/** How the media side reaches a call's workflow. */
+/** Sends signals to the workflow of a call. */
 export interface MediaSignals {
-  /** Returns false when the call is over or unknown. `requestId` lets Temporal drop a repeat. */
+  /** Returns false if the call is over or unknown. `requestId` lets Temporal drop duplicates. */
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
 }

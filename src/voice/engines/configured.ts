@@ -6,7 +6,7 @@ import { createOfflineEngine } from './offline/index.js';
 import { createOpenAiRealtimeEngine } from './realtime/index.js';
 import { createPipelineEngine } from './pipeline/index.js';
 
-/** The engines that the configuration names; test calls always have the offline one. */
+/** Creates the configured engines; test calls always use the offline engine. */
 export function createConfiguredEngines({ config, logger }: { config: Config; logger: Logger }): Engines {
   const { byDefault, prices, openaiRealtime, pipeline } = config.engines;
   const report = (error: Error) => logger.warn({ err: error }, 'the offline engine had a fault and went on');

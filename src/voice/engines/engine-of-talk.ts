@@ -1,7 +1,7 @@
 import type { TurnTaking } from '../session/turn-taking.js';
 import type { Engine, EngineCall, EngineSink } from './port.js';
 
-/** What conducts a call once its line is open. */
+/** A running session of an engine. */
 interface Talk {
   hear: Engine['onCallerAudio'];
   key: Engine['onDtmf'];
@@ -12,8 +12,8 @@ interface Talk {
 }
 
 /**
- * The engine of one call: before the line is open it has nothing to do.
- * @param p.turnTaking freed by the talk, or here when there was none
+ * Adapts a session to the `Engine` interface; before `start` it ignores all input.
+ * @param p.turnTaking freed by the session, or by `stop` if there was none
  */
 export function createEngineOfTalk(
   p: Pick<Engine, 'name' | 'capabilities'> & {

@@ -1,15 +1,15 @@
 import type { EngineUsage } from './port.js';
 
-/** Micro-USD for one of a unit, by the unit's name; a price of 32 USD per million tokens is 32. */
+/** Price per unit in micro-USD, by unit name: 32 USD per million tokens is 32. */
 export type EnginePrices = Readonly<Record<string, number>>;
 
 export interface UsageMeter {
-  /** Adds to a count, such as `realtime_input_audio_tokens`; what is no count is left out. */
+  /** Adds to a unit's count, such as `realtime_input_audio_tokens`; ignores values that are not positive numbers. */
   add(unit: string, count: number | undefined): void;
   total(): EngineUsage;
 }
 
-/** Sums up what the providers of one call took. The cost is known only when every unit used has a price. */
+/** Sums up the provider usage of one call. The cost is known only if every used unit has a price. */
 export function createUsageMeter(prices: EnginePrices): UsageMeter {
   const units = new Map<string, number>();
 

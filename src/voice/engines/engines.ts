@@ -3,7 +3,7 @@ import type { EngineFactory } from './port.js';
 
 /** The engines of a media process. */
 export interface Engines {
-  /** The engine that conducts a call: the agent's own choice, else the configured one; in test mode always the offline one. */
+  /** The engine for a call: the agent's choice, else the configured one; in test mode always the offline engine. */
   of(request: Pick<StreamedCall, 'mode' | 'agent'>): EngineFactory;
   warm(): Promise<void>;
   close(): Promise<void>;
@@ -11,7 +11,7 @@ export interface Engines {
 
 /**
  * @param p.byDefault for live calls whose agent names no engine, or one that this process does not have
- * @param p.forTests needs no account and costs nothing
+ * @param p.forTests needs no provider account and costs nothing
  */
 export function createEngines(p: {
   byDefault: EngineFactory;

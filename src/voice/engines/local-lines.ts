@@ -1,7 +1,7 @@
 import { createSynthesizer, type FliteVoice } from '../audio/flite.js';
 import { voiceNamed } from './voices.js';
 
-/** What is said by offline speech when a provider is slow or away. */
+/** Sentences spoken by offline TTS when a provider is slow or unavailable. */
 export const ONE_MOMENT = 'One moment, please.';
 export const SORRY = 'I am sorry, we have a technical problem and I have to end this call. Goodbye.';
 export const SILENT_GOODBYE = 'I cannot hear you, so I will hang up now. Goodbye.';
@@ -10,16 +10,16 @@ const LINES = [ONE_MOMENT, SORRY, SILENT_GOODBYE] as const;
 export type LocalLine = (typeof LINES)[number];
 
 export interface LocalLines {
-  /** Speaks all of them once in the default voice. */
+  /** Synthesizes all of them in the default voice. */
   warm(): Promise<void>;
-  /** The same in the voice of a call that begins, so that none has to be made when everything else fails. */
+  /** Synthesizes them in the voice of a new call, so that they are ready if everything else fails. */
   prepare(voice: string): void;
-  /** @returns 8 kHz mu-law, in the offline voice that stands for the customer's choice; English only */
+  /** @returns 8 kHz mu-law, in the flite voice that corresponds to the chosen voice; English only */
   audioOf(line: LocalLine, voice: string): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** The few lines an engine must be able to say without its provider. */
+/** The sentences that an engine must be able to say without its provider. */
 export function createLocalLines(): LocalLines {
   const synthesizer = createSynthesizer();
   const spoken = new Map<string, Promise<Uint8Array>>();
@@ -36,11 +36,11 @@ export function createLocalLines(): LocalLines {
 
   return {
     async warm() {
-      // One after the other: the synthesizer's patience is for one sentence.
+      // One at a time, so that each one has the full timeout of the synthesizer.
       for (const line of LINES) await audioOf(line, voiceNamed('').flite);
     },
     prepare(voice) {
-      // What cannot be made now is tried again when it is needed, and told then.
+      // Ignore failures: `audioOf` tries again and reports them.
       for (const line of LINES) audioOf(line, voiceNamed(voice).flite).catch(() => undefined);
     },
     audioOf: (line, voice) => audioOf(line, voiceNamed(voice).flite),

@@ -6,43 +6,43 @@ export type { AnsweredBy };
 /** Values to extract from a conversation, by the template's keys. */
 export type ParameterValues = Record<string, string | number | boolean | null>;
 
-/** What an engine needs to know of the call it conducts. */
+/** What an engine needs to know about its call. */
 export interface EngineCall {
   callId: string;
-  /** In whose turn the threads of offline speech and recognition work for it; in the process's own unless told. */
+  /** The call that requests to the shared TTS and recognition threads are queued for; default: the process itself. */
   askedBy?: Asker;
-  /** As the customer wrote it; `{{name}}` stands for an input parameter. */
+  /** The customer's text; `{{name}}` refers to an input parameter. */
   instruction: string;
   voice: string;
   language: string;
-  /** Parameters of the request, for the prompt. */
+  /** Input parameters of the request, for the prompt. */
   inputParameters: Record<string, unknown>;
-  /** Keys to extract; each value tells the kind of answer. What was not said is null in the result, never this value. */
+  /** Keys to extract; each default only defines the kind of value. Values not said are null in the result. */
   outputTemplate: ParameterValues;
   direction: 'outbound' | 'inbound';
   agentName?: string;
-  /** Whether the far end is told at once that it talks with a machine. */
+  /** Whether the agent must say at once that it is a machine. */
   disclosesAi: boolean;
   voicemail: VoicemailPolicy;
-  /** What the engine may call by `sink.tool`, `end_call` and the like included. */
+  /** Tools for `sink.tool`, including built-in ones such as `end_call`. */
   tools: readonly ToolDefinition[];
   /**
-   * The call was cut off from its media process and goes on here: no second greeting, one bridging sentence. The turns'
-   * times count from the call's first stream.
+   * Set if the call continues after its stream was lost: no second greeting, but one bridging sentence. Times of the
+   * turns count from the call's first stream.
    */
   resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues };
 }
 
 export interface VoicemailPolicy {
   action: 'hang_up' | 'leave_message' | 'continue';
-  /** What is said after the tone; `leave_message` only. */
+  /** Spoken after the tone; only for `leave_message`. */
   message?: string;
 }
 
 export interface ToolDefinition {
   name: string;
   description: string;
-  /** JSON Schema of its arguments, an object's. */
+  /** JSON Schema of the arguments, an object. */
   parameters: Record<string, unknown>;
 }
 
@@ -51,106 +51,106 @@ export interface ToolCall {
   arguments: Record<string, unknown>;
 }
 
-/** `result` and `error` are for the model to read; neither holds anything that the far end must not hear. */
+/** `result` and `error` are read by the model; neither contains anything that the remote party must not hear. */
 export type ToolAnswer = { ok: true; result: unknown } | { ok: false; error: string };
 
 export interface TranscriptTurn {
   speaker: 'agent' | 'caller';
   text: string;
-  /** Milliseconds from the start of the stream. */
+  /** In milliseconds from the start of the stream, as is `endMs`. */
   startMs: number;
   endMs: number;
 }
 
-/** How long the far end waited for an answer: from the end of its words to the first audio of the reply, in ms. */
+/** How long the caller waited for a reply: from the end of their speech to its first audio, in ms. */
 export interface TurnLatency {
-  /** When the reply began, from the start of the stream. */
+  /** Start of the reply, in ms from the start of the stream. */
   atMs: number;
   totalMs: number;
-  /** Shares of it that are known, by what took them: `recogniser`, `model`, `voice`, `own`. */
+  /** Known parts of the total by cause, in ms: `recogniser`, `model`, `voice`, `own`. */
   parts?: Record<string, number>;
 }
 
-/** What the providers behind an engine took for a call. */
+/** Provider usage of an engine for one call. */
 export interface EngineUsage {
-  /** Counts as the providers report them, like `input_tokens`, `speech_seconds`. */
+  /** Counts as reported by the providers, such as `input_tokens` or `speech_seconds`. */
   units: Record<string, number>;
-  /** What these cost by the configured prices, micro-USD; null when no prices are configured. */
+  /** Cost at the configured prices in micro-USD; null if a used unit has no price. */
   costMicros: number | null;
 }
 
-/** Why an engine wants the call to end. */
+/** Reasons for an engine to end the call. */
 export type EngineEnd = 'agent_hangup' | 'silence' | 'voicemail';
 
 export interface EngineResult {
   summary: string;
   outputParameters: ParameterValues;
-  /** Absent in an inbound call. */
+  /** Absent for an inbound call. */
   answeredBy?: AnsweredBy;
   usage?: EngineUsage;
-  /** The session's events where they are recorded, as JSON; personal data, stored with the call and nowhere else. */
+  /** The session's events as JSON, if recorded; personal data, stored only with the call. */
   sessionLog?: string;
 }
 
 /**
- * Conducts one call. The stream session owns the carrier's socket, pacing, marks and recording; the engine hears frames
- * and hands out audio. All audio is 8 kHz mu-law; a frame is 160 bytes, 20 ms.
+ * Conducts one call. The stream session owns the carrier's socket, pacing, marks and recording; the engine receives
+ * frames and sends audio. All audio is 8 kHz mu-law; a frame is 160 bytes, 20 ms.
  */
 export interface Engine {
   readonly name: string;
   readonly capabilities: { freeForm: boolean; dtmf: boolean };
-  /** The line is open: begin to speak. */
+  /** Called when the line is open: the agent may speak. */
   start(call: EngineCall, sink: EngineSink): Promise<void>;
   onCallerAudio(frame: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   /**
-   * How much of an item the far end has really heard, in ms, from the carrier's marks: about every 200 ms, and once more
-   * for each item that a clear dropped, before `clear` returns.
+   * Reports how much of an item the remote party has heard, in ms, from the carrier's marks: about every 200 ms, and
+   * once more for each item that a clear dropped, before `clear` returns.
    */
   onPlayed(itemId: string, playedMs: number, complete: boolean): void;
   /**
-   * Money or the duration limit will end the call in so many seconds, usually 20: time to wrap up. Told once; the engine
-   * need not do anything.
+   * Called once, usually 20 seconds before the balance or the duration limit ends the call: time to wrap up. The engine
+   * need not react.
    */
   onEndingSoon?(secondsLeft: number): void;
-  /** The carrier's own detection heard who answered; the engine may know better by what it hears itself. */
+  /** The carrier's answering machine detection; the engine's own detection may know better. */
   onAnsweredBy?(who: AnsweredBy): void;
-  /** The call is over; give back what the engine made of it. Takes at most 5 s. */
+  /** Called when the call is over; returns the engine's result. Takes at most 5 s. */
   stop(reason: string): Promise<EngineResult>;
 }
 
-/** What an engine may do to the line. */
+/** The engine's interface to its call. */
 export interface EngineSink {
-  /** Queues audio of an item behind what is queued already. */
+  /** Queues audio of an item after all queued audio. */
   audio(itemId: string, mulaw: Uint8Array): void;
-  /** No more audio will come for the item: a mark is sent, `onPlayed(complete)` follows when it was heard. */
+  /** Ends an item: a mark is sent, and `onPlayed(complete)` follows once it has played. */
   endOfItem(itemId: string): void;
-  /** Barge-in: drops everything not yet played. */
+  /** Drops all audio that is not played yet, on a barge-in. */
   clear(): void;
   transcript(turn: TranscriptTurn): void;
   /**
-   * What is known so far of the values to extract, null for what nobody could be got to say; kept, so that another media
-   * process can go on with it.
+   * Stores the values known so far, with null for those the caller could not or would not give, so that another media
+   * process can continue the call.
    */
   values(values: ParameterValues): void;
   latency(latency: TurnLatency): void;
-  /** Who answered, as far as the engine knows now; kept, so that another media process can go on with it. */
+  /** Stores who answered, as far as known, so that another media process can continue the call. */
   answeredBy(who: AnsweredBy): void;
   /**
-   * Does what one of the call's tools stands for. Never rejects; takes at most 15 s.
-   * `end_call` lets what is queued be heard first, like `end`.
+   * Runs one of the call's tools. Never rejects; takes at most 15 s. `end_call` lets the queued audio play first, like
+   * `end`.
    */
   tool(call: ToolCall): Promise<ToolAnswer>;
-  /** Close the line after what is queued has been played. */
+  /** Ends the call after the queued audio has played. */
   end(reason: EngineEnd): void;
-  /** The engine cannot go on: the call ends as media_failed. */
+  /** Reports that the engine cannot continue: the call ends as `media_failed`. */
   fail(error: Error): void;
 }
 
-/** Makes the engine of one call; heavy parts (voices, models) are shared by the factory. */
+/** Creates one engine per call; heavy parts (voices, models) are shared. */
 export interface EngineFactory {
   readonly name: string;
-  /** Loads what can be loaded ahead, so that the first word comes soon after the answer. */
+  /** Preloads what it can, so that the agent speaks soon after the answer. */
   warm(): Promise<void>;
   create(): Engine;
   close(): Promise<void>;

@@ -1,10 +1,10 @@
 import type { FliteVoice } from '../audio/flite.js';
 
-/** What a voice of `src/kernel/voices.ts` is called by those who speak it. */
+/** The provider-specific names of a voice of `src/kernel/voices.ts`. */
 export interface SpokenVoice {
   name: string;
   flite: FliteVoice;
-  /** OpenAI's realtime voice. Those of the pipeline engine come from its settings. */
+  /** OpenAI's realtime voice. The pipeline engine has its voices in its settings. */
   openai: string;
 }
 
@@ -17,7 +17,7 @@ const SPOKEN_VOICES: readonly SpokenVoice[] = [
 
 const DEFAULT_VOICE: SpokenVoice = SPOKEN_VOICES[0] ?? fail('no voices');
 
-/** The voice of that name, or the default one: a call must not fail because a voice was renamed. */
+/** The voice with this name, or the default one: a call must not fail because a voice was renamed. */
 export function voiceNamed(name: string): SpokenVoice {
   return SPOKEN_VOICES.find((voice) => voice.name === name) ?? DEFAULT_VOICE;
 }

@@ -9,21 +9,21 @@ import type { ConversationResultDocument } from '../results/model.js';
 import type { StreamOwner } from './stream-places.js';
 
 export type Admission =
-  /** `earlier`: what the call's streams before this one left; the stream's `start` must say that it follows them. */
+  /** `earlier`: the result of the call's earlier streams; this stream's `start` must carry a higher stream number. */
   | {
       admitted: true;
       request: StreamedCall;
       carrierSid: string;
       carrier: Carrier;
-      /** The highest number that the call's workflow granted to a stream; 0: only the first stream is. */
+      /** The highest stream number that the call's workflow has granted; 0: only the first stream. */
       granted: number;
       earlier: ConversationResultDocument | null;
     }
   | { admitted: false; status: 403 | 404 | 409 | 503; why: string };
 
 /**
- * The call whose stream a request path names, under the path of the configured stream URL, and what follows it; undefined
- * when it names none.
+ * Parses the path of a media stream request under the configured stream URL: the call id, and the rest of the path.
+ * @returns undefined if the path does not name a call
  */
 export function streamOfPath(streamUrl: string, path: string): { callId: string; rest: string } | undefined {
   const prefix = `${new URL(streamUrl).pathname.replace(/\/$/, '')}/`;
@@ -33,8 +33,8 @@ export function streamOfPath(streamUrl: string, path: string): { callId: string;
 }
 
 /**
- * Decides whether a stream may be opened for a call. Reads the call once; afterwards its audio needs no database.
- * The carrier is verified before the database is asked, so that strangers cost no reads and learn nothing.
+ * Decides whether a media stream may be opened for a call. Reads the call once; its audio then needs no database.
+ * Verifies the carrier's signature before any database read, so that strangers cause no reads and learn nothing.
  */
 export function createAdmission(deps: {
   config: Pick<Config, 'streamUrl'>;
@@ -47,9 +47,9 @@ export function createAdmission(deps: {
   const results = createConversationResults(database, calls);
 
   /**
-   * @param room.take called once a carrier's account is known to ask; false: no more streams are taken
-   * @param room.keep called once the call is known; false: no more streams of its mode, or of its account's test calls, are taken
-   * @throws the database's error when it is away
+   * @param room.take called once a carrier's signature is valid; false: no room for more streams
+   * @param room.keep called once the call is known; false: no room for its mode, or for its account's test calls
+   * @throws the database's error if it is unavailable
    */
   return async function admit(
     callId: string,

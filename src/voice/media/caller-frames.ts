@@ -7,12 +7,12 @@ export interface CallerFrame {
   atMs: number;
 }
 
-/** A timestamp further from our own clock than this is not counted from the stream's start. */
+/** If a timestamp differs from our clock by more than this, it does not count from the start of the stream. */
 const BELIEVABLE_MS = 10_000;
 
 /**
- * Cuts the carrier's chunks into frames of 20 ms on the stream's time line. The carrier's timestamps lead; where they do
- * not count from the start of the stream, the first one is taken as the time it arrived at.
+ * Splits the carrier's audio into frames of 20 ms on the stream's timeline, by the carrier's timestamps. If those do
+ * not count from the start of the stream, the first one is taken as its time of arrival.
  */
 export function framesOf(now: () => number): (mulaw: Uint8Array, timestampMs: number) => CallerFrame[] {
   let base: number | undefined;

@@ -4,38 +4,38 @@ import { createReadLimits, watchLiveness } from './socket-limits.js';
 import { ProtocolViolation, type MediaCodec, type MediaEvent } from '../../telephony/media.js';
 
 export interface StreamTimings {
-  /** The carrier must send `start` this soon. */
+  /** Timeout for the carrier's `start` message. */
   startWithinMs: number;
   pingEveryMs: number;
 }
 
-/** A line on which nothing comes any more is noticed within two pings. */
+/** With these timings, a dead connection is noticed within two pings. */
 export const STREAM_TIMINGS: StreamTimings = { startWithinMs: 5_000, pingEveryMs: 4_000 };
 
-/** How the carrier's end went away: it said so, it closed in order, the line broke, or it broke the protocol. */
+/** How the carrier's side ended: `stop` message, orderly close, lost connection, or protocol violation. */
 export type StreamEnd = 'stopped' | 'closed' | 'dropped' | 'misused';
 
 export interface CarrierStreamHandlers {
-  /** The first `start`. Return why it is refused, or nothing. */
+  /** Handles the first `start`. Returns the reason to reject the stream, or undefined. */
   onStart(start: Extract<MediaEvent, { event: 'start' }>): string | undefined;
   onAudio(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
-  /** Called once, whatever happens to the socket, unless we closed it ourselves. */
+  /** Called once when the stream ends for any reason, unless we closed it ourselves. */
   onEnd(end: StreamEnd, detail: string): void;
 }
 
 export interface CarrierStream extends PlaybackLine {
-  /** Closes in order; the socket is destroyed when the far end does not answer. */
+  /** Closes with a close handshake; if the carrier does not answer it, the socket is destroyed. */
   close(code: number, reason: string): void;
 }
 
-/** A carrier that takes nothing off the line any more: over a minute of audio is stuck. */
+/** A carrier with more unsent data no longer reads: this is over a minute of audio. */
 const MAX_BUFFERED_BYTES = 1_048_576;
-/** Close codes of a carrier that is done; any other, 1006 for a socket that broke among them, is a line that was lost. */
+/** Close codes of an orderly close; any other one, including 1006 for a broken socket, means a lost connection. */
 const CLOSED_IN_ORDER: ReadonlySet<number> = new Set([1000, 1005]);
 
-/** One media socket: order of events, limits and liveness; the conversation on it is the session's. */
+/** Manages one media socket: order of messages, limits and liveness. The session handles the conversation. */
 export function openCarrierStream(
   socket: WebSocket,
   codec: MediaCodec,
@@ -60,7 +60,7 @@ export function openCarrierStream(
   function read(data: RawData, isBinary: boolean): void {
     if (!limits.isRead()) return;
     if (!limits.take()) throw new ProtocolViolation(1008, 'too many messages');
-    // One buffer: the websocket's binary type is left at its default.
+    // Always a single Buffer, because the WebSocket's default binary type is unchanged.
     codec.decode(data as Buffer, isBinary, take);
   }
 
@@ -115,7 +115,7 @@ export function openCarrierStream(
     socket.terminate();
   });
 
-  // The library answers each; nobody who reads the answers needs many.
+  // The library answers each ping, so pings count towards the message limit.
   socket.on('ping', () => {
     if (limits.isRead() && !limits.take()) refuse(1008, 'too many messages');
   });
@@ -131,7 +131,7 @@ export function openCarrierStream(
       }
     }
   });
-  // ws closes by itself with the code that fits (1002, 1007, 1009); the close event follows.
+  // ws closes the socket itself with a fitting code (1002, 1007, 1009); the close event follows.
   socket.on('error', (error) => end('misused', error.message));
   socket.on('close', (code) => {
     end(CLOSED_IN_ORDER.has(code) ? 'closed' : 'dropped', `close code ${code}`);

@@ -7,12 +7,12 @@ interface GatedSocket {
 export type ConnectionGate = ReturnType<typeof createConnectionGate>;
 
 /**
- * Bounds the connections that have not shown a valid signature, for each client and for all together. The oldest makes
- * room: an honest carrier shows its signature within milliseconds, so the oldest is the least likely to be one.
- * @param limits.perClient connections of one client, as `clientOf` names it
+ * Limits connections without a verified signature, per client and in total. A new one replaces the oldest: a real
+ * carrier sends its signature within milliseconds, so the oldest is the least likely to be one.
+ * @param limits.perClient connections per client address, as returned by `clientOf`
  */
 export function createConnectionGate(limits: { perClient: number; total: number }) {
-  /** Sockets by age, with their client where it is known. */
+  /** Unverified sockets by age, with their client if known. */
   const strangers = new Map<GatedSocket, string | undefined>();
   const ofClient = new Map<string, Set<GatedSocket>>();
 
@@ -36,7 +36,7 @@ export function createConnectionGate(limits: { perClient: number; total: number 
     }
   }
 
-  /** Says whose the connection is; without effect when it has left. */
+  /** Sets the client of a connection; does nothing after `leave`. */
   function identify(socket: GatedSocket, client: string): void {
     if (!strangers.has(socket) || strangers.get(socket) === client) return;
     forgetClient(socket);
@@ -55,7 +55,7 @@ export function createConnectionGate(limits: { perClient: number; total: number 
       if (strangers.size > limits.total) dropOldest(strangers.keys());
     },
     identify,
-    /** The connection is admitted, or gone: it counts no longer. */
+    /** Stops counting a connection that was admitted or closed. */
     leave,
   };
 }

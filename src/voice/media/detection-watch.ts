@@ -2,27 +2,27 @@ import type { AnsweredBy } from '../../kernel/call-state.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** Half a second on the carrier's two to five: one query per process, and none when no call waits. */
+/** Short compared with the carrier's two to five seconds: one query per process, and none if no call waits. */
 const READ_EVERY_MS = 500;
-/** The carrier's detection gives up after 30 s from the answer. */
+/** Longer than the carrier's detection, which gives up 30 s after the answer. */
 const WATCH_MS = 45_000;
 
-/** A talk that wants to know who answered. */
+/** A session that wants to know who answered. */
 export interface Detected {
   onAnsweredBy(who: AnsweredBy): void;
 }
 
 export interface DetectionWatch {
-  /** Tells the talk who answered, if that is found out in the next 45 s. */
+  /** Notifies the session of who answered, if this is known within 45 s. */
   watch(callId: string, talk: Detected): void;
-  /** Of a talk that is over; another one of the same call is still told. */
+  /** Stops watching for a session that is over; a newer session of the same call is still notified. */
   forget(callId: string, talk: Detected): void;
   close(): void;
 }
 
 /**
- * Tells live talks what the carrier's detection of answering machines found, as a callback to some API process left it
- * in the database. Off the audio's way: with the database away, nobody is told and the engine goes by what it hears.
+ * Passes the result of the carrier's answering machine detection to live sessions; an API process stored it in the
+ * database on a status callback. If the database is unavailable, the engine relies on its own detection.
  */
 export function watchDetections(deps: {
   bindings: Pick<CarrierBindings, 'answeredBy'>;

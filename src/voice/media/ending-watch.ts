@@ -1,14 +1,14 @@
 import type { CallReader } from '../call-reader.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** How often the ends of all live calls are read: one query per process, whatever their number. */
+/** Interval for reading the ends of all live calls: one query per process. */
 const READ_EVERY_MS = 5_000;
 
-/** A talk that can be told when it will be ended. */
+/** A session that is notified of its end. */
 export interface Ending {
-  /** In seconds from the start of the stream; undefined: no end is known any more. */
+  /** In seconds from the start of the call's first stream; undefined: no end is known any more. */
   endsAfter(seconds: number | undefined): void;
-  /** The call has ended without the talk: whatever still holds the line is not the call any more. */
+  /** The call has ended, although its media stream is still open. */
   callIsOver(): void;
 }
 
@@ -17,8 +17,8 @@ export interface EndingWatch {
 }
 
 /**
- * Tells live talks that their call is over, or the end that money or the duration limit forces, as the read model has it.
- * Off the audio's way: with the database away, nobody is told.
+ * Notifies live sessions when their call is over, or of the end that the balance or the duration limit will force,
+ * according to the read model. Sends nothing while the database is unavailable; audio is not affected.
  */
 export function watchEndings(deps: {
   sessions: ReadonlyMap<string, Ending>;

@@ -1,30 +1,30 @@
 import { FRAME_MS } from '../audio/frame.js';
 
-/** @param dueMs when the beat was due, in whole ms of the clock, so that sums of them are exact */
+/** @param dueMs when the tick was due, in whole ms of the clock, so that sums are exact */
 type OnBeat = (dueMs: number) => void;
 
 export interface FrameClock {
   /**
-   * Beats every 20 ms from now on, on an even grid; beats that were missed are not made up for.
-   * @returns a function that stops it
+   * Starts ticks every 20 ms on an even grid; missed ticks are skipped.
+   * @returns a function that stops them
    */
   start(onBeat: OnBeat): () => void;
   /**
-   * Lets those beat that are due. To be called between pieces of work: the event loop looks at its timers only after it
-   * has served every socket that is ready, which takes some ms when a pause has made all of them ready.
+   * Runs the ticks that are due. Call it between pieces of work: the event loop checks timers only after it has served
+   * every ready socket, which takes several ms when a pause has made all of them ready.
    */
   turn(): void;
 }
 
 /**
- * One clock for all calls of a process, with their beats spread evenly over the 20 ms: 200 timers of their own would cost
- * more than what they are for, and would all be late by the millisecond that a timer is rounded to.
- * @param now ms, from a clock that never steps
+ * One clock for all calls of a process, with their ticks spread evenly over the 20 ms. 200 separate timers would cost
+ * more than the work they trigger, and each would be late by the millisecond to which timers are rounded.
+ * @param now current time in ms, from a monotonic clock
  */
 export function createFrameClock(now: () => number = () => performance.now()): FrameClock {
   const slots = Array.from({ length: FRAME_MS }, () => new Set<OnBeat>());
   let count = 0;
-  /** The first millisecond whose slot has not had its turn. */
+  /** The first millisecond whose ticks have not run. */
   let nextMs = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -44,7 +44,7 @@ export function createFrameClock(now: () => number = () => performance.now()): F
   }
 
   function schedule(): void {
-    // A beat that started another one has set it already.
+    // A tick that starts another one has already set the timer.
     clearTimeout(timer);
     if (count === 0) return;
     let dueMs = nextMs;
@@ -58,7 +58,7 @@ export function createFrameClock(now: () => number = () => performance.now()): F
     );
   }
 
-  /** The emptiest of the next 20 ms. */
+  /** The slot with the fewest ticks among the next 20 ms. */
   function emptiestFrom(startMs: number): Set<OnBeat> {
     let best = slotAt(startMs);
     for (let ms = startMs + 1; ms < startMs + FRAME_MS; ms++) if (slotAt(ms).size < best.size) best = slotAt(ms);
@@ -69,7 +69,7 @@ export function createFrameClock(now: () => number = () => performance.now()): F
     start(onBeat) {
       if (count === 0) nextMs = Math.ceil(now());
       const slot = emptiestFrom(nextMs);
-      // A function of its own, so that the same one may be given twice.
+      // A separate function, so that the same callback can be registered twice.
       const beat: OnBeat = (dueMs) => onBeat(dueMs);
       slot.add(beat);
       count += 1;

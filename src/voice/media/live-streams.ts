@@ -11,32 +11,32 @@ type Shared = Pick<
   'results' | 'recordings' | 'gateway' | 'tools' | 'logger' | 'clock' | 'closing' | 'lostForGoodMs' | 'timings'
 >;
 
-/** The streams of a media server, from their admission until everything of theirs is stored. */
+/** The streams of a media server, from admission until all their data is stored. */
 export function createLiveStreams(p: {
   shared: Shared;
   engines: Engines;
   detections: DetectionWatch;
-  /** Whether the carrier's detection of answering machines is asked for. */
+  /** Whether the carrier is asked for answering machine detection. */
   voicemailDetection: boolean;
 }) {
   const { shared, engines, detections } = p;
-  /** The latest stream of each call that has started one here. */
+  /** The latest stream of each call that has started here. */
   const sessions = new Map<string, StreamSession & { resumption: number }>();
-  /** All sockets, those too that a later one has followed. */
+  /** All streams that are not over, including those replaced by a later one. */
   const unsettled = new Set<StreamSession>();
 
   return {
-    /** By call. */
+    /** The latest streams, by call id. */
     sessions: sessions as ReadonlyMap<string, StreamSession>,
 
-    /** @param onDecided the stream has started, or will not start any more */
+    /** @param onDecided called when the stream has started, or will not start any more */
     begin(callId: string, socket: WebSocket, admission: Admitted, onDecided: () => void): void {
       const { request, carrierSid, carrier, granted, earlier } = admission;
       const wantsDetection =
         p.voicemailDetection &&
         request.direction === 'outbound' &&
         machineDetectionFor(request.agent.voicemailAction) !== undefined;
-      // Frames of other calls do not wait until all sockets that are ready were served.
+      // Run due ticks of other calls now, instead of after all ready sockets.
       socket.on('message', () => shared.clock.turn());
       const session = openStreamSession({
         ...shared,
@@ -68,7 +68,7 @@ export function createLiveStreams(p: {
       });
     },
 
-    /** Resolves when all that there are now are over. */
+    /** Resolves when all current streams are over. */
     async allOver(): Promise<void> {
       await Promise.all(Array.from(unsettled, (session) => session.over));
     },

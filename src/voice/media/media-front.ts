@@ -9,11 +9,11 @@ import { createConnectionGate } from './connection-gate.js';
 import { MAX_STREAMS } from './stream-places.js';
 
 /**
- * Connections without one. An address has room for all calls of a process at once, which come back together when another
- * process dies.
+ * Connections without a verified signature. One address may have as many as a process has calls, because they all
+ * reconnect at once when another process dies.
  */
 const MAX_STRANGERS = { perClient: 1_000, total: 2_000 };
-/** More than both: the oldest stranger is to make room, not the newest connection to be turned away. */
+/** More than both limits together, so that the oldest unverified connection is dropped and not the newest refused. */
 const MAX_CONNECTIONS = MAX_STREAMS.all + MAX_STRANGERS.total + 100;
 const HTTP_LIMITS = {
   maxHeaderSize: 8_192,
@@ -23,9 +23,9 @@ const HTTP_LIMITS = {
   connectionsCheckingInterval: 500,
 };
 
-/** The port of a media server: tells its health, hands upgrades on, and bounds the connections of strangers. */
+/** The HTTP server of a media server: health checks, WebSocket upgrades, and limits for unverified connections. */
 export function createMediaFront(p: {
-  /** Whether a proxy in front of it tells whose connection it is. */
+  /** Whether a proxy in front sets the client's address. */
   trustProxy: boolean;
   health: () => { closing: boolean; calls: number };
   onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -40,7 +40,7 @@ export function createMediaFront(p: {
   const answered = new WeakSet<Duplex>();
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
-    // Each connection has one answer; who sends more requests does not wait for it.
+    // One response per connection; further pipelined requests are dropped.
     if (answered.has(request.socket)) return void request.socket.destroy();
     answered.add(request.socket);
     identify(request);
@@ -50,7 +50,7 @@ export function createMediaFront(p: {
     const body = isHealth
       ? { status: closing ? 'closing' : 'ok', calls }
       : { success: false, message: 'There is nothing at this path.', error_code: 'NOT_FOUND' };
-    // A body that nobody asked for is not read to its end.
+    // Close the connection, so that no request body is read to its end.
     response.writeHead(status, {
       'content-type': 'application/json',
       'cache-control': 'no-store',
@@ -59,7 +59,7 @@ export function createMediaFront(p: {
     response.end(JSON.stringify(body));
   }
 
-  /** Until its headers are here, a proxy's connection is nobody's. */
+  /** Sets the client of the connection; behind a proxy only the request's headers name it. */
   function identify(request: IncomingMessage): void {
     const { remoteAddress } = request.socket;
     const forwardedFor = request.headers['x-forwarded-for'];
@@ -78,10 +78,10 @@ export function createMediaFront(p: {
   });
 
   return {
-    /** The socket is a stranger's no more. */
+    /** Stops counting the socket as unverified. */
     welcome: (socket: Duplex) => gate.leave(socket),
 
-    /** @returns the port, also where any was asked for by 0 */
+    /** @returns the port, which the system chooses for port 0 */
     async listen({ port, host }: { port: number; host: string }): Promise<number> {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject);
@@ -93,7 +93,7 @@ export function createMediaFront(p: {
       return (server.address() as AddressInfo).port;
     },
 
-    /** Takes no new connections. @returns what resolves when the last one is closed */
+    /** Refuses new connections. @returns a promise that resolves when the last one is closed */
     stop(): Promise<void> {
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
@@ -104,7 +104,7 @@ export function createMediaFront(p: {
   };
 }
 
-/** Answers an upgrade with an HTTP status instead of a socket. */
+/** Answers an upgrade request with an HTTP error status. */
 export function refuse(socket: Duplex, status: number, why: string): void {
   const body = JSON.stringify({ success: false, message: why });
   socket.once('finish', () => socket.destroy());

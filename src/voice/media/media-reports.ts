@@ -4,22 +4,22 @@ import type { MediaEnd } from '../../kernel/call-state.js';
 import type { MediaSignal } from '../../kernel/call-signals.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 
-/** Temporal may be away this long before a signal is given up; the workflow then reads the stored result. */
+/** How long a signal is retried while Temporal is unavailable; the workflow then reads the stored result. */
 const GIVE_UP_AFTER_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** `known`: the call took the signal; `over`: there is no such call any more; `lost`: nobody could be told. */
+/** `known`: the workflow accepted the signal; `over`: the call has ended or is unknown; `lost`: retries timed out. */
 export type ReportOutcome = 'known' | 'over' | 'lost';
 
 export interface MediaReports {
   started(at: number): Promise<ReportOutcome>;
-  /** Goes out after `started`, never before it. */
+  /** Sent after `started`, never before it. */
   ended(end: MediaEnd & { resultStored: boolean }): Promise<ReportOutcome>;
-  /** After an `ended` that said that something is on its way: it can be read. */
+  /** Follows an `ended` with `resultStored: false`: the rest is stored now. */
   stored(at: number): Promise<ReportOutcome>;
 }
 
-/** Tells a call's workflow of its stream, in order, again and again while Temporal is away. Never throws. */
+/** Signals stream events to the call's workflow, in order, with retries while Temporal is unavailable. Never throws. */
 export function createMediaReports(deps: {
   gateway: MediaSignals;
   callId: string;

@@ -35,9 +35,9 @@ export interface MediaServerDeps {
   carriers: Carriers;
   engines: Engines;
   logger: Logger;
-  /** Fewer streams are for tests. */
+  /** Overridden only by tests. */
   limits?: StreamLimits;
-  /** Shorter ones are for tests. */
+  /** Overridden only by tests. */
   timings?: Partial<
     StreamTimings & {
       shutdownGraceMs: number;
@@ -50,13 +50,13 @@ export interface MediaServerDeps {
 }
 
 export interface MediaServer {
-  /** Loads the engines, then takes streams. */
+  /** Loads the engines, then accepts streams. */
   listen(): Promise<{ port: number }>;
-  /** Takes no more streams, lets live calls end for a while, then hands the others over to another media server. */
+  /** Refuses new streams, lets live calls end for a while, then hands the rest over to another media server. */
   close(): Promise<void>;
 }
 
-/** The longest text a carrier sends is some 400 bytes, in one fragment. */
+/** A carrier's longest text message is about 400 bytes, in one fragment. */
 export const SOCKET_LIMITS = {
   perMessageDeflate: false,
   maxPayload: 65_536,
@@ -64,23 +64,23 @@ export const SOCKET_LIMITS = {
   maxBufferedChunks: 1_024,
   closeTimeout: 2_000,
 };
-/** Live calls may end by themselves this long after close was asked for. */
+/** On shutdown, how long live calls may end by themselves. */
 const SHUTDOWN_GRACE_MS = 4_000;
-/** After the grace: the time to store how far the calls have come that are handed over. */
+/** After that: timeout for storing the progress of the calls to hand over. */
 const SHUTDOWN_MS = 3_000;
 
-/** Takes the carrier's media streams at `{streamUrl}/<call_id>` and conducts the calls on them. */
+/** Accepts the carrier's media streams at `{streamUrl}/<call_id>` and runs their calls. */
 export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const { config, database, calls, carriers, dialGate, engines, logger } = deps;
   const timings = { ...STREAM_TIMINGS, shutdownGraceMs: SHUTDOWN_GRACE_MS, shutdownMs: SHUTDOWN_MS, ...deps.timings };
   const { endingsEveryMs: readEveryMs } = timings;
   const admit = createAdmission({ config, carriers, database, calls });
   const places = createStreamPlaces(deps.limits ?? MAX_STREAMS);
-  /** Calls with a socket on which nothing has started yet. */
+  /** Calls with a socket whose stream has not started yet. */
   const arriving = new Set<string>();
   let closing = false;
   const stopping = new AbortController();
-  // One for each stream that was lost a moment ago.
+  // The signal has one listener per recently lost stream: disable the warning.
   setMaxListeners(0, stopping.signal);
   const detections = watchDetections({ bindings: createCarrierBindings(database), logger });
   const streams = createLiveStreams({
@@ -93,7 +93,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   const endings = watchEndings({ sessions, calls, logger, ...(readEveryMs === undefined ? {} : { readEveryMs }) });
   const sockets = new WebSocketServer({
     noServer: true,
-    // We speak no subprotocol; one that is offered is not agreed to.
+    // Accept no subprotocol, even if one is offered.
     handleProtocols: () => false,
     ...SOCKET_LIMITS,
   });
@@ -104,7 +104,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
     logger,
   });
 
-  /** A carrier's account asks. @returns whether there is room for another stream */
+  /** A carrier's signature is valid. @returns whether there is room for another stream */
   function welcome(socket: Duplex): boolean {
     front.welcome(socket);
     return places.take(socket);
@@ -131,7 +131,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
           begun = true;
           streams.begin(callId, webSocket, admission, () => arriving.delete(callId));
         });
-        // Whether it follows another stream is told by its start; until then no further socket of the call is taken.
+        // Only its `start` shows whether it follows another stream; until then accept no other socket of this call.
         if (begun) return;
       }
     } catch (error) {
@@ -165,7 +165,7 @@ export function createMediaServer(deps: MediaServerDeps): MediaServer {
   };
 }
 
-/** What all streams of the process have in common. */
+/** Dependencies shared by all streams of the process. */
 function sharedByStreams(
   deps: MediaServerDeps & { timings: StreamTimings & NonNullable<MediaServerDeps['timings']> },
   closing: AbortSignal,

@@ -1,18 +1,18 @@
 import type { WebSocket } from 'ws';
 
-/** Messages a second that an honest carrier stays far below (50 of audio, some marks), and the burst it may catch up with. */
+/** Messages per second, far above a real carrier's 50 audio frames and a few marks, and the burst for catching up. */
 const MESSAGES_PER_SECOND = 300;
 const MESSAGE_BURST = 3_000;
-/** Messages that may have been on their way when we closed; a far end that sends more goes on regardless. */
+/** Messages ignored after we closed, because they may have been in transit; with more, the socket is terminated. */
 const MAX_IGNORED = 200;
 
-/** What is still read of a socket. */
+/** Limits what is read from a socket. */
 export function createReadLimits(socket: WebSocket) {
   let ignored = 0;
   let tokens = MESSAGE_BURST;
   let tokensAt = performance.now();
   return {
-    /** Whether what comes is still read; a closing socket is destroyed when too much comes. */
+    /** Whether to process incoming messages; terminates a closing socket that keeps sending. */
     isRead(): boolean {
       if (socket.readyState === socket.OPEN) return true;
       ignored += 1;
@@ -20,7 +20,7 @@ export function createReadLimits(socket: WebSocket) {
       return false;
     },
 
-    /** Counts one message. @returns whether there was room for it */
+    /** Counts one message. @returns false if the rate limit is exceeded */
     take(): boolean {
       const now = performance.now();
       tokens = Math.min(MESSAGE_BURST, tokens + ((now - tokensAt) / 1_000) * MESSAGES_PER_SECOND) - 1;
@@ -30,7 +30,7 @@ export function createReadLimits(socket: WebSocket) {
   };
 }
 
-/** Pings a socket until it closes. @param onSilent nothing came since the last ping */
+/** Pings a socket until it closes. @param onSilent called when nothing arrived since the last ping */
 export function watchLiveness(socket: WebSocket, pingEveryMs: number, onSilent: () => void) {
   let alive = true;
 
@@ -40,7 +40,7 @@ export function watchLiveness(socket: WebSocket, pingEveryMs: number, onSilent: 
 
   const pinging = setInterval(() => {
     if (!alive) {
-      // A process that stood still meets its timers before it reads what has come meanwhile.
+      // After the process was blocked, timers run before pending input is read: check again after that.
       setImmediate(loseSilent);
       return;
     }

@@ -1,32 +1,32 @@
 import type { Mode } from '../../kernel/ids.js';
 
-/** The part of a socket that its place needs. */
+/** The part of a socket that is needed here. */
 interface PlacedSocket {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** How many streams a media server takes at the same time. */
+/** Maximum number of concurrent streams of a media server. */
 export interface StreamLimits {
   all: number;
-  /** Of these, by test calls: they are free, so whoever places them must not fill the server. */
+  /** Maximum for test calls within `all`: they are free, so they must not fill the server. */
   test: number;
 }
 
 /**
- * Streams with a valid signature, of whatever address: a carrier's come from a few. 200 test calls take half of a core,
- * which leaves live calls the other half.
+ * Limits for streams with a valid signature, regardless of address, because a carrier uses only a few. 200 test calls
+ * take half of a core, which leaves the other half to live calls.
  */
 export const MAX_STREAMS: StreamLimits = { all: 4_000, test: 200 };
 
-/** The call that a stream belongs to, as far as its place depends on it. */
+/** The properties of a call that its limit depends on. */
 export interface StreamOwner {
   mode: Mode;
   accountId: string;
 }
 
 /**
- * Counts the streams of a media server; a socket gives its places back when it closes. Test calls of one account have at
- * most as many streams as they leave free: half of all if it is alone, and those of a newcomer always find room.
+ * Counts the streams of a media server; a socket frees its slots when it closes. Test calls of one account may use at
+ * most as many slots as remain free: half of all if it is alone, so that other accounts always find room.
  */
 export function createStreamPlaces(limits: StreamLimits) {
   const all = new Set<PlacedSocket>();
@@ -41,14 +41,14 @@ export function createStreamPlaces(limits: StreamLimits) {
   }
 
   return {
-    /** @returns whether there is a place for the socket, of whichever mode its call turns out to be */
+    /** Takes a slot for a socket, before its call's mode is known. @returns false if the server is full */
     take(socket: PlacedSocket): boolean {
       if (all.size >= limits.all) return false;
       all.add(socket);
       socket.once('close', () => all.delete(socket));
       return true;
     },
-    /** @returns whether the call may have the place that the socket took */
+    /** Keeps the slot for a known call. @returns false if there is no room for its mode or account */
     keep: (socket: PlacedSocket, { mode, accountId }: StreamOwner) => mode === 'live' || keepTest(socket, accountId),
   };
 }

@@ -8,15 +8,15 @@ import type { Conversation, ConversationDeps } from '../session/conversation.js'
 import type { Engine } from '../engines/port.js';
 
 export interface StreamSession {
-  /** Hands the call over to another stream: this one is closed, and what is known is kept. */
+  /** Hands the call over to another stream: closes this one and stores its progress. */
   handOver(why: string): void;
-  /** The second of the call's talk at which it will be ended; undefined: none is known any more. */
+  /** When the call will be ended, in seconds from its first stream's start; undefined: no end is known any more. */
   endsAfter(seconds: number | undefined): void;
-  /** The call has ended without the talk. */
+  /** The call has ended, although its media stream is still open. */
   callIsOver(): void;
-  /** The carrier's detection heard who answered. */
+  /** The carrier's detection has reported who answered. */
   onAnsweredBy(who: AnsweredBy): void;
-  /** Socket closed, result stored, workflow told; or a bounded time has passed. */
+  /** Resolves when the socket is closed and the result stored and reported, or after a bounded time. */
   readonly over: Promise<void>;
 }
 
@@ -24,16 +24,16 @@ export type StreamSessionDeps = Omit<ConversationDeps, 'stream' | 'streamId' | '
   socket: WebSocket;
   codec: MediaCodec;
   createEngine: () => Engine;
-  /** The highest number that the call's workflow granted to a stream. */
+  /** The highest stream number that the call's workflow has granted. */
   granted: number;
   timings: StreamTimings;
-  /** Called with the number of the stream when it starts; false when another stream of the call has precedence. */
+  /** Called with the stream number at `start`; false if another stream of the call takes precedence. */
   takesPrecedence: (resumption: number) => boolean;
-  /** The stream starts, or will not start any more. */
+  /** Called when the stream starts, or will not start any more. */
   onDecided: () => void;
 };
 
-/** The other side hung up, or the line is to blame. A line that was lost ends nothing. */
+/** End reason by kind of stream end. A lost connection does not end the call. */
 const REASON_OF_END: Record<Exclude<StreamEnd, 'dropped'>, MediaEndReason> = {
   stopped: 'carrier_stop',
   closed: 'carrier_stop',
@@ -41,8 +41,8 @@ const REASON_OF_END: Record<Exclude<StreamEnd, 'dropped'>, MediaEndReason> = {
 };
 
 /**
- * One admitted socket from its upgrade to its end. The conversation begins with the `start` that names the carrier's
- * call this socket was admitted for; a socket without one leaves no trace.
+ * Manages one admitted socket until its end. The conversation starts with a `start` message that names the carrier's
+ * call of the admission; a socket without one leaves no trace.
  */
 export function openStreamSession(deps: StreamSessionDeps): StreamSession {
   const { socket, codec, timings, granted, takesPrecedence, onDecided, createEngine, ...conversationDeps } = deps;
@@ -61,7 +61,7 @@ export function openStreamSession(deps: StreamSessionDeps): StreamSession {
         if (start.carrierSid !== carrierSid) return 'not the call this stream was admitted for';
         if (!start.isTelephoneAudio) return 'audio must be 8 kHz mu-law, one channel';
         const { streamId, resumption } = start;
-        // The signature of the call's first stream is good for any number, so whoever has it must not choose one.
+        // The signature of the first stream is valid for any stream number, so compare with the granted number.
         if (resumption > granted) return 'the call was granted no such stream';
         const follows = earlier === null || resumption > (earlier.resumptions ?? 0);
         if (!follows || !takesPrecedence(resumption)) return 'the call has its stream';

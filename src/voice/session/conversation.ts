@@ -18,7 +18,7 @@ export interface Conversation {
   hear(mulaw: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;
   onMark(name: string): void;
-  /** When the call will be ended, in seconds from the call's start; undefined: no end is known any more. */
+  /** When the call will be ended, in seconds from its first stream's start; undefined: no end is known any more. */
   endsAfter(seconds: number | undefined): void;
   /** The carrier's detection has reported who answered. */
   onAnsweredBy(who: AnsweredBy): void;

@@ -7,7 +7,7 @@ import { openSteadyRecogniser } from './stt/steady.js';
 
 export type CallerSide = ReturnType<typeof listenToCaller>;
 
-/** The caller's side of the line: frames become transitions of the voice, and what the recognizer says becomes events. */
+/** The caller's side of the line: turns VAD transitions and STT results into session events. */
 export function listenToCaller(p: {
   turnTaking: TurnTaking;
   recogniser: SpeechToText;

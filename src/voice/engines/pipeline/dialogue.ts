@@ -30,12 +30,12 @@ export interface DialogueDeps {
   prices: EnginePrices;
   patience?: Partial<SilencePatience>;
   recogniserSilentMs?: number;
-  /** Whether the events of the session are part of its result. */
+  /** Whether the result includes the session's events. */
   recordsEvents?: boolean;
   log(callId: string, message: string, error?: Error): void;
 }
 
-/** One call of the pipeline engine, once its line is open: providers' messages become events, commands become requests. */
+/** Runs one call of the pipeline engine: turns provider messages into session events, and commands into requests. */
 export function startDialogue(deps: DialogueDeps, call: EngineCall, sink: EngineSink) {
   const origin = performance.now();
   const now = () => performance.now() - origin;

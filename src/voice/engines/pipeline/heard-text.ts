@@ -1,13 +1,13 @@
-/** Speech of which no more is known: about 15 characters a second. */
+/** Assumed pace where nothing better is known: about 15 characters per second. */
 const CHARACTERS_PER_MS = 0.015;
-/** Less than this is no word. */
+/** Shorter audio contains no word. */
 const SHORTEST_WORD_MS = 150;
 
 export type HeardText = ReturnType<typeof createHeardText>;
 
 /**
- * Tells which words of an utterance were heard by how much of its audio was. Exact where the voice tells what its audio
- * speaks, by share of time within such a piece, and by an average speaker's pace where it tells nothing.
+ * Finds the words of an utterance that were heard, given the audio played. Exact at the boundaries that TTS reports, by
+ * share of time between them, and by an average speaking pace if TTS reports none.
  */
 export function createHeardText() {
   let text = '';
@@ -28,7 +28,7 @@ export function createHeardText() {
   }
 
   return {
-    /** The text handed to the voice so far. */
+    /** The text sent to TTS so far. */
     text: () => text,
     say(sentence: string): void {
       text += text === '' ? sentence : ` ${sentence}`;
@@ -36,19 +36,19 @@ export function createHeardText() {
     audio(ms: number): void {
       openMs += ms;
     },
-    /** How long the audio lasts that is still to come, ms, by an average speaker's pace. */
+    /** Estimated length of the audio still to come, in ms, at an average speaking pace. */
     comingMs: () => Math.max(0, (text.length - known()) / CHARACTERS_PER_MS - openMs),
-    /** All audio since the last piece speaks these words. */
+    /** TTS reports the text of all audio since the previous report. */
     spoken(words: string): void {
       pieces.push({ characters: Math.min(words.length, text.length - known()), ms: openMs });
       openMs = 0;
     },
-    /** All of the text has become audio. */
+    /** The whole text has become audio. */
     done(): void {
       pieces.push({ characters: text.length - known(), ms: openMs });
       openMs = 0;
     },
-    /** What the audio so far speaks; the rest of the text is given back and forgotten here. */
+    /** Shortens the text to what the audio so far contains. @returns the rest of the text */
     breakOff(): string {
       const total = pieces.reduce((sum, piece) => sum + piece.ms, openMs);
       const spokenUpTo = wholeWords(text, charactersAt(total));
@@ -67,7 +67,7 @@ export function createHeardText() {
   };
 }
 
-/** Where the last word ends that ends at or before the position. */
+/** The end of the last complete word at or before the position. */
 function wholeWords(text: string, position: number): number {
   const at = Math.round(position);
   if (at >= text.length) return text.length;

@@ -16,25 +16,25 @@ import { createVoice } from './tts/voice-providers.js';
 
 export const PIPELINE_ENGINE = 'pipeline';
 
-/** A result is waited for up to 4 s. */
+/** Below the 4 s that the stream session waits for a result. */
 const CONCLUDE_WITHIN_MS = 3_500;
 const CONNECT_WITHIN_MS = 5_000;
 
-/** How long a provider may be silent before it counts as gone, ms. */
+/** How long each provider may send nothing before it counts as lost, in ms. */
 export interface PipelinePatience {
   modelMs?: number;
   voiceMs?: number;
   recogniserMs?: number;
 }
 
-/** The engine that joins a streaming recogniser, a chat model and a streaming voice, each from a provider of its own. */
+/** The engine that combines streaming STT, an LLM and streaming TTS, each from its own provider. */
 export function createPipelineEngine(p: {
   settings: PipelineSettings;
   prices: EnginePrices;
   logger: Logger;
   silence?: Partial<SilencePatience>;
   patience?: PipelinePatience;
-  /** Whether the events of each session are part of its result. */
+  /** Whether each result includes the session's events. */
   recordsEvents?: boolean;
 }): EngineFactory {
   const { settings, logger, patience = {} } = p;

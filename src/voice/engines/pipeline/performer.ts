@@ -25,7 +25,7 @@ const PREPARED: Partial<Record<FixedLine, PreparedLine>> = {
   sorry: 'sorry',
 };
 
-/** Turns commands of the session into requests to the providers and to the line. */
+/** Executes session commands: sends requests to the providers and acts on the line. */
 export function createPerformer(p: {
   call: EngineCall;
   sink: EngineSink;
@@ -58,7 +58,7 @@ export function createPerformer(p: {
     end_item: ({ itemId }) => speech.end(itemId),
     clear: () => sink.clear(),
     close_item(command) {
-      // Whether or not it was heard: the model knows that it has asked.
+      // Add it whether or not it was heard: the model must know that it has asked.
       if (command.kind === 'reprompt') talk.agent(phrases.areYouThere);
       speech.close(command);
     },
@@ -89,7 +89,7 @@ function voicemailMessage({ voicemail, inputParameters }: EngineCall): string {
   return filled(voicemail.message ?? '', inputParameters);
 }
 
-/** The message of a fault names its part already. */
+/** Removes the part's prefix from the message, because ProviderError adds it again. */
 function errorOf(part: ProviderError['part'], message: string): ProviderError {
   return new ProviderError(part, message.startsWith(`${part}: `) ? message.slice(part.length + 2) : message);
 }

@@ -1,8 +1,8 @@
 import { ONE_MOMENT, SILENT_GOODBYE, SORRY } from '../local-lines.js';
 
-/** What the agent says of its own accord, without a model. */
+/** Fixed phrases that the agent says without an LLM. */
 export interface Phrases {
-  /** An answer takes long. */
+  /** The filler. */
   oneMoment: string;
   areYouThere: string;
   silentGoodbye: string;
@@ -68,12 +68,12 @@ const BY_LANGUAGE: Record<string, Phrases> = {
   },
 };
 
-/** Whether a language's phrases are its own. */
+/** Whether a language uses the English phrases. */
 export function speaksEnglish(language: string): boolean {
   return phrasesOf(language) === ENGLISH;
 }
 
-/** The phrases of a language, by its first part; English where there are none. */
+/** The phrases of a language, by its primary tag; English if there are none. */
 export function phrasesOf(language: string): Phrases {
   return BY_LANGUAGE[language.toLowerCase().split('-')[0] ?? ''] ?? ENGLISH;
 }

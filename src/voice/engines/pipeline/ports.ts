@@ -1,14 +1,14 @@
-/** What stands behind the engine; tells whose fault a failure is. */
+/** The kind of provider at fault: STT, LLM or TTS. */
 export type ProviderPart = 'recogniser' | 'model' | 'voice';
 
-/** A provider refused, broke off, fell silent or sent what nobody can read. The message holds no key and no words of the call. */
+/** A provider rejected a request, disconnected, stalled or sent invalid data. The message has no keys or call text. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 
   constructor(
     readonly part: ProviderPart,
     message: string,
-    /** How long the provider asks to be left alone, in ms. */
+    /** How long the provider asks to wait before a retry, in ms. */
     readonly retryAfterMs?: number,
   ) {
     super(`${part}: ${message}`);
@@ -17,31 +17,31 @@ export class ProviderError extends Error {
 
 /** Speech to text. */
 export interface SpeechToText {
-  /** Tells by meaning when a turn is over; otherwise a pause of the caller's confirms it. */
+  /** Whether the provider decides the end of a turn by meaning; otherwise VAD must confirm it by a pause. */
   readonly decidesTurns: boolean;
   open(language: string, events: RecogniserEvents): RecogniserStream;
 }
 
 export interface RecogniserEvents {
-  /** The words of the turn so far; later ones may differ. Never empty. */
+  /** Interim transcript of the turn so far; later ones may differ. Never empty. */
   onWords(text: string): void;
-  /** The turn may be over with these words. */
+  /** The turn may have ended with this transcript. */
   onMayEnd(text: string): void;
-  /** It is not over after all: the caller goes on. */
+  /** The turn has not ended after all: the caller continues. */
   onGoesOn(): void;
   onEnd(text: string): void;
-  /** Something came that shows the provider alive. */
+  /** Any message that shows that the provider is alive. */
   onAlive(): void;
-  /** Nothing more will come of this stream. Told once, and never after `close`. */
+  /** The stream has failed. Called at most once, and never after `close`. */
   onLost(error: ProviderError): void;
 }
 
 export interface RecogniserStream {
   /** @param frame 20 ms of 8 kHz mu-law */
   push(frame: Uint8Array): void;
-  /** Asks for the words of all audio sent so far, now. */
+  /** Requests the transcript of all audio sent so far without delay. */
   hurry(): void;
-  /** The turn was ended by somebody else: the words so far belong to it. */
+  /** The session ended the turn itself: discard the transcript so far. */
   forget(): void;
   close(): void;
 }
@@ -49,7 +49,7 @@ export interface RecogniserStream {
 export interface ToolRequest {
   id: string;
   name: string;
-  /** JSON, as the model wrote it. */
+  /** JSON as written by the model. */
   arguments: string;
 }
 
@@ -61,12 +61,12 @@ export type ChatMessage =
 export interface ChatTool {
   name: string;
   description: string;
-  /** JSON Schema, an object's. */
+  /** JSON Schema of an object. */
   parameters: Record<string, unknown>;
 }
 
 export interface ModelUsage {
-  /** Cached ones left out. */
+  /** Without cached tokens. */
   inputTokens: number;
   cachedInputTokens: number;
   outputTokens: number;
@@ -77,16 +77,16 @@ export type ChatDelta =
   | { kind: 'tool'; request: ToolRequest }
   | { kind: 'usage'; usage: ModelUsage };
 
-/** A language model. */
+/** An LLM. */
 export interface ChatModel {
   /**
-   * Streams an answer; tool requests come whole, after the text.
-   * @throws ProviderError when it is refused, breaks off, or is silent for too long; the signal's reason when aborted
+   * Streams a reply; each tool call arrives complete, after the text.
+   * @throws ProviderError if the request is rejected, breaks off or stalls; the signal's reason if aborted
    */
   stream(p: {
     messages: readonly ChatMessage[];
     tools: readonly ChatTool[];
-    /** Otherwise it is told of the tools, but has to answer in words. */
+    /** If false, the tools are listed, but the model must answer in words. */
     mayCallTools: boolean;
     signal: AbortSignal;
   }): AsyncIterable<ChatDelta>;
@@ -94,25 +94,25 @@ export interface ChatModel {
 
 /** Text to speech. */
 export interface TextToSpeech {
-  /** Opens a stream for one utterance; what can be done ahead of the first sentence is done now. */
+  /** Opens a stream for one utterance, and prepares what it can before the first sentence. */
   open(voice: string, language: string, events: SpeechEvents): SpeechStream;
 }
 
 export interface SpeechEvents {
   /** @param mulaw 8 kHz mu-law of any length */
   onAudio(mulaw: Uint8Array): void;
-  /** All audio since the last such word speaks this text. Providers that do not tell leave it out. */
+  /** The text of all audio since the last call; providers without this information never call it. */
   onSpoken(text: string): void;
-  /** Everything that was said has come as audio. */
+  /** All text has arrived as audio. */
   onDone(): void;
-  /** Told once, and never after `cancel`. */
+  /** The stream has failed. Called at most once, and never after `cancel`. */
   onLost(error: ProviderError): void;
 }
 
 export interface SpeechStream {
   /** @param text one sentence or more, without markup */
   say(text: string): void;
-  /** Nothing more will be said. */
+  /** No more text follows. */
   finish(): void;
   cancel(): void;
 }

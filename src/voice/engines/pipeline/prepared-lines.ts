@@ -5,22 +5,22 @@ import type { TextToSpeech } from './ports.js';
 const LOCAL = { oneMoment: ONE_MOMENT, sorry: SORRY, silentGoodbye: SILENT_GOODBYE } as const;
 export type PreparedLine = keyof typeof LOCAL;
 const LINES: readonly PreparedLine[] = ['oneMoment', 'sorry', 'silentGoodbye'];
-/** More voices and languages than a service has. */
+/** A limit above the number of voices and languages of any service. */
 const MAX_KEPT = 300;
 
 export interface PreparedLines {
   warm(): Promise<void>;
-  /** Has a voice speak the lines once, for all calls to come; a failure is of no consequence. */
+  /** Synthesizes the sentences once in a voice, for all later calls; ignores failures. */
   prepare(voice: string, language: string): void;
   /**
-   * @returns 8 kHz mu-law: of the call's own voice when that was prepared, else of an offline voice, in English; nothing
-   *   when a filler would have to be in another language than the call
+   * @returns 8 kHz mu-law in the call's own voice if prepared, else in an offline voice in English; undefined if a
+   *   filler would be in another language than the call
    */
   audioOf(line: PreparedLine, voice: string, language: string): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
 
-/** Lines that must be there at once, or when every provider is gone. */
+/** Sentences that must be available at once, even when all providers are gone. */
 export function createPreparedLines(voice: TextToSpeech): PreparedLines {
   const local = createLocalLines();
   const spoken = new Map<string, Uint8Array>();
@@ -62,7 +62,7 @@ export function createPreparedLines(voice: TextToSpeech): PreparedLines {
       try {
         return await local.audioOf(LOCAL[line], voiceName);
       } catch {
-        // Offline speech cannot speak either: the call ends without the line.
+        // Offline TTS failed, too: the call ends without the sentence.
         return undefined;
       }
     },

@@ -2,29 +2,29 @@ import { WebSocket } from 'ws';
 import { ProviderError, type ProviderPart } from './ports.js';
 
 const CONNECT_WITHIN_MS = 5_000;
-/** No message of a provider is nearly as large. */
+/** Far above the size of any provider message. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
-/** A provider that does not read has this much waiting at most: audio of 30 s. */
+/** Limit of unsent data: 30 s of audio. Above it, the provider counts as lost. */
 const MAX_UNSENT_BYTES = 240_000;
 const MAX_RETRY_AFTER_MS = 2_000;
 
 export interface ProviderSocket {
-  /** Sends now, or as soon as the socket is open. Binary for bytes, text for objects (as JSON). */
+  /** Sends now, or when the socket opens: bytes as a binary message, objects as JSON text. */
   send(data: Uint8Array | object): void;
-  /** Closes without a word to `onLost`. */
+  /** Closes without calling `onLost`. */
   close(lastWords?: object): void;
 }
 
 /**
- * A websocket to a provider whose messages are JSON objects. Whatever goes wrong is told by `onLost`, once: a refusal, a
- * close that nobody asked for, or a message that is no JSON object.
+ * A WebSocket to a provider whose messages are JSON objects. Calls `onLost` at most once, on any failure: a rejected
+ * connection, an unexpected close, or a message that is not a JSON object.
  */
 export function openProviderSocket(p: {
   part: ProviderPart;
   url: string;
   headers: Record<string, string>;
   onMessage(message: Record<string, unknown>): void;
-  /** The provider closed in order (1000). When absent, that is a loss too. */
+  /** The provider closed normally (1000). If absent, that counts as lost. */
   onClosed?(): void;
   onLost(error: ProviderError): void;
 }): ProviderSocket {
@@ -86,7 +86,7 @@ export function openProviderSocket(p: {
       over = true;
       if (lastWords !== undefined && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(lastWords));
       if (socket.readyState !== WebSocket.OPEN) return socket.terminate();
-      // A provider may finish in its own time; nobody waits for it.
+      // Do not wait for the close handshake.
       socket.close(1000);
       return void setTimeout(() => socket.terminate(), 1_000).unref();
     },
@@ -102,7 +102,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** A system's code or an error's name: messages of libraries may quote addresses with keys in them. */
+/** The error code or name: messages of libraries may contain URLs with keys. */
 function codeOf(error: Error): string {
   return (error as NodeJS.ErrnoException).code ?? error.name;
 }

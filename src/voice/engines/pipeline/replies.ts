@@ -14,7 +14,7 @@ type CommandOf<T extends SessionCommand['type']> = Extract<SessionCommand, { typ
 
 export type Replies = ReturnType<typeof createReplies>;
 
-/** The replies of one call, one at a time, and the tools they call. */
+/** The replies of one call, one at a time, and their tool calls. */
 export function createReplies(p: {
   deps: { model: ChatModel; prepared: PreparedLines; log(callId: string, message: string, error?: Error): void };
   call: EngineCall;
@@ -29,7 +29,7 @@ export function createReplies(p: {
   const { deps, call, talk, speech, happened } = p;
   const tools = toolsFor(call);
   let reply: Reply | undefined;
-  /** What earlier replies asked of tools is waited for: the next reply must know of it. */
+  /** Resolves when the tool calls of earlier replies have finished; the next reply must know their results. */
   let toolsCalled: Promise<unknown> = Promise.resolve();
   let toolCalls = 0;
   const answers = new Map<string, (answer: ToolAnswer) => void>();

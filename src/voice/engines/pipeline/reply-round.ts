@@ -10,21 +10,21 @@ export interface RoundDeps {
   model: ChatModel;
   tools: readonly ChatTool[];
   mayCallTools: boolean;
-  /** What the model is told, read at each attempt: what was said at the first one is part of it. */
+  /** The chat history, read at each attempt: it includes what the first attempt has said. */
   messages(): readonly ChatMessage[];
-  /** What was said in this round so far. */
+  /** The text said in this round so far. */
   text(): string;
   signal: AbortSignal;
-  /** @returns false when all was said that may be said in one answer */
+  /** @returns false once the reply has reached its maximum length */
   say(sentences: readonly string[]): boolean;
   onUsage: (usage: ModelUsage) => void;
 }
 
 /**
- * Has the model speak one message, with a second attempt.
- * @param mayBeEmpty whether the second attempt may say nothing: after a tool there may be nothing to say
- * @returns the tools that the model wants called
- * @throws ProviderError when both attempts come to nothing; the signal's reason when aborted
+ * Lets the model speak one message, with one retry.
+ * @param mayBeEmpty whether the retry may be empty: after a tool call there may be nothing to say
+ * @returns the tool calls that the model requests
+ * @throws ProviderError if both attempts fail; the signal's reason if aborted
  */
 export async function speakRound(deps: RoundDeps, mayBeEmpty: boolean): Promise<ToolRequest[]> {
   try {

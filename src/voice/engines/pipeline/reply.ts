@@ -7,9 +7,9 @@ import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '
 import { speakRound, type RoundDeps } from './reply-round.js';
 import type { Utterance } from './utterance.js';
 
-/** A model that calls tools again and again has to answer without any at last. */
+/** Maximum messages of one reply; the last one cannot call tools, so that a loop of tool calls ends. */
 const MAX_ROUNDS = 6;
-/** Of the tools called in one reply, what was asked and answered: each round is sent it again. One more may be begun. */
+/** Budget for tool arguments and results in one reply: each round sends them again. The last call may exceed it. */
 const MAX_TOOL_BYTES = 40_000;
 const NO_ROOM: ToolAnswer = { ok: false, error: 'tools were asked too much at once; go on without this one' };
 
@@ -17,13 +17,13 @@ export interface ReplyDeps {
   replyId: string;
   model: ChatModel;
   tools: readonly ChatTool[];
-  /** Of the whole call: without room the model is asked to answer without tools. */
+  /** Limit of the whole call: once it is used up, the model must answer without tools. */
   toolRounds: ToolRounds;
-  /** The conversation before this reply, read when it begins. */
+  /** The chat history before this reply, read when it begins. */
   messages(): readonly ChatMessage[];
-  /** A tool that an earlier reply called; waited for. */
+  /** Tool calls of an earlier reply, to wait for. */
   after: Promise<unknown>;
-  /** Otherwise audio and tools are held back. */
+  /** If false, audio and tool calls are held back until `confirm`. */
   confirmed: boolean;
   now: () => number;
   openUtterance(p: {
@@ -33,25 +33,25 @@ export interface ReplyDeps {
     onFailed(error: ProviderError): void;
     onClosed(heard: string, complete: boolean): void;
   }): Utterance;
-  /** An item that never came to the line is not needed. */
+  /** Drops an item that was never on the line. */
   forgetUtterance(itemId: string): void;
   callTool(request: ToolRequest): Promise<ToolAnswer>;
-  /** Tools that end the call are called when all was handed to the line before them. */
+  /** Whether the tool ends the call; it then runs after all earlier audio was queued. */
   isLast(tool: string): boolean;
   onUsage: (usage: ModelUsage) => void;
-  /** First audio, and the reply is confirmed: the caller's waiting is over. */
+  /** The first audio of a confirmed reply is ready: the caller's wait is over. */
   onHeardFirst(times: ReplyMoments): void;
-  /** Both attempts came to nothing. */
+  /** Both attempts failed. */
   onFailed(error: ProviderError): void;
-  /** All is said and handed to the line. */
+  /** The reply is complete and all its audio queued. */
   onDone(): void;
 }
 
-/** One message of the model's: its words, and the tools it called with them. */
+/** One message of the model: its text and its tool calls. */
 interface Round {
   text: string;
   utterance: Utterance;
-  /** What was heard of it, once that is known. */
+  /** The words heard, once known. */
   heard?: string;
   answered: { request: ToolRequest; answer: string }[];
 }
@@ -59,8 +59,8 @@ interface Round {
 export type Reply = ReturnType<typeof startReply>;
 
 /**
- * One answer of the agent's: streamed from the model, spoken sentence by sentence, with the tools it calls between. Begun
- * while the caller may not have finished, it keeps its audio and its tools back until it is confirmed.
+ * One reply of the agent: streamed from the LLM, spoken sentence by sentence, with its tool calls in between. A reply
+ * that begins before the caller has certainly finished holds its audio and tool calls back until it is confirmed.
  */
 export function startReply(deps: ReplyDeps) {
   const rounds: Round[] = [];
@@ -69,7 +69,7 @@ export function startReply(deps: ReplyDeps) {
   let confirmed = deps.confirmed;
   let isRunning = true;
   const room = createToolRoom();
-  /** A reply that is taken back while it waits hands on what it waited for. */
+  /** A reply canceled while it waits passes on what it waited for. */
   let toolsCalled = deps.after;
   let confirmNow: () => void = () => undefined;
   const confirmation = new Promise<void>((resolve) => (confirmNow = resolve));
@@ -96,7 +96,7 @@ export function startReply(deps: ReplyDeps) {
     deps.onDone();
   }
 
-  /** The voice connects while the model thinks. */
+  /** Opens TTS at once, so that it connects while the LLM works. */
   function openRound(itemId: string): Round {
     const utterance = deps.openUtterance({
       itemId,
@@ -125,7 +125,7 @@ export function startReply(deps: ReplyDeps) {
     return true;
   }
 
-  /** @returns whether the call ends with one of them */
+  /** @returns whether one of the calls ends the call */
   async function callTools(round: Round, requests: readonly ToolRequest[]): Promise<boolean> {
     let isEnd = false;
     for (const request of requests) {
@@ -163,16 +163,16 @@ export function startReply(deps: ReplyDeps) {
   return {
     messages: () => messagesOf(rounds),
     isConfirmed: () => confirmed,
-    /** The caller has finished: what was kept back may be heard. */
+    /** The caller has finished: releases audio and tool calls that were held back. */
     confirm(): void {
       if (confirmed) return;
       confirmed = true;
       for (const { utterance } of rounds) utterance.release();
       tellConfirmed();
     },
-    /** Resolves when no tool is being called any more. */
+    /** Resolves when no tool call is running. */
     toolsCalled: () => toolsCalled,
-    /** Takes it back, as far as it is not on the line. */
+    /** Cancels the reply, except for audio on the line. */
     cancel(): void {
       stopWork();
       for (const { utterance } of rounds) deps.forgetUtterance(utterance.itemId);
@@ -180,7 +180,7 @@ export function startReply(deps: ReplyDeps) {
   };
 }
 
-/** When a reply came to its first sentence and audio; tells of the latter once the reply is confirmed. */
+/** Records when a reply had its first sentence and audio; reports the latter once the reply is confirmed. */
 function createMoments({ now, onHeardFirst }: Pick<ReplyDeps, 'now' | 'onHeardFirst'>) {
   const times: ReplyMoments = { startedMs: now() };
   let isConfirmed = false;
@@ -218,7 +218,7 @@ function speakIn(
   return speakRound({ model, tools, mayCallTools, messages, text, signal, say, onUsage }, rounds.length > 1);
 }
 
-/** What tools may be asked and answer in one reply. */
+/** Tracks the budget for tool arguments and results in one reply. */
 function createToolRoom() {
   let bytes = 0;
   return {
@@ -239,7 +239,7 @@ async function allQueued(rounds: readonly Round[]): Promise<void> {
   for (const { utterance } of rounds) await utterance.queued;
 }
 
-/** The messages that a reply adds to the conversation: the words heard, or on their way to be. */
+/** The messages that a reply adds to the chat history: the words heard, or not yet played. */
 function messagesOf(rounds: readonly Round[]): ChatMessage[] {
   return rounds.flatMap(({ text, heard, answered }): ChatMessage[] => {
     const content = heard ?? text;

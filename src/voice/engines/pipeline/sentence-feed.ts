@@ -2,29 +2,29 @@ import { isFarAhead } from '../../session/speech-limits.js';
 import type { SpeechStream } from './ports.js';
 
 const LOOK_AGAIN_MS = 1_000;
-/** Less audio than this is soon heard: if none has come for a while, what was estimated to come is not waited for. */
+/** With less unplayed audio than this, stop waiting for audio that was only estimated, after `NOT_COMING_MS`. */
 const LOW_MS = 2_000;
 const NOT_COMING_MS = 1_500;
-/** Audio that no mark tells of counts as heard so long after its length. */
+/** Without marks, audio counts as heard this long after its length. */
 const MARK_GRACE_MS = 3_000;
 
 /**
- * The sentences of an item on their way to the voice. They wait while enough speech before them was not heard yet: most
- * of it is never paid for when the caller interrupts.
+ * Passes the sentences of an item to TTS. Sentences wait while enough earlier speech is unplayed, because TTS is billed
+ * by text, and most of it would be wasted if the caller interrupts.
  */
 export function createSentenceFeed(p: {
   stream(): SpeechStream | undefined;
-  /** How much speech is on the line or being made, ms. */
+  /** Length of the speech that is being synthesized or unplayed, in ms. */
   aheadMs(): number;
   onGiven(sentence: string): void;
 }) {
   const waiting: string[] = [];
   let finished = false;
-  /** The voice was told that it has all. */
+  /** TTS has all sentences. */
   let isWhole = false;
   let looking: NodeJS.Timeout | undefined;
 
-  /** Gives the voice what it may speak by now. */
+  /** Sends TTS as many sentences as allowed now. */
   function handOver(): void {
     clearTimeout(looking);
     while (p.stream() !== undefined && !isWhole && !isFarAhead(p.aheadMs())) {
@@ -51,21 +51,21 @@ export function createSentenceFeed(p: {
       finished = true;
       handOver();
     },
-    /** The stream was lost: the next one is given the rest of what it had. */
+    /** The stream was lost: the next one speaks the rest of its text. */
     takeBack(rest: string): void {
       isWhole = false;
       if (rest !== '') waiting.unshift(rest);
     },
     isWhole: () => isWhole,
-    /** Nothing is left to say. */
+    /** Whether no text is left to speak. */
     isOver: () => finished && waiting.length === 0,
     stop: () => clearTimeout(looking),
   };
 }
 
 /**
- * Measures how much speech of an item was paid for and not heard yet.
- * @param comingMs how long the audio of what the voice was given lasts beyond what has come, estimated
+ * Measures how much speech of an item was requested from TTS and is not played yet.
+ * @param comingMs estimated length of requested audio that has not arrived, in ms
  */
 export function measureSpeechAhead(comingMs: () => number) {
   let voicedMs = 0;
@@ -73,11 +73,11 @@ export function measureSpeechAhead(comingMs: () => number) {
   let workedAt = performance.now();
   return {
     hasAudio: () => voicedMs > 0,
-    /** Text was handed to the voice. */
+    /** Text was sent to TTS. */
     given(): void {
       workedAt = performance.now();
     },
-    /** Audio has come; it may be kept back. */
+    /** Audio has arrived; it may be held back. */
     came(ms: number): void {
       voicedMs += ms;
       workedAt = performance.now();

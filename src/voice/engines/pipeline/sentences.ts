@@ -1,11 +1,11 @@
-/** A piece without an end is spoken up to here at the latest. */
+/** Maximum length of a piece without a sentence end. */
 const MAX_CHARACTERS = 240;
-/** Looks only where a run of stops begins, so that a long run takes linear time. */
+/** Matches only at the start of a run of stops, so that a long run takes linear time. */
 const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
 /** A full stop after these does not end a sentence. */
 const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
 
-/** Cuts a stream of text into sentences, each as soon as it is known to be whole. */
+/** Splits a stream of text into sentences, each as soon as it is complete. */
 export function createSentenceCutter() {
   let rest = '';
 
@@ -30,12 +30,12 @@ export function createSentenceCutter() {
   }
 
   return {
-    /** @returns the sentences that became whole */
+    /** @returns the sentences that became complete */
     push(text: string): string[] {
       rest += text;
       return takeWhole();
     },
-    /** @returns what is left */
+    /** @returns the rest of the text */
     flush(): string[] {
       const last = speakable(rest);
       rest = '';
@@ -44,7 +44,7 @@ export function createSentenceCutter() {
   };
 }
 
-/** Without markup and control characters, on one line; nothing when there is nothing to pronounce. */
+/** Removes markup, control characters and line breaks; returns an empty string if nothing is pronounceable. */
 export function speakable(text: string): string {
   const plain = text
     .replace(/[\p{Cc}\p{Cf}\p{Cs}]+/gu, ' ')

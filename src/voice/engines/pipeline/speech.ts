@@ -13,13 +13,13 @@ export interface ReplySpeech {
   held: boolean;
   onMade(): void;
   onFailed(error: ProviderError): void;
-  /** The item is over; with the words heard of it. */
+  /** The item is over; `heard` contains the words that were played. */
   onClosed: (heard: string, complete: boolean) => void;
 }
 
 export type Speech = ReturnType<typeof createSpeech>;
 
-/** Everything the agent says in one call: makes the audio of items, and hands it to the line when the session asks for it. */
+/** The agent's speech in one call: synthesizes items, and sends their audio when the session asks for it. */
 export function createSpeech(p: {
   voice: TextToSpeech;
   voiceName: string;
@@ -28,7 +28,7 @@ export function createSpeech(p: {
   happened(what: SessionHappening): void;
 }) {
   const live = new Map<string, { utterance: Utterance; onClosed?: ReplySpeech['onClosed'] }>();
-  /** Audio that waits for the session to send it. */
+  /** Audio waiting for the session to send it. */
   const waiting = new Map<string, Uint8Array[]>();
   const dropped = new Set<string>();
 
@@ -68,15 +68,15 @@ export function createSpeech(p: {
 
   return {
     openForReply: (reply: ReplySpeech): Utterance => open(reply.itemId, p.voice, reply),
-    /** Says a text of at most two minutes, a sentence at a time: what nobody hears of it need not be paid for. */
+    /** Says a text of at most two minutes, one sentence at a time, so that unheard sentences need not be paid for. */
     say: (itemId: string, text: string) => say(itemId, sentencesOf(text), p.voice),
-    /** Says a text whose audio is there already, unless the item was closed meanwhile. */
+    /** Says a text with prepared audio, unless the item was closed meanwhile. */
     sayPrepared: (itemId: string, text: string, mulaw: Uint8Array) => say(itemId, [text], preparedVoice(mulaw)),
     send(itemId: string): void {
       const mulaw = waiting.get(itemId)?.shift();
       if (mulaw !== undefined) p.sink.audio(itemId, mulaw);
     },
-    /** The caller has heard this much of an item: there may be room for more speech. */
+    /** Updates the playback of an item; there may be room for more speech now. */
     played(itemId: string, playedMs: number): void {
       live.get(itemId)?.utterance.played(playedMs);
       for (const { utterance } of live.values()) utterance.handOver();
@@ -92,7 +92,7 @@ export function createSpeech(p: {
       const endMs = startMs + Math.max(1, Math.round(playedMs));
       p.happened({ type: 'item_words', itemId, text, complete, startMs, endMs });
     },
-    /** An item that never came to the line: nothing of it was heard. */
+    /** Drops an item that was never on the line. */
     forget(itemId: string): void {
       const item = live.get(itemId);
       live.delete(itemId);
@@ -103,7 +103,7 @@ export function createSpeech(p: {
   };
 }
 
-/** The sentences of a text that still belong to an answer. */
+/** The sentences of a text that fit into one reply. */
 function sentencesOf(text: string): string[] {
   const cutter = createSentenceCutter();
   const said: string[] = [];
@@ -116,7 +116,7 @@ function sentencesOf(text: string): string[] {
   return said;
 }
 
-/** A voice that has one text to speak and holds its audio already. */
+/** TTS for a single text whose audio exists already. */
 function preparedVoice(mulaw: Uint8Array): TextToSpeech {
   return {
     open(_voice, _language, events) {
@@ -132,7 +132,7 @@ function preparedVoice(mulaw: Uint8Array): TextToSpeech {
   };
 }
 
-/** Counts the characters that a voice is given. */
+/** Counts the characters sent to TTS. */
 export function meteredVoice(voice: TextToSpeech, usage: UsageMeter): TextToSpeech {
   return {
     open(name, language, events) {

@@ -1,16 +1,16 @@
 import type { ChatMessage } from './ports.js';
 
-/** What a model is given of a long talk beside its prompt, in UTF-8: the newest part. */
+/** Maximum chat history sent to the LLM besides the prompt, in UTF-8 bytes; the newest part is kept. */
 const MAX_BYTES = 60_000;
 
-/** Something said in the talk; what a reply adds is known only bit by bit. */
+/** A part of the chat history; the messages of a running reply still grow. */
 interface Part {
   messages(): readonly ChatMessage[];
 }
 
 export type Talk = ReturnType<typeof createTalk>;
 
-/** The talk as the model is told it, in order. */
+/** The chat history of a call, in order. */
 export function createTalk(prompt: string) {
   const parts: Part[] = [];
 
@@ -22,14 +22,14 @@ export function createTalk(prompt: string) {
       const message = callerMessage(text);
       parts.push({ messages: () => [message] });
     },
-    /** What the telephone has to say, not the far end. */
+    /** Adds a note of the phone system, as opposed to the caller's words. */
     note(text: string): void {
       parts.push({ messages: () => [noteMessage(text)] });
     },
     agent(text: string): void {
       parts.push({ messages: () => [{ role: 'assistant', content: text }] });
     },
-    /** Tools and their answers stay together: a part is taken whole or not at all. */
+    /** Keeps or drops each part as a whole, so that tool calls and results stay together. */
     messages(): ChatMessage[] {
       const kept: (readonly ChatMessage[])[] = [];
       let bytes = 0;
@@ -47,7 +47,7 @@ export function createTalk(prompt: string) {
 const NOTES = `# Notes
 Lines in [square brackets] come from the telephone system and not from the far end. Do not read them aloud and do not write any.`;
 
-/** All that is sent: the arguments of tools, and what marks a message as one, too. */
+/** Size of the complete JSON, including tool arguments and message fields. */
 function bytesOf(messages: readonly ChatMessage[]): number {
   return messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
 }
@@ -56,7 +56,7 @@ export function noteMessage(text: string): ChatMessage {
   return { role: 'user', content: `[${text}]` };
 }
 
-/** Nobody can say a bracket. */
+/** Removes brackets, which mark notes and cannot be spoken. */
 export function callerMessage(text: string): ChatMessage {
   return { role: 'user', content: text.replace(/[[\]]/g, '') };
 }

@@ -7,7 +7,7 @@ export function isLastTool(name: string): boolean {
   return name === ANSWERING_MACHINE_TOOL || endsCall(name);
 }
 
-/** The call's tools, and `answering_machine` where the session hangs up on voicemail or leaves a message. */
+/** The call's tools, plus `answering_machine` if the session hangs up on voicemail or leaves a message. */
 export function toolsFor(call: EngineCall): ChatTool[] {
   const given = call.tools.map(({ name, description, parameters }) => ({ name, description, parameters }));
   if (call.direction === 'inbound' || call.voicemail.action === 'continue') return given;
@@ -23,7 +23,7 @@ export function toolsFor(call: EngineCall): ChatTool[] {
   ];
 }
 
-/** What the model wrote as arguments; null when that is no object. */
+/** Parses the arguments written by the model; null if they are not an object. */
 export function argumentsOf(request: ToolRequest): Record<string, unknown> | null {
   if (request.arguments.trim() === '') return {};
   try {

@@ -6,13 +6,13 @@ const BYTES_PER_MS = 8;
 const RETRY_AFTER_MS = 200;
 
 export interface UtteranceEvents {
-  /** A piece of audio was made; it may be held back still. */
+  /** Audio was synthesized; it may still be held back. */
   onMade?(): void;
-  /** A piece of audio is for the line. */
+  /** Audio is ready for the line. */
   onAudio(mulaw: Uint8Array, ms: number): void;
-  /** No more audio will come, and none is held back. */
+  /** No more audio will arrive, and none is held back. */
   onWhole(): void;
-  /** It cannot be spoken, not even at the second attempt. Follows `onWhole`. */
+  /** Speech failed twice. Called after `onWhole`. */
   onFailed(error: ProviderError): void;
 }
 
@@ -21,21 +21,21 @@ export interface UtteranceDeps {
   voice: TextToSpeech;
   voiceName: string;
   language: string;
-  /** Audio is kept back until `release`. */
+  /** Holds audio back until `release`. */
   held: boolean;
-  /** How much speech is on the line or being made, this item's included, ms. */
+  /** Length of the speech that is being synthesized or unplayed, including this item, in ms. */
   aheadMs(): number;
   events: UtteranceEvents;
 }
 
 export type Utterance = ReturnType<typeof openUtterance>;
 
-/** One item from text to audio, with one retry, and which of its words were heard. */
+/** Turns one item into audio, with one retry, and tracks which of its words were heard. */
 export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
   const text = createHeardText();
   let held: Uint8Array[] | undefined = p.held ? [] : undefined;
   let attempts = 0;
-  /** Nothing more will come of the voice. */
+  /** TTS sends no more audio. */
   let silent = false;
   let closed = false;
   const ahead = measureSpeechAhead(() => text.comingMs());
@@ -67,7 +67,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
   }
 
   function onDone(): void {
-    // Otherwise the rest would be dropped without notice.
+    // TTS ended early: without a retry the rest would be lost unnoticed.
     if (!feed.isWhole()) return lost(new ProviderError('voice', 'ended before all was said'));
     if (!ahead.hasAudio() && text.text() !== '') return lost(new ProviderError('voice', 'spoke nothing'));
     text.done();
@@ -107,7 +107,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
 
   return {
     itemId,
-    /** All audio is on its way to the caller, or none will come. */
+    /** Resolves when all audio was passed on, or none will come. */
     queued,
     say(sentence: string): void {
       if (!closed && !silent) feed.say(sentence);
@@ -124,7 +124,7 @@ export function openUtterance({ itemId, events, ...p }: UtteranceDeps) {
       if (silent) endSpeech();
     },
     /**
-     * Nothing more of it is made.
+     * Stops the utterance.
      * @returns the words that were heard
      */
     close(heardMs: number, complete: boolean): string {

@@ -1,17 +1,17 @@
 import type { TurnLatency } from '../port.js';
 import type { ReplyMoments } from '../../session/reducer/events.js';
 
-/** The caller waits for an answer; ms from the start of the stream. */
+/** A caller's wait for a reply; in ms from the start of the stream. */
 export interface Waiting {
-  /** The end of the words that wait for it. */
+  /** The end of the caller's speech. */
   sinceMs: number;
-  /** When they were known to be the whole turn. */
+  /** When the session knew the whole turn. */
   knownMs: number;
 }
 
 /**
- * Where the time went between the caller's last word and the first audio. What model and voice did while the turn might
- * still have gone on cost the caller nothing, and counts nothing.
+ * Breaks down the time between the caller's last word and the first audio. Work of LLM and TTS before the turn was
+ * known to be complete cost the caller no time and is not counted.
  */
 export function latencyOf({ sinceMs, knownMs }: Waiting, times: ReplyMoments, nowMs: number): TurnLatency {
   const audioMs = Math.max(times.firstAudioMs ?? nowMs, knownMs);

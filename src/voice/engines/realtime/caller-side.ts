@@ -6,10 +6,10 @@ import type { EngineCall } from '../port.js';
 import type { ProviderTurns } from './caller-turns.js';
 import type { ProviderLink } from './provider-link.js';
 
-/** Of a caller who speaks while there is no session. */
+/** Audio kept while there is no provider session: 5 s. */
 const KEPT_FRAMES = 5_000 / FRAME_MS;
 
-/** The caller's audio on its way to the provider; kept for a while when there is none. */
+/** Sends the caller's audio to the provider; buffers up to 5 s while there is no provider session. */
 export function createCallerSide(p: {
   call: EngineCall;
   link: ProviderLink;
@@ -34,13 +34,13 @@ export function createCallerSide(p: {
       if (kept.length > KEPT_FRAMES) kept.shift();
     },
 
-    /** There is another session, which has heard nothing yet. */
+    /** Starts a new provider session and sends it the buffered audio. */
     begin(): void {
       turns.begin();
       for (const { frame, timestampMs } of kept.splice(0)) give(frame, timestampMs);
     },
 
-    /** The call is over. @param speaks whether the caller was speaking @param withinMs for their last words */
+    /** Ends the call. @param speaks whether the caller was speaking @param withinMs timeout for the last transcript */
     async finish(speaks: boolean, withinMs: number): Promise<void> {
       if (speaks) link.send({ type: 'input_audio_buffer.commit' });
       const until = performance.now() + withinMs;

@@ -1,7 +1,7 @@
 import { FRAME_MS } from '../../audio/frame.js';
 import type { SessionHappening } from '../../session/reducer/events.js';
 
-/** Stands for words that were not transcribed. */
+/** Transcript text for speech that was not transcribed. */
 const NOT_TRANSCRIBED = '(speech)';
 
 interface Turn {
@@ -10,12 +10,12 @@ interface Turn {
 }
 
 /**
- * The caller's turns: the provider tells their times by the audio it was given, their words later and in any order. Both
- * become events, in stream time.
+ * Converts the provider's turns to session events in stream time. The provider reports their times relative to the
+ * audio it received; their transcripts come later and in any order.
  */
 export function createProviderTurns(happened: (what: SessionHappening) => void) {
   const turns = new Map<string, Turn>();
-  /** Where audio given to the provider stood on the stream: from this ms of it, so much later. */
+  /** Differences between stream time and the provider's audio time: from `fromMs` of its audio, add `byMs`. */
   let shifts: { fromMs: number; byMs: number }[] = [];
   let givenMs = 0;
 
@@ -34,28 +34,28 @@ export function createProviderTurns(happened: (what: SessionHappening) => void) 
   }
 
   return {
-    /** A frame was handed to the provider. */
+    /** Records that a frame was sent to the provider. */
     gave(timestampMs: number): void {
       const byMs = timestampMs - givenMs;
       if (shifts.at(-1)?.byMs !== byMs) shifts.push({ fromMs: givenMs, byMs });
       givenMs += FRAME_MS;
     },
 
-    /** Another session counts its audio from nothing; turns whose words are missing will not get them. */
+    /** Starts a new provider session: its audio time starts at 0, and earlier turns will not be transcribed. */
     begin(): void {
       for (const itemId of turns.keys()) tell(itemId, NOT_TRANSCRIBED);
       shifts = [];
       givenMs = 0;
     },
 
-    /** @param audioMs of the audio given, without what the provider keeps before the speech */
+    /** @param audioMs position in the sent audio, without the prefix that the provider keeps before speech */
     started(itemId: string, audioMs: number): void {
       const startMs = Math.max(0, onStream(audioMs));
       turns.set(itemId, { startMs });
       happened({ type: 'voice_started', startMs, streamMs: Math.max(startMs, onStream(givenMs)) });
     },
 
-    /** @param audioMs of the audio given, without the silence that ended it */
+    /** @param audioMs position in the sent audio, without the silence that ended the turn */
     stopped(itemId: string, audioMs: number): void {
       const endMs = onStream(audioMs);
       const turn = turns.get(itemId);
@@ -65,10 +65,10 @@ export function createProviderTurns(happened: (what: SessionHappening) => void) 
 
     heard: tell,
     notHeard: (itemId: string) => tell(itemId, NOT_TRANSCRIBED),
-    /** Whether there are turns whose words have not come. */
+    /** Whether transcripts are missing. */
     isWaiting: () => turns.size > 0,
 
-    /** The call is over: what has no words will not get any. */
+    /** Ends the call: turns without a transcript will not get one. */
     finish(): void {
       for (const itemId of turns.keys()) tell(itemId, NOT_TRANSCRIBED);
     },

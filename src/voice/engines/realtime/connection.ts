@@ -4,41 +4,41 @@ import { parseMessage } from './protocol.js';
 import type { ClientEvent, ServerEvent } from './protocol.js';
 
 export interface ConnectionTimings {
-  /** From dialing to the open socket, ms. */
+  /** Timeout from dialing to the open socket, in ms. */
   connectMs: number;
-  /** From the open socket to a session that has our settings, ms. */
+  /** Timeout from the open socket to the confirmed session settings, in ms. */
   sessionMs: number;
-  /** A socket is pinged this often, and is lost when nothing comes back until the next ping, ms. */
+  /** Ping interval in ms; the socket is lost if nothing arrives until the next ping. */
   pingEveryMs: number;
 }
 
 export const CONNECTION_TIMINGS: ConnectionTimings = { connectMs: 5_000, sessionMs: 5_000, pingEveryMs: 10_000 };
 
 export interface ConnectionHandlers {
-  /** The session has our settings. */
+  /** The provider has confirmed the session settings. */
   onReady(): void;
   onEvent(event: ServerEvent): void;
-  /** It is gone, for whatever reason; told once, and not after `close`. */
+  /** The connection failed. Called at most once, and never after `close`. */
   onLost(why: string): void;
 }
 
 export interface ProviderConnection {
-  /** Dropped when the socket is not open. */
+  /** Drops the event if the socket is not open. */
   send(event: ClientEvent): void;
   close(): void;
 }
 
 const MAX_MESSAGE_BYTES = 8 * 1_024 * 1_024;
-/** A provider that takes nothing any more is as good as gone. */
+/** Limit of unsent data; above it, the provider counts as lost. */
 const MAX_UNSENT_BYTES = 1_024 * 1_024;
-/** So many messages that are no events, with no event between them, are an outage. */
+/** Invalid messages in a row that count as an outage. */
 const MAX_GARBAGE = 3;
 const CLOSE_WITHIN_MS = 1_000;
 const SESSION_EVENT = 'session';
 
 /**
- * One socket to the provider, from dialing to its end. The first thing sent is the session's settings; it is ready when
- * the provider has confirmed them.
+ * One connection to the provider, from dialing to its end. Sends the session settings first; it is ready once the
+ * provider has confirmed them.
  */
 export function openProviderConnection(p: {
   url: string;

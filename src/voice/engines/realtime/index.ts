@@ -13,17 +13,17 @@ import type { TalkDeps, TalkTimings } from './talk-settings.js';
 export const OPENAI_REALTIME = 'openai-realtime';
 
 /**
- * The engine that lets OpenAI's realtime models conduct the call: telephone audio both ways over one socket per call, on
- * the GA protocol. The provider hears turns and answers; we know what was heard, and interrupt.
+ * The engine for OpenAI's realtime models: telephone audio in both directions over one socket per call, on the GA
+ * protocol. The provider detects turns and replies; this side tracks playback and handles barge-ins.
  */
 export function createOpenAiRealtimeEngine(p: {
   settings: OpenAiRealtimeSettings;
   prices: EnginePrices;
   logger: Logger;
-  /** Shorter ones are for tests. */
+  /** Overridden only by tests. */
   timings?: Partial<TalkTimings>;
   patience?: Partial<SilencePatience>;
-  /** Whether the events of each session are part of its result. */
+  /** Whether each result includes the session's events. */
   recordsEvents?: boolean;
 }): EngineFactory {
   const lines = createLocalLines();

@@ -21,7 +21,7 @@ const LOCAL: Partial<Record<FixedLine, LocalLine>> = {
   sorry: SORRY,
 };
 
-/** Lines that the model says in its own words, and what it is told to say. */
+/** Sentences that the model says in its own words, with its instructions. */
 const TASKS: Partial<Record<FixedLine, string>> = {
   are_you_there: 'The far end has been silent for a while. Ask in one short sentence whether they are still there.',
   silent_goodbye:
@@ -41,11 +41,11 @@ interface PerformerDeps {
   logger: Logger;
   happened: (what: SessionHappening) => void;
   note(turn: TranscriptTurn): void;
-  /** The provider may answer the caller by itself from now on, or must not. */
+  /** Sets whether the provider may answer the caller by itself. */
   letAnswer(answers: boolean): void;
 }
 
-/** Turns commands of the session into messages to the provider and into what is done on the line. */
+/** Executes session commands: sends messages to the provider and acts on the line. */
 export function createProviderPerformer(p: PerformerDeps): (command: Performed) => void {
   const { sink, link, responses, speech, tools } = p;
 
@@ -76,7 +76,7 @@ export function createProviderPerformer(p: PerformerDeps): (command: Performed) 
     store_latency: (command) => sink.latency(latencyOf(command)),
     end: ({ reason }) => sink.end(reason),
     fail: ({ message }) => sink.fail(new Error(message)),
-    // The provider answers words that are certain, and hears the caller by itself.
+    // Not needed: the provider detects turns itself, and its replies need no confirmation.
     confirm_reply: nothing,
     hurry_recogniser: nothing,
     forget_turn: nothing,
@@ -111,7 +111,7 @@ async function sayPrepared(p: PerformerDeps, { itemId, line }: CommandOf<'say'>)
   }
 }
 
-/** The provider hears the end of a turn and makes the answer; more is not known of it. */
+/** Two parts only: the provider's end-of-turn detection, and its reply. */
 function latencyOf({ sinceMs, knownMs, atMs }: CommandOf<'store_latency'>) {
   const recogniser = Math.max(0, Math.round(knownMs - sinceMs));
   const model = Math.max(0, Math.round(atMs - knownMs));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// The GA protocol of the Realtime interface; its beta used other names. Fields that nothing here reads are left out.
+// The GA protocol of the Realtime API; its beta used other names. Contains only the fields used here.
 
 const text = z.string();
 const id = z.string().min(1);
@@ -64,7 +64,7 @@ export type RealtimeUsage = z.output<typeof usage>;
 
 const KNOWN: ReadonlySet<string> = new Set(EVENTS.options.map((option) => option.shape.type.value));
 
-/** What a message of the provider is: an event, one of the many that nothing here needs, or garbage. */
+/** A parsed provider message: a known event, an event not needed here, or invalid data. */
 export type ParsedMessage = { kind: 'event'; event: ServerEvent } | { kind: 'ignored' } | { kind: 'garbage' };
 
 export function parseMessage(data: string): ParsedMessage {
@@ -81,7 +81,7 @@ export function parseMessage(data: string): ParsedMessage {
   return parsed.success ? { kind: 'event', event: parsed.data } : { kind: 'garbage' };
 }
 
-/** What is sent to the provider. */
+/** Messages to the provider. */
 export type ClientEvent =
   | { type: 'session.update'; event_id?: string; session: Record<string, unknown> }
   | { type: 'input_audio_buffer.append'; audio: string }
@@ -91,7 +91,7 @@ export type ClientEvent =
   | { type: 'response.create'; response?: Record<string, unknown> }
   | { type: 'response.cancel'; response_id?: string };
 
-/** A text that is put into the conversation without being spoken. */
+/** Adds a text to the provider's conversation without speaking it. */
 export function textItem(role: 'system' | 'user', content: string): ClientEvent {
   return {
     type: 'conversation.item.create',

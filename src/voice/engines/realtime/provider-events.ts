@@ -12,7 +12,7 @@ import type { ProviderSpeech } from './speech.js';
 import type { ToolCalls } from './tool-calls.js';
 import { addResponse, addTranscription } from './usage.js';
 
-/** A response that the provider gave up is asked for again after this time, ms. */
+/** Delay before a failed response is requested again, in ms. */
 const FAILED_RETRY_MS = 500;
 
 type EventOf<T extends ServerEvent['type']> = Extract<ServerEvent, { type: T }>;
@@ -33,7 +33,7 @@ interface ProviderEventsDeps {
   state: () => SessionState;
 }
 
-/** Makes events of the session of the provider's messages. */
+/** Turns the provider's messages into session events. */
 export function createProviderEvents(p: ProviderEventsDeps) {
   const { responses, speech, turns, tools, happened } = p;
   const outcomes = createOutcomes(p);
@@ -42,11 +42,11 @@ export function createProviderEvents(p: ProviderEventsDeps) {
   function onError({ error }: EventOf<'error'>): void {
     p.logger.warn({ callId: p.callId, type: error.type, code: error.code }, 'the provider reports an error');
     if (error.code !== 'conversation_already_has_active_response') return;
-    // Its own: it does not try again by itself.
+    // Refused is a response that the provider started itself: it does not retry.
     if (!responses.refused()) happened({ type: 'reply_missed' });
   }
 
-  /** The words of a turn come at any time, even after the end of the call. */
+  /** Handles transcripts, which may arrive at any time, even after the end of the call. */
   function onLastWords(event: ServerEvent): void {
     if (event.type === 'conversation.item.input_audio_transcription.completed') {
       if (event.usage) addTranscription(p.usage, event.usage);
@@ -81,14 +81,14 @@ export function createProviderEvents(p: ProviderEventsDeps) {
       }
     },
 
-    /** The provider is gone: what it has said is all there is, and what it was to say it will not. */
+    /** The provider is gone: ends its items with what they have, and fails the line that it should have said. */
     forget(): void {
       speech.allSaid();
       const line = responses.reset();
       if (line !== undefined) giveUp(p, line);
     },
 
-    /** The provider keeps a caller waiting for its last words: they are not waited for. */
+    /** Gives up the closing sentence if the provider takes too long. */
     giveUpLastWords(): void {
       const purpose = responses.present();
       if (purpose === undefined) return;
@@ -101,7 +101,7 @@ export function createProviderEvents(p: ProviderEventsDeps) {
 }
 
 function onSpeech({ responses, speech, happened, now }: ProviderEventsDeps, event: SpeechEvent): void {
-  // Words may come after the end of their response, but nothing may of one that was cancelled.
+  // Transcripts may arrive after the end of their response; everything else of a canceled response is ignored.
   if (event.type === 'response.output_audio_transcript.done') return speech.wordsDone(event.item_id, event.transcript);
   const purpose = responses.purposeOf(event.response_id);
   if (purpose === undefined) return undefined;
@@ -123,7 +123,7 @@ function onSpeech({ responses, speech, happened, now }: ProviderEventsDeps, even
   }
 }
 
-/** A line or reply comes to nothing, or to no more than there is. A question into silence that is not asked is no fault. */
+/** Fails a reply or line that the provider will not finish. A missing reprompt is no failure. */
 function giveUp({ happened, speech, state }: ProviderEventsDeps, { kind, id }: Purpose): void {
   const fault = { part: 'model', message: 'the provider is away' } as const;
   if (kind === 'reply') return happened({ type: 'reply_failed', replyId: id, ...fault });
@@ -135,13 +135,13 @@ function giveUp({ happened, speech, state }: ProviderEventsDeps, { kind, id }: P
 
 const isExpected = ({ playback }: SessionState, itemId: string) => playback.expected.some(({ id }) => id === itemId);
 
-/** What becomes of responses: done, with nothing in them, or failed. */
+/** Handles finished responses: complete, empty or failed. */
 function createOutcomes({ responses, speech, tools, link, usage, happened, state }: ProviderEventsDeps) {
   const later = new Set<NodeJS.Timeout>();
   let failures = 0;
   let saidNothing = false;
 
-  /** A model that said nothing and did nothing is asked once more; after that it has nothing to say. */
+  /** Requests one more reply from a model that neither spoke nor called a tool; a second empty reply is accepted. */
   function noteEmpty({ status, output }: RealtimeResponse, hasAudio: boolean): void {
     const isEmpty = !hasAudio && output.every(({ type }) => type !== 'function_call');
     saidNothing = isEmpty && !saidNothing && status !== 'cancelled';
@@ -151,7 +151,7 @@ function createOutcomes({ responses, speech, tools, link, usage, happened, state
   function made(response: RealtimeResponse, done: DoneResponse): void {
     const { purpose, hasAudio } = done;
     if (purpose.kind === 'line') {
-      // Without a sound: all others are whole already.
+      // No audio arrived; items with audio are complete already.
       if (isExpected(state(), purpose.id)) happened({ type: 'item_whole', itemId: purpose.id });
       return;
     }
@@ -160,7 +160,7 @@ function createOutcomes({ responses, speech, tools, link, usage, happened, state
     noteEmpty(response, hasAudio);
   }
 
-  /** Asked for once more; a provider that fails again is away. */
+  /** Requests the response once more; after a second failure in a row the provider counts as lost. */
   function failed(purpose: Purpose): void {
     failures += 1;
     if (failures > 1) return link.giveUpOn('the provider makes no response');

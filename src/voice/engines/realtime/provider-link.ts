@@ -7,26 +7,26 @@ import type { ClientEvent, ServerEvent } from './protocol.js';
 import { sessionFor, socketUrl } from './session-settings.js';
 
 export interface LinkTimings extends ConnectionTimings {
-  /** Before the one more attempt, ms. */
+  /** Delay before the reconnection attempt, in ms. */
   retryAfterMs: number;
 }
 
 export interface LinkHandlers {
-  /** @param how `first` in this call; `again` after an outage; `renewed` before the provider would have ended the session */
+  /** @param how `first` in this call; `again` after an outage; `renewed` before the provider's session limit */
   onReady(how: 'first' | 'again' | 'renewed'): void;
   onEvent(event: ServerEvent): void;
-  /** The provider went away and is dialed once more. */
+  /** The connection was lost and is being restored. */
   onOutage(why: string): void;
-  /** It is gone for good. */
+  /** The connection is lost for good. */
   onGone(why: string): void;
-  /** What was said so far: another session is told. */
+  /** The conversation so far, for a new provider session. */
   soFar(): readonly TranscriptTurn[];
 }
 
-/** Of what is told while there is no session. */
+/** Maximum messages kept while there is no provider session. */
 const MAX_KEPT = 20;
 
-/** The way to the provider for the length of a call: one connection after the other, each outage answered by one more. */
+/** The connection to the provider for a whole call: after an outage it reconnects once. */
 export function createProviderLink(p: {
   settings: OpenAiRealtimeSettings;
   call: EngineCall;
@@ -37,7 +37,7 @@ export function createProviderLink(p: {
   let connection: ProviderConnection | undefined;
   let ready = false;
   let begun = false;
-  /** A session was left in order, and another takes its place. */
+  /** The last session was closed on purpose, and a new one is connecting. */
   let renewing = false;
   let attempts = 0;
   let generation = 0;
@@ -77,7 +77,7 @@ export function createProviderLink(p: {
     ready = false;
   }
 
-  /** What the model has to know it is told by the next session; all else is of use to the present one only. */
+  /** Keeps text messages for the next session; other events only make sense in the current one. */
   function send(event: ClientEvent): void {
     if (ready) return connection?.send(event);
     if (event.type !== 'conversation.item.create' || event.item['type'] !== 'message') return;
@@ -101,23 +101,23 @@ export function createProviderLink(p: {
     dial: () => connect('first'),
     send,
     isReady: () => ready,
-    /** Whether what is asked for now is asked of a session: of this one, or of the one that takes its place in a moment. */
+    /** Whether requests reach a session: the current one, or the one that is being renewed. */
     hasSession: () => ready || renewing,
-    /** Changes with every connection: what one was told, another does not know. */
+    /** Changes with every connection, because a new session does not know earlier tool calls. */
     generation: () => generation,
-    /** How old the session is, ms. */
+    /** Age of the session, in ms. */
     ageMs: () => (ready ? performance.now() - readySinceMs : 0),
-    /** The provider does its work: the next outage has its attempt again. */
+    /** The provider works: the next outage may be retried again. */
     works(): void {
       attempts = 1;
     },
-    /** What comes from this connection is of no use any more. */
+    /** Drops the current connection and treats it as lost. */
     giveUpOn(why: string): void {
       if (!ready) return;
       drop();
       lost(why);
     },
-    /** Goes on in a new session without a word. */
+    /** Continues in a new session; not reported as an outage. */
     renew(): void {
       drop();
       renewing = true;

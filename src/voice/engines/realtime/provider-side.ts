@@ -22,12 +22,12 @@ interface ProviderSideDeps extends TalkDeps {
   now: () => number;
   happened: (what: SessionHappening) => void;
   state: () => SessionState;
-  /** What was said until now, on earlier streams too, with what of the line was heard. */
+  /** The transcript of the whole call so far, including the heard part of the audio on the line. */
   soFar(onLine: readonly TranscriptTurn[]): readonly TranscriptTurn[];
   note(turn: TranscriptTurn): void;
 }
 
-/** The provider for the length of a call: what it sends becomes events, what the session wants becomes messages to it. */
+/** The provider's side of a call: turns its messages into session events, and session commands into messages. */
 export function openProviderSide(p: ProviderSideDeps) {
   const { call, settings, timings, logger, now, happened, state } = p;
   const { callId } = call;
@@ -76,7 +76,7 @@ export function openProviderSide(p: ProviderSideDeps) {
     hear: (frame: Uint8Array, timestampMs: number) => caller.hear(frame, timestampMs),
     giveUpLastWords: () => events.giveUpLastWords(),
 
-    /** The call is over. @param callerSpeaks whether the caller did when it was */
+    /** Ends the call. @param callerSpeaks whether the caller was speaking at its end */
     async close(callerSpeaks: boolean): Promise<void> {
       events.stop();
       speech.allSaid();

@@ -1,10 +1,10 @@
 import type { ClientEvent, RealtimeResponse } from './protocol.js';
 
-/** What a response is made for. */
+/** The purpose of a response. */
 export interface Purpose {
-  /** `reply`: one of the session's, or one that the provider began by itself; `line`: an item the session wants said. */
+  /** `reply`: requested by the session, or begun by the provider itself; `line`: a sentence the session requested. */
   kind: 'reply' | 'line';
-  /** The reply's or the item's id. */
+  /** The id of the reply or item. */
   id: string;
   /** The model must answer without calling a tool. */
   withoutTools?: boolean;
@@ -17,7 +17,7 @@ interface Active {
   hasAudio: boolean;
 }
 
-/** A response that is over and was not cancelled. */
+/** A response that finished without being canceled. */
 export interface DoneResponse {
   purpose: Purpose;
   hasAudio: boolean;
@@ -28,23 +28,23 @@ const METADATA_KEY = 'purpose';
 export type Responses = ReturnType<typeof createResponses>;
 
 /**
- * The provider makes one response at a time, some by itself when the caller has spoken. Keeps at most one of ours waiting,
- * knows which one is being made and what for, and cancels only what is.
+ * Schedules responses: the provider makes one at a time, and begins some by itself after the caller has spoken. Keeps
+ * at most one request waiting, tracks the purpose of the current response, and cancels only that one.
  */
 export function createResponses(p: {
   send: (event: ClientEvent) => void;
   now: () => number;
-  /** Whether there is a session that can be asked. */
+  /** Whether there is a session that accepts requests. */
   isReady: () => boolean;
 }) {
   const { send, now } = p;
   let count = 0;
   let repeatsMetadata = false;
   let active: Active | undefined;
-  /** Asked for and not begun. */
+  /** Requested, but not begun by the provider. */
   let requested: { key: string; purpose: Purpose; isCancelled: boolean } | undefined;
   let waiting: Purpose | undefined;
-  /** Since when the provider has not moved on with what it was asked for, ms. */
+  /** Last progress of the provider with its current response, in ms. */
   let movedAtMs = 0;
 
   const isFree = () => p.isReady() && active === undefined && requested === undefined;
@@ -60,7 +60,7 @@ export function createResponses(p: {
     send({ type: 'response.create', response: { metadata: { [METADATA_KEY]: key }, ...choice } });
   }
 
-  /** The one that was asked for, if this is it. A provider that does not repeat metadata makes them in their order. */
+  /** The request that this response answers. Without metadata in responses, it is matched by order. */
   function requestedFor({ metadata }: RealtimeResponse): typeof requested {
     const returned = metadata?.[METADATA_KEY];
     repeatsMetadata ||= returned !== undefined;
@@ -75,13 +75,13 @@ export function createResponses(p: {
   }
 
   return {
-    /** Asks for a response now, or when the present one is done. Of several that wait the last one is made. */
+    /** Requests a response now, or after the current one; replaces a request that waits. */
     want(purpose: Purpose): void {
       waiting = purpose;
       next();
     },
 
-    /** Sends the one that waits, if the provider is free for it. */
+    /** Sends the waiting request if the provider is free. */
     next,
 
     /** @returns whether the provider began it by itself */
@@ -96,11 +96,11 @@ export function createResponses(p: {
       return false;
     },
 
-    /** @returns what this response is for, or undefined when it is not to be heard any more */
+    /** @returns the purpose of the response, or undefined if it is unknown or canceled */
     purposeOf: (responseId: string): Purpose | undefined =>
       active?.responseId === responseId && !active.isCancelled ? active.purpose : undefined,
 
-    /** Audio of the present response has come. @returns whether it is the first */
+    /** Audio of the current response has arrived. @returns whether it is the first */
     audioCame(): boolean {
       movedAtMs = now();
       const isFirst = active?.hasAudio === false;
@@ -108,7 +108,7 @@ export function createResponses(p: {
       return isFirst;
     },
 
-    /** @returns what it was, unless it had been cancelled */
+    /** @returns the finished response, or undefined if it was canceled */
     done({ id }: RealtimeResponse): DoneResponse | undefined {
       if (active?.responseId !== id) return undefined;
       const { purpose, hasAudio, isCancelled } = active;
@@ -117,14 +117,14 @@ export function createResponses(p: {
       return isCancelled ? undefined : { purpose, hasAudio };
     },
 
-    /** Takes back what was asked for, begun or not. */
+    /** Cancels a request or response. */
     cancel(id: string): void {
       if (waiting?.id === id) waiting = undefined;
       if (requested?.purpose.id === id) requested.isCancelled = true;
       if (active?.purpose.id === id) cancelActive();
     },
 
-    /** The provider refused one because it makes another. @returns whether it was one of ours, which comes after that */
+    /** The provider rejected a request while another response is active. @returns whether it was ours; it is retried */
     refused(): boolean {
       if (requested === undefined) return false;
       const { purpose, isCancelled } = requested;
@@ -133,7 +133,7 @@ export function createResponses(p: {
       return true;
     },
 
-    /** The provider is gone, and with it all that was asked of it. @returns the line that was to be said */
+    /** The provider is gone: drops all requests. @returns the line that was requested, if any */
     reset(): Purpose | undefined {
       const asked = waiting ?? requested?.purpose ?? active?.purpose;
       active = undefined;
@@ -142,9 +142,9 @@ export function createResponses(p: {
       return asked?.kind === 'line' ? asked : undefined;
     },
 
-    /** What is being made or was asked for. */
+    /** The purpose of the current or requested response. */
     present: (): Purpose | undefined => active?.purpose ?? requested?.purpose,
-    /** How long the provider has kept us waiting with it, ms; 0 when nothing is. */
+    /** How long the provider has made no progress with it, in ms; 0 if there is none. */
     waitedMs: () => (active === undefined && requested === undefined ? 0 : now() - movedAtMs),
     isFree,
   };

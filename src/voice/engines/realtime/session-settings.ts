@@ -6,19 +6,19 @@ import { ANSWERING_MACHINE_TOOL } from '../../session/reducer/tools.js';
 import { MAX_SPOKEN_TOKENS } from '../../session/speech-limits.js';
 import { voiceNamed } from '../voices.js';
 
-/** What the provider keeps of a caller's audio before their speech, ms. */
+/** Audio before the start of speech that the provider includes in a turn, in ms. */
 export const PREFIX_MS = 300;
 
 const TELEPHONE = { type: 'audio/pcmu' };
 
-/** The address of the provider's socket, from that of its HTTP interface. */
+/** The provider's WebSocket URL, derived from its HTTP base URL. */
 export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
   return `${baseUrl.replace(/^http/, 'ws')}/realtime?model=${encodeURIComponent(model)}`;
 }
 
 /**
- * A session's settings for a call.
- * @param soFar what was said already when the session takes over a call that goes on
+ * The provider's session settings for a call.
+ * @param soFar the transcript so far, if the session continues a call
  */
 export function sessionFor(
   settings: OpenAiRealtimeSettings,
@@ -44,7 +44,7 @@ export function sessionFor(
   };
 }
 
-/** The change of a running session by which the caller is answered by itself after each turn, or only heard. */
+/** Updates a running session: whether it answers each turn by itself, or only listens. */
 export function answering(settings: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
   return { type: 'realtime', audio: { input: { turn_detection: turnDetection(settings, answers) } } };
 }
@@ -53,7 +53,7 @@ export function watchesForMachines({ direction, voicemail }: EngineCall): boolea
   return direction === 'outbound' && voicemail.action !== 'continue';
 }
 
-/** Interrupting is ours: only we know what was heard. */
+/** The provider never interrupts by itself, because only we know how much was played. */
 function turnDetection({ turnDetection: chosen }: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
   const common = { create_response: answers, interrupt_response: false };
   return chosen.type === 'server_vad'

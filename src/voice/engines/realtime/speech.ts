@@ -10,13 +10,13 @@ const BYTES_PER_MS = 8;
 type CloseItem = Extract<SessionCommand, { type: 'close_item' }>;
 
 interface Item {
-  /** The provider's own name of it, and of its audio; undefined for offline speech. */
+  /** The provider's ids of the item and its audio; undefined for offline TTS. */
   source?: { itemId: string; contentIndex: number };
-  /** Audio that waits for the session to send it. */
+  /** Audio waiting for the session to send it. */
   waiting: Uint8Array[];
   sentMs: number;
   text: string;
-  /** No more audio will come; no more words. */
+  /** No more audio will arrive; `isWorded`: no more words. */
   isWhole: boolean;
   isWorded: boolean;
   closed?: CloseItem;
@@ -25,8 +25,8 @@ interface Item {
 export type ProviderSpeech = ReturnType<typeof createProviderSpeech>;
 
 /**
- * What the agent says, by the provider or by offline speech: keeps the audio of items until the session asks for it, knows
- * their words, and lets the provider forget what nobody heard.
+ * The agent's speech, from the provider or from offline TTS: keeps the audio of items until the session asks for it,
+ * tracks their words, and truncates the provider's items to what was heard.
  */
 export function createProviderSpeech(p: {
   sink: EngineSink;
@@ -35,7 +35,7 @@ export function createProviderSpeech(p: {
 }) {
   const { sink, happened } = p;
   const items = createItems();
-  /** Items that the session named, by the provider's name of them. */
+  /** Item ids of lines that the session requested, by the provider's item id. */
   const named = new Map<string, string>();
 
   const idOf = (providersId: string) => named.get(providersId) ?? providersId;
@@ -76,7 +76,7 @@ export function createProviderSpeech(p: {
     wordsCame(purpose: Purpose, providersId: string, words: string): void {
       if (purpose.kind === 'line') named.set(providersId, purpose.id);
       const itemId = idOf(providersId);
-      // One that was heard to its end may still get words.
+      // Words may still arrive for an item that has played to its end.
       const item = items.get(itemId) ?? items.open(itemId);
       if (item !== undefined) item.text += words;
     },
@@ -86,7 +86,7 @@ export function createProviderSpeech(p: {
       if (item !== undefined && !named.has(providersId)) whole(providersId, item);
     },
 
-    /** @param text all words of the item anew */
+    /** @param text the complete text of the item */
     wordsDone(providersId: string, text: string): void {
       const item = items.get(idOf(providersId));
       if (item === undefined || named.has(providersId)) return;
@@ -94,17 +94,17 @@ export function createProviderSpeech(p: {
       worded(item);
     },
 
-    /** A response is over, or the provider gone: what it has said so far is all there is. */
+    /** A response is over, or the provider is gone: nothing more follows for its items. */
     allSaid(): void {
       for (const [itemId, item] of items.all()) {
         whole(itemId, item);
         worded(item);
-        // The session had no use for it.
+        // The session never sent it.
         if (item.sentMs === 0) items.forget(itemId);
       }
     },
 
-    /** Says a line by offline speech, unless its item is over. */
+    /** Says a sentence with offline TTS, unless its item is over. */
     sayPrepared(itemId: string, text: string, mulaw: Uint8Array): void {
       const item = items.open(itemId);
       if (item === undefined) return;
@@ -124,7 +124,7 @@ export function createProviderSpeech(p: {
 
     end: (itemId: string) => sink.endOfItem(itemId),
 
-    /** The item is over. Its words follow: those of an item heard to its end when all have come. */
+    /** Ends an item. Its words follow; for an item played to its end, once all of them have arrived. */
     close(command: CloseItem): void {
       const { itemId, playedMs, complete } = command;
       const item = items.close(itemId);
@@ -136,7 +136,7 @@ export function createProviderSpeech(p: {
       if (!complete || item.isWorded) tell(item, command);
     },
 
-    /** The words of an item that is on the line, as far as it was heard. */
+    /** The words of an item on the line, as far as it has played. */
     wordsUntil(itemId: string, playedMs: number): string {
       const item = items.get(itemId);
       return item === undefined ? '' : textUpTo(item, playedMs);
@@ -146,13 +146,13 @@ export function createProviderSpeech(p: {
 
 function createItems() {
   const items = new Map<string, Item>();
-  /** Of these nothing more is said. */
+  /** Closed items; they accept no more audio. */
   const over = new Set<string>();
 
   return {
     get: (itemId: string) => items.get(itemId),
     all: () => Array.from(items),
-    /** @returns the item, known or new, or undefined when it is over */
+    /** @returns the existing or new item, or undefined if it is over */
     open(itemId: string): Item | undefined {
       if (over.has(itemId)) return undefined;
       const item = items.get(itemId) ?? { waiting: [], sentMs: 0, text: '', isWhole: false, isWorded: false };

@@ -11,17 +11,17 @@ import { CONNECTION_TIMINGS } from './connection.js';
 import type { LinkTimings } from './provider-link.js';
 
 export interface TalkTimings extends LinkTimings {
-  /** An introduction of which less than this was heard is made again, ms. */
+  /** An introduction with less audio heard than this is repeated, in ms. */
   greetingHeardMs: number;
-  /** A caller who waits longer than this for an answer is told so, ms. */
+  /** Wait for a reply after which the caller hears a filler, in ms. */
   fillerAfterMs: number;
-  /** A provider that keeps us waiting longer than this counts as gone, ms. */
+  /** A provider without progress for this long counts as lost, in ms. */
   lostAfterMs: number;
-  /** The provider ends a session after an hour; at the first quiet moment from this age on we take a new one, ms. */
+  /** Age from which a session is renewed at the first quiet moment, in ms; the provider ends it after an hour. */
   renewAfterMs: number;
-  /** For the words of the caller's last turn when the call is over, ms. */
+  /** Timeout for the transcript of the caller's last turn at the end of the call, in ms. */
   lastWordsMs: number;
-  /** For those and the model's conclusion, ms: the stream session waits 4 s. */
+  /** Timeout for that and the conclusion, in ms; the stream session waits 4 s. */
   stopWithinMs: number;
 }
 
@@ -32,7 +32,7 @@ export interface TalkDeps {
   logger: Logger;
   timings: TalkTimings;
   patience: Partial<SilencePatience>;
-  /** Whether the events of the session are part of its result. */
+  /** Whether the result includes the session's events. */
   recordsEvents: boolean;
 }
 
@@ -47,7 +47,7 @@ export const TALK_TIMINGS: TalkTimings = {
   stopWithinMs: 3_500,
 };
 
-/** How sessions go on here: the provider hears turns and answers them. */
+/** This engine's session setup: the provider detects turns and answers them. */
 export function setupOf({ timings, patience }: TalkDeps, call: EngineCall): SessionSetup {
   const { silence, introduction, filler } = SESSION_POLICY;
   const policy: SessionPolicy = {

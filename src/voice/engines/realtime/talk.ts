@@ -12,7 +12,7 @@ export type RealtimeTalk = ReturnType<typeof beginTalk>;
 
 const TICK_MS = 200;
 
-/** Conducts one call by the provider's realtime session: its messages become events, commands become messages to it. */
+/** Runs one call with the provider's realtime session: turns its messages into events, and commands into messages. */
 export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
   const { timings } = deps;
   const origin = performance.now();
@@ -38,7 +38,7 @@ export function beginTalk(deps: TalkDeps, call: EngineCall, sink: EngineSink) {
     return [...(call.resume?.turns ?? []), ...[...turns, ...onLine].toSorted((a, b) => a.startMs - b.startMs)];
   }
 
-  /** The provider is given up that keeps the caller waiting, and left in good time before it ends its session. */
+  /** Gives up a provider without progress, and renews a session before the provider's time limit. */
   function tick(): void {
     const { link, responses } = provider;
     const { awaitedSinceMs } = state().provider;

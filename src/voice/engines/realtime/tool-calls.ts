@@ -12,7 +12,7 @@ import type { DoneResponse } from './responses.js';
 interface RequestedTool {
   callId: string;
   name: string;
-  /** Null when the model wrote something that is no JSON object. */
+  /** Null if the model wrote something other than a JSON object. */
   arguments: Record<string, unknown> | null;
 }
 
@@ -22,7 +22,7 @@ const SAY_GOODBYE = 'Say goodbye in one short sentence; the call ends after it.'
 
 export type ToolCalls = ReturnType<typeof createToolCalls>;
 
-/** Tells the session what the model asks of tools, does what the session says, and brings the model the answers. */
+/** Reports the model's tool calls to the session, runs them on command, and returns their results to the model. */
 export function createToolCalls(p: {
   sink: EngineSink;
   link: ProviderLink;
@@ -32,9 +32,9 @@ export function createToolCalls(p: {
 }) {
   const { sink, link, rounds, happened, state } = p;
   const answers = new Map<string, (answer: ToolAnswer) => void>();
-  /** The next reply answers what tools brought. */
+  /** The next reply answers tool results. */
   let answersTools = false;
-  /** The call ends after a goodbye that the model was asked for, by a reply that may not be begun yet. */
+  /** Set while `end_call` waits for a goodbye that the model was asked for; `replyId` once that reply has begun. */
   let goodbye: { tool: RequestedTool; replyId?: string } | undefined;
 
   function answerOf(
@@ -47,7 +47,7 @@ export function createToolCalls(p: {
     });
   }
 
-  /** The model is to go on: without any more tools where the call has had its share. */
+  /** Requests a reply to the tool results. */
   function goOn(): void {
     answersTools = true;
     happened({ type: 'reply_wanted' });
@@ -66,7 +66,7 @@ export function createToolCalls(p: {
     if (!state().stopped) goOn();
   }
 
-  /** Ends the call by the tool: who answers for the call may refuse it. */
+  /** Runs the tool that ends the call; if it is rejected, the model continues. */
   async function end(replyId: string, tool: RequestedTool): Promise<void> {
     const answer = await answerOf(replyId, tool);
     if (state().stopped || answer.ok) return;
@@ -74,7 +74,7 @@ export function createToolCalls(p: {
     goOn();
   }
 
-  /** What the model reports is no question: it is not asked to go on. */
+  /** Runs `answering_machine`, which is a report: the model is not asked to continue. */
   async function report(replyId: string, tool: RequestedTool): Promise<void> {
     const answer = await answerOf(replyId, tool);
     if (!state().stopped) bring(link, tool, answer, link.generation());
@@ -103,7 +103,7 @@ export function createToolCalls(p: {
   }
 
   return {
-    /** Does what a reply that is made asks for. */
+    /** Handles the tool calls of a finished reply. */
     replyMade(response: RealtimeResponse, { purpose, hasAudio }: DoneResponse): void {
       if (goodbye?.replyId === purpose.id) {
         const { tool } = goodbye;
@@ -113,13 +113,13 @@ export function createToolCalls(p: {
       const tools = toolsIn(response);
       const machine = tools.find(({ name }) => name === ANSWERING_MACHINE_TOOL);
       if (machine !== undefined) return void report(purpose.id, machine);
-      // A model that was told to call no tool, and does so, is not asked again: that could go on for ever.
+      // Do not ask again a model that calls tools although it must not: that could loop forever.
       if (purpose.withoutTools === true) return refuse(tools);
       if (tools.length > 0) callAll(purpose.id, tools, hasAudio);
       return undefined;
     },
 
-    /** Another reply begins. @returns whether the model must not call tools in it */
+    /** A reply begins. @returns whether the model must not call tools in it */
     replyBegins(replyId: string): { withoutTools: boolean } {
       const withoutTools = answersTools && !rounds.hasRoom();
       answersTools = false;
@@ -127,7 +127,7 @@ export function createToolCalls(p: {
       return { withoutTools };
     },
 
-    /** The caller is answered instead. */
+    /** The reply was canceled, because the caller is answered instead. */
     replyTakenBack(): void {
       answersTools = false;
       goodbye = undefined;
@@ -146,7 +146,7 @@ export function createToolCalls(p: {
 
 function bring(link: ProviderLink, tool: RequestedTool, answer: ToolAnswer, generation: number): void {
   const text = JSON.stringify(answer.ok ? (answer.result ?? null) : { error: answer.error });
-  // A session that did not ask for it knows no call to put the answer to.
+  // A new session does not know the tool call, so send the result as text.
   if (generation === link.generation() && link.isReady()) link.send(toolOutputItem(tool.callId, text));
   else link.send(textItem('system', `The tool ${tool.name} answered: ⟦${text.replace(/[⟦⟧]/g, '')}⟧`));
 }

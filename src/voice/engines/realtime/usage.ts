@@ -1,7 +1,7 @@
 import type { UsageMeter } from '../engine-usage.js';
 import type { RealtimeUsage } from './protocol.js';
 
-/** Adds what one response took. Cached tokens are told within the others, and priced apart. */
+/** Adds the usage of one response. Input counts include cached tokens, which have separate prices. */
 export function addResponse(meter: UsageMeter, usage: RealtimeUsage): void {
   const { input_token_details: input, output_token_details: output } = usage;
   const cachedText = input?.cached_tokens_details?.text_tokens ?? 0;
@@ -14,7 +14,7 @@ export function addResponse(meter: UsageMeter, usage: RealtimeUsage): void {
   meter.add('realtime_output_audio_tokens', output?.audio_tokens);
 }
 
-/** Adds what the transcription of one turn took: by tokens or by seconds, as the model is billed. */
+/** Adds the usage of one transcription: tokens or seconds, depending on the model's billing. */
 export function addTranscription(
   meter: UsageMeter,
   usage: { seconds?: number | undefined; input_tokens?: number | undefined; output_tokens?: number | undefined },

@@ -5,7 +5,7 @@ import { answerNote } from './replies.js';
 import { callerHeard } from './silence.js';
 import { completesDigits, inOrder, isClosing, type SessionState, type SessionStep } from './state.js';
 
-/** A DTMF digit interrupts the agent and joins earlier digits; an end digit that completes nothing does not interrupt. */
+/** A DTMF digit interrupts the agent and joins earlier digits; an end digit that completes nothing does not. */
 export function onDigit(state: SessionState, digit: string, atMs: number): SessionStep {
   const { dtmf, setup } = state;
   const digits = dtmf.digits + digit;

@@ -126,7 +126,7 @@ export function playbackDueMs({ playback, setup }: SessionState): number | undef
   return endOf(first, playback.lastOverAtMs) + setup.policy.playback.markGraceMs;
 }
 
-/** An item's last mark is missing: if an earlier mark confirmed its start, it counts as fully heard, else as unheard. */
+/** An item's last mark is missing: it counts as fully heard if an earlier mark confirmed its start, else as unheard. */
 export function onPlaybackTimer(state: SessionState): SessionStep {
   const [first] = state.playback.items;
   if (first === undefined) return [state, []];

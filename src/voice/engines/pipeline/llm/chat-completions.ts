@@ -8,10 +8,10 @@ import { MAX_ANSWER_TOKENS } from '../../../session/speech-limits.js';
 import { ProviderError } from '../ports.js';
 import type { ChatMessage, ChatModel, ChatTool, ModelUsage, ToolRequest } from '../ports.js';
 
-/** A model that sends nothing for so long is taken for dead. */
+/** Timeout for the next event of a stream; after it the request fails. */
 export const MODEL_SILENT_MS = 6_000;
 const MAX_RETRY_AFTER_MS = 2_000;
-/** What is said and the arguments of tools, together. */
+/** Maximum length of a reply: text and tool arguments together. */
 const MAX_TEXT_CHARACTERS = 20_000;
 
 const usage = z
@@ -52,7 +52,7 @@ const chunk = z.object({
   usage: usage.nullish().catch(undefined),
 });
 
-/** A chat model behind an OpenAI-compatible `/chat/completions`. */
+/** An LLM behind an OpenAI-compatible `/chat/completions` endpoint. */
 export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispatcher; silentMs?: number }): ChatModel {
   const silentMs = deps.silentMs ?? MODEL_SILENT_MS;
   const limit = createOutputLimit(MAX_ANSWER_TOKENS);
@@ -125,7 +125,7 @@ export function createChatModel(account: ChatSettings, deps: { dispatcher: Dispa
   };
 }
 
-/** Aborts with an error of our own when nothing was heard for `ms`, or with the outer signal. */
+/** Aborts with a ProviderError if nothing arrives for `ms`, or with the outer signal. */
 function watchSilence(outer: AbortSignal, ms: number) {
   const controller = new AbortController();
   const give = () => controller.abort(new ProviderError('model', `sent nothing for ${ms} ms`));
@@ -142,13 +142,13 @@ function watchSilence(outer: AbortSignal, ms: number) {
     stop() {
       clearTimeout(timer);
       outer.removeEventListener('abort', pass);
-      // Ends the response that was left before its end.
+      // Close a response that was not read to its end.
       controller.abort();
     },
   };
 }
 
-/** An abort keeps its reason; everything else is the provider's. */
+/** Keeps the reason of an abort; converts every other error to a ProviderError. */
 function asProviderError(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof ProviderError) return error;
   if (signal.aborted) return signal.reason;
@@ -171,7 +171,7 @@ function lengthOf(parts: readonly ToolRequestPart[]): number {
   return parts.reduce((sum, { function: asked }) => sum + (asked?.arguments?.length ?? 0), 0);
 }
 
-/** Tool requests come in pieces: first id and name, then the arguments bit by bit. */
+/** Merges a streamed part of a tool call: id and name come first, then the arguments in pieces. */
 function addTo(requests: ToolRequest[], part: ToolRequestPart): void {
   for (let index = requests.length; index <= part.index; index++)
     requests.push({ id: `call_${index}`, name: '', arguments: '' });

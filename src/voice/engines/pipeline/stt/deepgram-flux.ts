@@ -4,7 +4,7 @@ import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type RecogniserEvents, type RecogniserStream, type SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
-/** The protocol has no message that keeps an idle stream open; a little silence does it. */
+/** The protocol has no keep-alive message, so send a little silence instead. */
 const KEEP_ALIVE_MS = 4_000;
 const SILENCE = new Uint8Array(160).fill(MULAW_SILENCE);
 
@@ -12,7 +12,7 @@ const turnInfo = z.object({ event: z.string(), transcript: z.string(), turn_inde
 
 type TurnInfo = z.infer<typeof turnInfo>;
 
-/** Flux models by `/v2/listen`: they tell when a turn probably is over, when it goes on after all, and when it is over. */
+/** Flux models on `/v2/listen`: they report a probable end of turn, its retraction, and the final end of turn. */
 export function createFluxRecogniser(account: DeepgramAccount): SpeechToText {
   return { decidesTurns: true, open: (language, events) => openStream(account, language, events) };
 }
@@ -71,7 +71,7 @@ function urlFor(account: DeepgramAccount, language: string): string {
   });
 }
 
-/** Tells turns apart by the provider's number of them: one that was forgotten gets no more words. */
+/** Distinguishes turns by the provider's turn index; a forgotten turn receives no more words. */
 function createTurnReader(events: RecogniserEvents) {
   let openTurn: number | undefined;
   let forgottenTurn: number | undefined;
@@ -86,7 +86,7 @@ function createTurnReader(events: RecogniserEvents) {
       return event === 'EndOfTurn' ? events.onEnd(text) : events.onWords(text);
     },
 
-    /** What is said from now on is another turn. @returns whether the provider has to be told so */
+    /** Discards the current turn. @returns whether the provider must be told to end it */
     forget(): boolean {
       if (openTurn === undefined) return false;
       forgottenTurn = openTurn;

@@ -3,10 +3,10 @@ import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type SpeechToText } from '../ports.js';
 import { listenUrl, type DeepgramAccount } from './deepgram-account.js';
 
-/** The provider closes a stream that is silent for 10 s (NET-0001). */
+/** Must be below 10 s: the provider closes a stream that is silent for that long (NET-0001). */
 const KEEP_ALIVE_MS = 4_000;
 
-/** Regions that the provider tells apart, of the languages that we offer; it refuses those it does not know. */
+/** Regional variants that the provider supports, of the languages offered here; it rejects unknown ones. */
 const REGIONS: Readonly<Record<string, string>> = {
   'en-US': 'en-US',
   'en-GB': 'en-GB',
@@ -17,7 +17,7 @@ const REGIONS: Readonly<Record<string, string>> = {
 const BYTES_PER_SECOND = 8_000;
 
 const results = z.object({
-  /** What of the audio it is about, in seconds. */
+  /** Position of the result in the audio, in seconds. */
   start: z.number().default(Infinity),
   duration: z.number().default(0),
   is_final: z.boolean(),
@@ -25,7 +25,7 @@ const results = z.object({
   channel: z.object({ alternatives: z.array(z.object({ transcript: z.string() })).min(1) }),
 });
 
-/** Nova models by `/v1/listen`: they tell of pauses; whether a pause ends the turn is for the caller's silence to say. */
+/** Nova models on `/v1/listen`: they report pauses; the session decides whether a pause ends the turn. */
 export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
   return {
     decidesTurns: false,
@@ -83,7 +83,7 @@ export function createNovaRecogniser(account: DeepgramAccount): SpeechToText {
         }
         events.onAlive();
         const { start, duration, is_final: isFinal, speech_final: isPause, channel } = parsed.data;
-        // Late words of a turn that is over must not become another one.
+        // Ignore late words of a finished turn, which would start another one.
         if (start + duration <= forgottenSeconds) return;
         const text = channel.alternatives[0]?.transcript.trim() ?? '';
         if (text !== '' && mayHaveEnded) {

@@ -3,7 +3,7 @@ import type { DeepgramAccount } from './deepgram-account.js';
 import { createFluxRecogniser } from './deepgram-flux.js';
 import { createNovaRecogniser } from './deepgram-nova.js';
 
-/** The recogniser of an account, by the name of its model. */
+/** Creates STT for an account, by the name of its model. */
 export function createDeepgramRecogniser(account: DeepgramAccount): SpeechToText {
   return account.model.startsWith('flux') ? createFluxRecogniser(account) : createNovaRecogniser(account);
 }

@@ -1,27 +1,27 @@
 import type { ProviderError, SpeechToText, RecogniserEvents, RecogniserStream } from '../ports.js';
 
-/** Audio kept for a stream that takes over, 10 s of frames of 20 ms. */
+/** Audio kept for a new stream: 10 s of 20 ms frames. */
 const KEPT_FRAMES = 500;
 const REOPEN_AFTER_MS = 200;
-/** In one call; a provider that breaks off this often is not there. */
+/** Maximum per call; a provider that disconnects more often counts as gone. */
 const MAX_REOPENINGS = 5;
 
 export interface SteadyRecogniser extends RecogniserStream {
-  /** The stream has nothing to say to a caller who spoke: it counts as lost. */
+  /** The stream sends nothing although the caller spoke: treat it as lost. */
   stalled(): void;
 }
 
 /**
- * A recogniser's stream that is opened once more when it is lost, and hears the words of the current turn again. Lost a
- * second time before it has understood anything, it is gone for good.
+ * An STT stream that reconnects after a loss and sends the audio of the current turn again. If it is lost again before
+ * any transcript, it is gone for good.
  */
 export function openSteadyRecogniser(p: {
   recogniser: SpeechToText;
   language: string;
   events: Omit<RecogniserEvents, 'onLost'> & {
-    /** The stream was lost and will be opened again. */
+    /** The stream was lost and will be reopened. */
     onTrouble(error: ProviderError): void;
-    /** It is open again and hears the current turn's audio once more. */
+    /** The stream is open again and receives the current turn's audio once more. */
     onReopened(): void;
     onGone(error: ProviderError): void;
   };
@@ -37,7 +37,7 @@ export function openSteadyRecogniser(p: {
 
   function open(): RecogniserStream {
     let current = true;
-    /** A stream that was given up may still talk. */
+    /** Ignores events of a stream that was replaced. */
     const ifCurrent =
       <A extends unknown[]>(tell: (...values: A) => void) =>
       (...values: A) => {

@@ -4,15 +4,15 @@ import { openProviderSocket } from '../provider-socket.js';
 import { ProviderError, type TextToSpeech } from '../ports.js';
 
 export interface ElevenLabsAccount {
-  /** `wss://…` of the provider or of a server that speaks its protocol. */
+  /** `wss://…` of ElevenLabs or of a compatible server. */
   baseUrl: string;
   apiKey: string;
   model: string;
-  /** The provider's id of a voice of ours. */
+  /** The provider's id for a voice. */
   voiceIdOf(voice: string): string;
 }
 
-/** Sentences without a byte of audio for so long are not going to be spoken. */
+/** Timeout for audio after text was sent. */
 export const VOICE_SILENT_MS = 5_000;
 
 const answer = z.object({
@@ -21,7 +21,7 @@ const answer = z.object({
   alignment: z.object({ chars: z.array(z.string()) }).nullish(),
 });
 
-/** ElevenLabs' `stream-input`: one socket for an utterance, sentence by sentence, audio as mu-law. */
+/** ElevenLabs' `stream-input`: one socket per utterance, text sentence by sentence, audio as mu-law. */
 export function createElevenLabsVoice(account: ElevenLabsAccount, options: { silentMs?: number } = {}): TextToSpeech {
   const silentMs = options.silentMs ?? VOICE_SILENT_MS;
 
@@ -49,7 +49,7 @@ export function createElevenLabsVoice(account: ElevenLabsAccount, options: { sil
         if (!parsed.success) return lose('sent an answer of an unknown shape');
         const { audio, isFinal, alignment } = parsed.data;
         if (audio) {
-          // More text may be long in coming.
+          // Without `finish`, the next text may take long to arrive: stop the timeout.
           if (finished) expectAudio();
           else clearTimeout(waiting);
           events.onAudio(Buffer.from(audio, 'base64'));
@@ -110,7 +110,7 @@ function urlOf(account: ElevenLabsAccount, voice: string, language: string): str
   url.searchParams.set('output_format', 'ulaw_8000');
   url.searchParams.set('auto_mode', 'true');
   url.searchParams.set('inactivity_timeout', '60');
-  // Only the 2.5 models take a language; the others tell it from the text.
+  // Only the 2.5 models accept a language; the others detect it from the text.
   if (account.model.includes('v2_5')) url.searchParams.set('language_code', language.split('-')[0] ?? language);
   return url.href;
 }

@@ -6,7 +6,7 @@ import { ProviderError, type SpeechEvents, type TextToSpeech } from '../ports.js
 import { VOICE_SILENT_MS } from './elevenlabs.js';
 
 export interface SpeechAccount {
-  /** Up to and with the version, as in `https://api.openai.com/v1`. */
+  /** Includes the version, as in `https://api.openai.com/v1`. */
   baseUrl: string;
   apiKey: string;
   model: string;
@@ -18,7 +18,7 @@ const MAX_RETRY_AFTER_MS = 2_000;
 const DOWN_BY = 3;
 const BYTES_PER_SECOND = 48_000;
 
-/** The slowest voices take a fifth of a second for a character; pauses come on top. */
+/** Maximum plausible audio: 0.5 s per character plus 10 s; the slowest voices take 0.2 s per character. */
 function mostBytesOf(text: string): number {
   return BYTES_PER_SECOND * (10 + text.length / 2);
 }
@@ -28,7 +28,7 @@ interface Sentence {
   pcm: AsyncIterable<Uint8Array>;
 }
 
-/** An OpenAI-compatible `/audio/speech`: one request a sentence, the next under way while one is spoken. */
+/** An OpenAI-compatible `/audio/speech` endpoint: one request per sentence; later ones are requested in advance. */
 export function createOpenAiSpeech(
   account: SpeechAccount,
   deps: { dispatcher: Dispatcher; silentMs?: number },
@@ -146,7 +146,7 @@ async function speak({ text, pcm }: Sentence, events: SpeechEvents, isOver: () =
   if (!isOver()) events.onSpoken(`${text} `);
 }
 
-/** Starts the request now; its parts are kept until they are asked for. */
+/** Starts the request at once, and buffers its parts until they are read. */
 function readAhead<T>(source: AsyncGenerator<T>): AsyncIterable<T> {
   const parts: T[] = [];
   let failure: { error: unknown } | undefined;

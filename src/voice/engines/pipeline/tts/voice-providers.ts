@@ -12,13 +12,13 @@ interface VoiceAccount extends Pick<VoiceSettings, 'baseUrl' | 'apiKey' | 'model
 
 type CreateVoice = (account: VoiceAccount, deps: { dispatcher: Dispatcher; silentMs?: number }) => TextToSpeech;
 
-/** Each provider of a voice by its name in `TTS_PROVIDER`. */
+/** TTS providers by their name in `TTS_PROVIDER`. */
 const PROVIDERS: Record<VoiceSettings['provider'], CreateVoice> = {
   elevenlabs: createElevenLabsVoice,
   openai: createOpenAiSpeech,
 };
 
-/** The voice that is configured. @param deps.silentMs how long it may send nothing before it counts as gone */
+/** Creates the configured TTS. @param deps.silentMs how long it may send nothing before it counts as lost */
 export function createVoice(
   { provider, voices, defaultVoice, ...account }: VoiceSettings,
   deps: { dispatcher: Dispatcher; silentMs?: number },
