@@ -99,7 +99,7 @@ export interface EngineResult {
 export interface Engine {
   readonly name: string;
   readonly capabilities: { freeForm: boolean; dtmf: boolean };
-  /** Called when the line is open: the agent may speak. */
+  /** Called when the media stream has started: the agent may speak. */
   start(call: EngineCall, sink: EngineSink): Promise<void>;
   onCallerAudio(frame: Uint8Array, timestampMs: number): void;
   onDtmf(digit: string): void;

@@ -16,11 +16,11 @@ const ENGINE_STOP_MS = 4_000;
 /** How long a remote party still on the line waits in silence for the engine's result and the recording. */
 const SILENT_WAIT_MS = 500;
 const RESULT_WAIT_MS = 2_000;
-/** Longer: the carrier requests the number when the line closes, and without one it hangs up on the remote party. */
+/** Longer: when the media stream closes, the carrier requests the number; without one it ends the call. */
 const TRANSFER_WAIT_MS = 10_000;
 /** Wait for this report, so that the workflow learns why the call ended before the carrier's status callback. */
 const REPORT_WAIT_MS = 2_000;
-/** How long the line of a suspended stream stays open for the engine's last result. */
+/** How long a suspended media stream stays open for the engine's last result. */
 const HAND_OVER_MS = 1_500;
 /** After this time the carrier opens no further stream: it would have tried three times already. */
 const LOST_FOR_GOOD_MS = 60_000;
@@ -96,9 +96,9 @@ export function createWrapUp(deps: WrapUpDeps) {
 
   return {
     /**
-     * Order matters: store the end, report it, then close the line; without either, the carrier would be told to open a
-     * new stream. Slow parts, such as a model's conclusion, follow after the line is closed; the workflow waits for the
-     * report that they are stored.
+     * Order matters: store the end, report it, then close the stream; without either, the carrier would open a new one.
+     * Slow parts, such as a model's conclusion, follow after the stream is closed; the workflow waits for the report that
+     * they are stored.
      */
     async end(reason: MediaEndReason, lengthMs: number): Promise<void> {
       const at = Date.now();

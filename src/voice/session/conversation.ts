@@ -26,7 +26,7 @@ export interface Conversation {
   end(reason: MediaEndReason): Promise<void>;
   /** For a lost stream: stores the progress for the next stream without ending the call. Resolves like `over`. */
   suspend(why: string): Promise<void>;
-  /** Resolves when the line is closed and the result stored and reported, or after a bounded time. */
+  /** Resolves when the media stream is closed and the result stored and reported, or after a bounded time. */
   readonly over: Promise<void>;
 }
 

@@ -33,8 +33,8 @@ export interface ScriptedCallDeps {
 }
 
 /**
- * Runs one call of the offline engine once its line is open: greets with the instruction's first sentence and asks for
- * the values of the output template, or, without a template, answers each turn with a fixed sentence.
+ * Runs one call of the offline engine: greets with the instruction's first sentence and asks for the values of the
+ * output template, or, without a template, answers each turn with a fixed sentence.
  *
  * Input becomes session events: VAD transitions, turns with the words a grammar recognized, DTMF digits, tones and long
  * greetings. The session decides when the agent speaks and requests a reply to a task; the script decides what it says,

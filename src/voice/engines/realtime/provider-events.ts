@@ -42,7 +42,7 @@ export function createProviderEvents(p: ProviderEventsDeps) {
   function onError({ error }: EventOf<'error'>): void {
     p.logger.warn({ callId: p.callId, type: error.type, code: error.code }, 'the provider reports an error');
     if (error.code !== 'conversation_already_has_active_response') return;
-    // Refused is a response that the provider started itself: it does not retry.
+    // Not our request: the provider's own response was rejected, and the provider does not retry it.
     if (!responses.refused()) happened({ type: 'reply_missed' });
   }
 
@@ -81,7 +81,7 @@ export function createProviderEvents(p: ProviderEventsDeps) {
       }
     },
 
-    /** The provider is gone: ends its items with what they have, and fails the line that it should have said. */
+    /** The provider is gone: ends its items with the audio so far, and fails a sentence that was still requested. */
     forget(): void {
       speech.allSaid();
       const line = responses.reset();
@@ -123,7 +123,7 @@ function onSpeech({ responses, speech, happened, now }: ProviderEventsDeps, even
   }
 }
 
-/** Fails a reply or line that the provider will not finish. A missing reprompt is no failure. */
+/** Fails a reply or sentence that the provider will not finish. A missing reprompt is no failure. */
 function giveUp({ happened, speech, state }: ProviderEventsDeps, { kind, id }: Purpose): void {
   const fault = { part: 'model', message: 'the provider is away' } as const;
   if (kind === 'reply') return happened({ type: 'reply_failed', replyId: id, ...fault });

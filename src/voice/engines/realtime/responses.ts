@@ -133,7 +133,7 @@ export function createResponses(p: {
       return true;
     },
 
-    /** The provider is gone: drops all requests. @returns the line that was requested, if any */
+    /** The provider is gone: drops all requests. @returns the sentence that the session requested, if any */
     reset(): Purpose | undefined {
       const asked = waiting ?? requested?.purpose ?? active?.purpose;
       active = undefined;

@@ -35,7 +35,7 @@ export function createProviderSpeech(p: {
 }) {
   const { sink, happened } = p;
   const items = createItems();
-  /** Item ids of lines that the session requested, by the provider's item id. */
+  /** Our item ids of sentences that the session requested, by the provider's item id. */
   const named = new Map<string, string>();
 
   const idOf = (providersId: string) => named.get(providersId) ?? providersId;

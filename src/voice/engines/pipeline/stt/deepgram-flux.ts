@@ -86,7 +86,7 @@ function createTurnReader(events: RecogniserEvents) {
       return event === 'EndOfTurn' ? events.onEnd(text) : events.onWords(text);
     },
 
-    /** Discards the current turn. @returns whether the provider must be told to end it */
+    /** Discards the current turn. @returns whether the provider must end it, too */
     forget(): boolean {
       if (openTurn === undefined) return false;
       forgottenTurn = openTurn;
