@@ -18,7 +18,7 @@ export interface StreamedCall {
   microsPerSecond?: Micros;
 }
 
-/** `over`: the call has ended; a number: the second of talk when the balance or the duration limit will end it. */
+/** `over`: the call has ended. A number: balance or duration limit will end it after so many seconds of talk. */
 export type CallEnding = 'over' | number;
 
 /** Read access to calls for the media side; the calls domain implements it. */

@@ -40,7 +40,7 @@ export function createMediaFront(p: {
   const answered = new WeakSet<Duplex>();
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
-    // One response per connection; further pipelined requests are dropped.
+    // One response per connection: a further request destroys it.
     if (answered.has(request.socket)) return void request.socket.destroy();
     answered.add(request.socket);
     identify(request);

@@ -18,7 +18,7 @@ export interface StoredLatency {
 
 export interface StoredUsage {
   units: Record<string, number>;
-  /** In micro-USD; null if no prices are configured. */
+  /** In micro-USD; null if a used unit has no price. */
   costMicros: number | null;
 }
 

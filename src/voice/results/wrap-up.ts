@@ -97,8 +97,8 @@ export function createWrapUp(deps: WrapUpDeps) {
   return {
     /**
      * Order matters: store the end, report it, then close the stream; without either, the carrier would open a new one.
-     * Slow parts, such as a model's conclusion, follow after the stream is closed; the workflow waits for the report that
-     * they are stored.
+     * Slow parts, such as a model's conclusion, follow after the stream is closed; the workflow waits for the report
+     * that they are stored.
      */
     async end(reason: MediaEndReason, lengthMs: number): Promise<void> {
       const at = Date.now();

@@ -2,7 +2,7 @@ import { createBeepDetector } from '../audio/beep-detector.js';
 import { decodeMulaw } from '../audio/mulaw.js';
 import type { VoicemailAction } from '../../kernel/voicemail.js';
 
-/** Detection stops here: greeting and tone are over by then. */
+/** Detection stops after this time: greeting and tone are over by then. */
 const LISTEN_MS = 45_000;
 
 /**

@@ -3,7 +3,7 @@ import { closedToolSchema } from '../../agents/tool-schema.js';
 import type { ToolDefinition } from '../engines/port.js';
 
 const MAX_ARGUMENT_CHARACTERS = 16_384;
-/** Maximum number of values, nested ones included: the cost of validation is this times the tool's schema. */
+/** Maximum number of values, nested ones included: validation costs up to this times the schema's size. */
 const MAX_ARGUMENT_VALUES = 1_000;
 const MOST_FAULTS = 3;
 const MAX_FAULT_CHARACTERS = 200;

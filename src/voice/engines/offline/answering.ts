@@ -18,7 +18,7 @@ import { asking, type ScriptedReply } from './script.js';
 
 type Value = ParameterValues[string];
 
-/** After more answers that were not understood than this, the question stays open. */
+/** Maximum retries after answers that were not understood; then the question stays open. */
 const MAX_RETRIES = 2;
 /** Commands after which a question is repeated without counting as a retry. */
 const MAX_REPEATS = 5;

@@ -5,7 +5,7 @@ import { decodeMulaw } from '../../audio/mulaw.js';
 const LONG_GREETING_MS = 6_000;
 /** A machine's greeting starts within this time; a person may talk for long later. */
 const GREETING_WITHIN_MS = 3_000;
-/** Detection stops here: greeting and beep are over by then. */
+/** Detection stops after this time: greeting and beep are over by then. */
 const LISTEN_MS = 45_000;
 
 /** `beep`: the machine records now. `greeting`: it has played a long greeting; a beep may follow. */

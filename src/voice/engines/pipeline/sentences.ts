@@ -2,7 +2,7 @@
 const MAX_CHARACTERS = 240;
 /** Matches only at the start of a run of stops, so that a long run takes linear time. */
 const END = /(?<![.!?…])[.!?…]+["'”’)\]]*(?=\s)|[。！？]|\n/g;
-/** A full stop after these does not end a sentence. */
+/** Abbreviations whose full stop does not end a sentence. */
 const ABBREVIATION = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|e\.g|i\.e|etc|a\.m|p\.m|[A-Z])\.$/;
 
 /** Splits a stream of text into sentences, each as soon as it is complete. */

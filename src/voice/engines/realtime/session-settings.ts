@@ -44,7 +44,7 @@ export function sessionFor(
   };
 }
 
-/** Updates a running session: whether it answers each turn by itself, or only listens. */
+/** The session update that lets the provider answer each turn by itself, or only listen. */
 export function answering(settings: OpenAiRealtimeSettings, answers: boolean): Record<string, unknown> {
   return { type: 'realtime', audio: { input: { turn_detection: turnDetection(settings, answers) } } };
 }

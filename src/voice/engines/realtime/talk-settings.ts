@@ -13,7 +13,7 @@ import type { LinkTimings } from './provider-link.js';
 export interface TalkTimings extends LinkTimings {
   /** An introduction with less audio heard than this is repeated, in ms. */
   greetingHeardMs: number;
-  /** Wait for a reply after which the caller hears a filler, in ms. */
+  /** How long the caller waits for a reply before a filler plays, in ms. */
   fillerAfterMs: number;
   /** A provider without progress for this long counts as lost, in ms. */
   lostAfterMs: number;

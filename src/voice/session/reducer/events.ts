@@ -47,7 +47,7 @@ export type SessionHappening =
   /** The model has new input to answer, such as tool results. */
   | { type: 'reply_wanted' }
   | { type: 'reply_heard'; replyId: string; times: ReplyMoments }
-  /** This reply is the agent's last. `goodbyeBy` is the side that said goodbye: a caller who did hangs up first. */
+  /** This reply is the agent's last. `goodbyeBy` is the side that said goodbye: a caller who did should hang up. */
   | { type: 'reply_is_last'; replyId: string; itemId: string; goodbyeBy: 'agent' | 'caller' }
   | { type: 'reply_done'; replyId: string }
   | { type: 'reply_failed'; replyId: string; part: FaultyPart; message: string }

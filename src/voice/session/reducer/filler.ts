@@ -63,7 +63,7 @@ function idle(state: SessionState): SessionState {
   return { ...state, filler: { isSaid: state.filler.isSaid } };
 }
 
-/** Only after the agent was heard, because a call with nothing but a filler is not billed; never twice in a row. */
+/** A filler plays only after the agent was heard (a call with nothing else is not billed), never twice in a row. */
 function isNeeded(state: SessionState): boolean {
   const { playback, filler, reply } = state;
   const hasBegun = (playback.heardAnything || state.setup.resumed) && !mustIntroduce(state);

@@ -50,7 +50,7 @@ export interface SessionPolicy {
     reserve: number;
   };
   filler: {
-    /** Wait for a reply after which the caller hears a filler. */
+    /** How long the caller waits for a reply before a filler plays. */
     afterMs: number;
   };
   voicemail: {

@@ -24,7 +24,7 @@ export function replaySession({ setup, events }: SessionLog): { state: SessionSt
   return { state, commands };
 }
 
-/** Fills policy values that did not exist when the session was recorded with today's values. */
+/** Uses today's policy values for settings that did not exist when the session was recorded. */
 function completed(policy: SessionPolicy): SessionPolicy {
   const { dtmf, voicemail, closing } = SESSION_POLICY;
   return {

@@ -12,7 +12,7 @@ export interface ElevenLabsAccount {
   voiceIdOf(voice: string): string;
 }
 
-/** Timeout for audio after text was sent. */
+/** How long TTS may send no audio after it received text, in ms. */
 export const VOICE_SILENT_MS = 5_000;
 
 const answer = z.object({
