@@ -26,12 +26,12 @@ interface Deps {
 interface ReservationInput extends CallOfAccount {
   maxDurationSeconds: number;
   windows?: readonly number[];
-  /** By the database server's clock, ms since the epoch. */
+  /** Deadline by the database server's clock, ms since the epoch. */
   decideBy?: number;
   change: ProjectedChange;
 }
 
-/** Steps that decide whether a call goes ahead. */
+/** Activities that decide whether a call goes ahead. */
 export function createReservationActivities(deps: Deps) {
   const { config, accounts, requests, ledger, leases, projection } = deps;
 
@@ -57,8 +57,8 @@ export function createReservationActivities(deps: Deps) {
   return {
     /**
      * Takes a concurrency slot and the first hold, then stores the call as RINGING: from then on it goes ahead.
-     * @returns seconds held, or the reason why not; `abandonCall` releases what was taken before that. `expired`: the deadline
-     *   has passed, or the API gave the call up.
+     * @returns seconds held, or the reason why not; `abandonCall` releases what was taken before that. `expired`: the
+     * deadline   has passed, or the API gave the call up.
      */
     async reserveCall(
       input: ReservationInput,
@@ -99,8 +99,8 @@ export function createReservationActivities(deps: Deps) {
     },
 
     /**
-     * Concludes a reservation whose own step failed or timed out: the call goes ahead if its first document was written,
-     * because its client may know; otherwise it never will.
+     * Concludes a reservation whose own step failed or timed out: the call goes ahead if its first document was
+     * written, because its client may know; otherwise it never will.
      */
     async concludeReservation(
       input: ReservationInput,
@@ -113,7 +113,7 @@ export function createReservationActivities(deps: Deps) {
       return { outcome: 'granted', heldSeconds };
     },
 
-    /** Frees a call that will never be dialed; an attempt to reserve that comes later finds everything shut. */
+    /** Releases a call that will never be dialed. A reservation attempt that comes later fails. */
     async abandonCall(input: CallOfAccount & { expired: boolean }): Promise<void> {
       const { callId, accountId, mode } = input;
       await leases.release({ accountId, mode, callId });

@@ -40,55 +40,58 @@ import type {
 import type { ReconnectAnswer } from '../kernel/resumption.js';
 import type { SearchAttributeName } from '../platform/temporal/search-attributes.js';
 
-/** Thrown when Temporal is away or did not answer in time; the client may ask again. */
+/** Thrown when Temporal is unavailable or did not respond in time; the request may be retried. */
 export class CallServiceUnavailable extends Error {
   override readonly name = 'CallServiceUnavailable';
 }
 
-/** The only way into a running call. */
+/** Starts call workflows and sends them signals and updates; the API's only access to running calls. */
 export interface CallGateway {
   /**
-   * Starts the call's workflow, or finds the run that exists, and tells how its reservation went.
-   * @param deadline ms since the epoch by which an answer must be there
+   * Starts the call's workflow, or finds the existing run, and returns the result of its reservation.
+   * @param deadline ms since the epoch
    * @throws CallServiceUnavailable
    */
   start(input: CallInput, deadline: number): Promise<ReservationAnswer>;
-  /** Each signal returns false when the call is over or unknown. `requestId` lets Temporal drop a repeat. */
+  /** Signals return false if the call has ended or is unknown. `requestId` lets Temporal drop repeats. */
   signalCarrier(callId: string, signal: CarrierSignal, requestId: string): Promise<boolean>;
   signalMedia(callId: string, signal: MediaSignal, requestId: string): Promise<boolean>;
-  /** Asking again for the same cause is dropped. */
+  /** Requests the end of the call. A repeat with the same cause is dropped. */
   hangUp(callId: string, signal: HangUpSignal): Promise<boolean>;
   /**
-   * Asks whether a call that lost its stream gets another one. A request with an update id that was used before gets the
-   * first answer again; a call that is over or unknown is to be hung up.
-   * @param deadline ms since the epoch by which an answer must be there
+   * Asks the workflow whether a call that lost its media stream gets another one. A repeated update id gets the first
+   * response again. For a call that has ended or is unknown, the decision is `hang_up`.
+   * @param deadline ms since the epoch
    * @throws CallServiceUnavailable
    */
   reconnect(callId: string, request: ReconnectRequest, updateId: string, deadline: number): Promise<ReconnectAnswer>;
-  /** Starts the erasure of a call, once; asking again is a success. @throws CallServiceUnavailable */
+  /** Starts the erasure of a call; a repeat does nothing. @throws CallServiceUnavailable */
   erase(callId: string): Promise<void>;
-  /** Starts the redelivery of a call's completion event, once per number. @throws CallServiceUnavailable */
+  /**
+   * Starts a redelivery of the completion event; a repeat of its number does nothing.
+   * @throws CallServiceUnavailable
+   */
   redeliver(redelivery: RedeliverInput): Promise<void>;
-  /** @throws CallServiceUnavailable when Temporal does not answer */
+  /** @throws CallServiceUnavailable when Temporal does not respond */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How long a signal may take; a carrier waits for the answer to its callback meanwhile. */
+/** Timeout of a signal. A carrier waits for the response to its callback meanwhile. */
 const SIGNAL_TIMEOUT_MS = 3_000;
 
 const START_TIMEOUT_MS = 1_500;
 
 const GRPC_NOT_FOUND = 5;
 
-/** Connects lazily: a process starts, and answers 503, while Temporal is away. */
+/** Connects lazily, so that a process can start, and respond with 503, while Temporal is unavailable. */
 export async function createCallGateway(deps: { config: Config }): Promise<CallGateway> {
   const { address, namespace, taskQueue, tls, apiKey } = deps.config.temporal;
   const connection = Connection.lazy({ address, tls, ...(apiKey === undefined ? {} : { apiKey }) });
   const client = new Client({ connection, namespace });
 
   async function signal(callId: string, signalName: string, payload: object, requestId: string): Promise<boolean> {
-    // By the raw service: a workflow handle cannot set the request id by which Temporal drops repeats.
+    // Uses the raw service, because a workflow handle cannot set the request id by which Temporal drops repeats.
     const input = { payloads: [client.options.loadedDataConverter.payloadConverter.toPayload(payload)] };
     try {
       await client.withDeadline(Date.now() + SIGNAL_TIMEOUT_MS, () =>
@@ -179,7 +182,10 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
     }
   }
 
-  /** Some servers give a closed run's update outcome, some refuse the start: then the run's own result has the answer. */
+  /**
+   * For servers that reject the start of a closed run, instead of returning its update's outcome: reads the run's
+   * result.
+   */
   async function answerOfClosedRun(callId: string, deadline: number): Promise<ReservationAnswer> {
     try {
       const run = client.workflow.getHandle<CallWorkflowFunction>(callId);
@@ -190,7 +196,7 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
   }
 }
 
-/** Set with the start, which costs no event of its own. */
+/** Search attributes set at the start, which adds no event to the history. */
 function searchAttributesOf(input: CallInput) {
   const values: Partial<Record<SearchAttributeName, string>> = {
     CallStatus: 'IDLE',
@@ -202,13 +208,13 @@ function searchAttributesOf(input: CallInput) {
   return Object.entries(values).map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value }));
 }
 
-/** What Temporal could not do now becomes one error that says so; a bug of ours stays what it is. */
+/** Converts failures of Temporal to `CallServiceUnavailable`; other errors, such as bugs, stay as they are. */
 function unavailable(error: unknown): unknown {
   const ofTemporal =
     error instanceof TemporalServiceError ||
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
     error instanceof WorkflowNotFoundError ||
-    // An operator terminated the run: it will never say how its reservation went.
+    // An operator terminated the run, so it will never have a reservation result.
     error instanceof WorkflowUpdateFailedError ||
     error instanceof WorkflowFailedError ||
     isGrpcServiceError(error);

@@ -20,23 +20,23 @@ export interface AskingCall {
   callId: string;
   told: CarrierCallRef;
   terms: AnswerTerms;
-  /** The conversation had ended in order before: a fault now is not the reason of the end. */
+  /** The conversation had already ended normally, so a failure now does not change the end reason. */
   isTalkOver: boolean;
 }
 
-/** The longest attempt, so that a dead connection does not use up all the time there is. */
+/** Timeout of one attempt, so that a dead connection does not use up the whole deadline. */
 const ATTEMPT_MS = 3_000;
 const PAUSE_MS = 250;
-/** The part of the time that is kept for recording that the call is given up. */
+/** Part of the deadline reserved for recording that the call is given up. */
 const TELL_WITHIN_MS = 1_000;
-/** How long we try to record it, also after the carrier was answered. */
+/** How long we try to record it, even after the response to the carrier. */
 const TELL_FOR_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Returns a function that gets the carrier an instruction in spite of temporary faults of Temporal and MongoDB. It retries
- * the decision until the carrier must be answered. Then it gives the call up: the person on the phone hears an apology, and
- * the call ends as media_failed.
+ * Returns a function that gets the carrier an instruction in spite of temporary faults of Temporal and MongoDB. It
+ * retries the decision until the carrier must be answered. Then it gives the call up: the person on the phone hears an
+ * apology, and the call ends as media_failed.
  */
 export function createInstructing(deps: OwnFaultDeps) {
   const { logger } = deps;
@@ -69,7 +69,10 @@ async function tryUntil<T>(deadline: number, attempt: (deadline: number) => Prom
   }
 }
 
-/** Records it in the store that is available: as a signal to the workflow, or in a row that the workflow reads after the call. */
+/**
+ * Records it in the store that is available: as a signal to the workflow, or in a row that the workflow reads after the
+ * call.
+ */
 async function giveUp(deps: OwnFaultDeps, { callId, told, terms }: AskingCall): Promise<void> {
   const at = Date.now();
   const isTold = new AbortController();

@@ -8,20 +8,20 @@ import { TEST_CALLS_OF_ACCOUNT, type PendingCall, type PendingReservations } fro
 
 export interface BoundedDecisionDeps {
   config: Config;
-  /** The process's one. */
+  /** Shared by the whole process. */
   pending: PendingReservations;
 }
 
 /**
- * So many more calls of an account than it may have at once are decided at a time: each costs a workflow, and those beyond its
- * limit are refused in the end.
+ * Undecided calls that an account may have beyond its limit of concurrent calls. Each costs a workflow, although those
+ * beyond the limit are rejected in the end.
  */
 const UNDECIDED_BEYOND_LIMIT = 8;
-/** A test call waits so long for others: several that are asked for at once are decided soon. */
+/** How long a test call waits for others to be decided; a burst of them is decided soon. */
 const WAIT_MS = 500;
 const LOOK_EVERY_MS = 25;
 
-/** A decision that takes more than this share of the time it is given is slow. */
+/** A decision that takes more than this share of its timeout counts as slow. */
 const SLOW_SHARE = 1 / 2;
 
 /**
@@ -48,7 +48,7 @@ export async function decideBounded<T>(
     pending.decided({ since, isSlow: isSlow() });
     return decision;
   } catch (error) {
-    // What was refused at once tells nothing of how long decisions take.
+    // A quick error says nothing about how long decisions take.
     if (isSlow()) pending.decided({ since, isSlow: true });
     throw error;
   } finally {
@@ -78,7 +78,9 @@ async function enterSoon(
   }
 }
 
-/** Why a call was not let in: too many of its account, or of all. */
+/**
+ * The error for a call that did not get in: its account has too many undecided calls, or all accounts together have.
+ */
 function refusalOf(pending: PendingReservations, call: PendingCall, limit: number): ServiceError {
   if (pending.undecidedOf(call) < limit) return unavailable();
   const message = `The account has ${limit} calls that wait to be decided. Try again in a moment.`;

@@ -15,8 +15,8 @@ const MESSAGES: Readonly<Record<CallResponseStatus, string>> = {
 };
 
 /**
- * A call of the account and mode that ask.
- * @param callId whatever was sent in its place
+ * Finds a call within the caller's account and mode.
+ * @param callId the unvalidated value from the request
  * @throws ServiceError CALL_NOT_FOUND
  */
 export async function findCall(queries: CallQueries, principal: Principal, callId: unknown): Promise<CallDocument> {
@@ -39,7 +39,7 @@ function messageOf(call: CallDocument, status: CallResponseStatus): string {
   return MESSAGES[status];
 }
 
-/** The interface's response list has no CANCELLED. */
+/** CANCELLED is not among the statuses of this API's responses. */
 function responseStatus(status: CallStatus): CallResponseStatus {
   return status === 'CANCELLED' ? 'FAILED' : status;
 }

@@ -14,7 +14,7 @@ import {
   webhookUrl,
 } from '../../platform/http/contract/fields.js';
 
-/** Statuses of a call response. A cancelled call reads FAILED here; the completion webhook says CANCELLED. */
+/** Statuses of a call response. A cancelled call is FAILED here, but CANCELLED in the completion webhook. */
 export const CallResponseStatus = z.enum(['IDLE', 'RINGING', 'IN_PROGRESS', 'COMPLETED', 'FAILED']).meta({
   id: 'CallResponseStatus',
   description: 'State of the call. A cancelled call reads FAILED here; GET /calls/{call_id} returns CANCELLED.',
@@ -37,11 +37,11 @@ const instruction = text('instruction', MAX_LENGTHS.instruction).meta({
   examples: ['Remind Ms Chen of her appointment tomorrow at 3 pm and ask whether she will come.'],
 });
 
-/** Either an agent or an instruction must be named. */
+/** Requires agent_id or instruction. */
 export function asksSomething<T extends z.ZodObject>(request: T): T {
   return request.refine((fields) => fields['agent_id'] !== undefined || fields['instruction'] !== undefined, {
     error: 'agent_id or instruction is required.',
-    // Told together with the faults of other fields, not only when those are mended.
+    // Check even if other fields are invalid, so that all errors are reported together.
     when: ({ value }) => typeof value === 'object' && value !== null,
   });
 }
@@ -54,7 +54,7 @@ export function idempotencyKey(meta: { description: string; examples?: string[] 
   return z.string(fault).min(1, fault).max(MAX_IDEMPOTENCY_KEY_LENGTH, fault).optional().meta(meta);
 }
 
-/** POST /outbound_call without call_id, after nulls and an empty agent_id are taken for absent. */
+/** POST /outbound_call without call_id. Nulls and an empty agent_id are removed before validation. */
 export const OutboundCallRequest = asksSomething(
   z.object({
     to_phone_number: toPhoneNumber(),
@@ -80,7 +80,7 @@ export const OutboundCallRequest = asksSomething(
 );
 export type OutboundCallRequest = z.infer<typeof OutboundCallRequest>;
 
-/** Something must say what the agent does; a blank text is as good as none. */
+/** The JSON Schema of the same rule: agent_id or instruction must be present and not blank. */
 export const SAYS_WHAT_TO_DO = {
   required: ['to_phone_number'],
   anyOf: (['agent_id', 'instruction'] as const).map((field) => ({
@@ -95,7 +95,7 @@ export const SAYS_WHAT_TO_DO = {
   })),
 };
 
-/** The same request as the interface document shows it: a call to place, or, with call_id, a question about one. */
+/** The body as documented in the OpenAPI document: a call to place, or, with call_id, a status request. */
 export const OutboundCallBody = z
   .union([
     z.looseObject({ call_id: callId }).meta({ id: 'CallStatusRequest' }),
@@ -124,7 +124,7 @@ export const OutboundCallQuery = z.object({
 });
 export type OutboundCallQuery = z.infer<typeof OutboundCallQuery>;
 
-/** The same parameters as the interface document shows them. */
+/** The same parameters as documented in the OpenAPI document. */
 export const OutboundCallParameters = z.object({
   ...OutboundCallQuery.partial().shape,
   call_id: callId.optional(),
@@ -142,7 +142,9 @@ const AGENT_ID = 'agent_01JD3Q4Z6WX8Y2V7T5R9S1K0MN';
 const ringing = { success: true, call_id: EXAMPLE_CALL_ID, status: 'RINGING', message: 'The call is ringing.' };
 const completed = { success: true, call_id: EXAMPLE_CALL_ID, status: 'COMPLETED', message: 'The call is completed.' };
 
-/** Placing a call, or asking for its status. With call_id all else is ignored, so the handlers read the request. */
+/**
+ * Places a call or reads its status. With call_id all else is ignored, so the handlers validate the request themselves.
+ */
 export const placingRoutes = {
   placeCall: defineRoute({
     method: 'post',

@@ -17,8 +17,8 @@ export interface ForecastDeps {
 }
 
 /**
- * The refusal that a new call's reservation would end with as things stand, for the price of two reads instead of a workflow.
- * Whatever it does not foresee the reservation decides, in the same order: {@link reservationRefusal}.
+ * Predicts whether a new call's reservation will be refused, with two or three reads instead of a workflow. Returns
+ * undefined otherwise; then the reservation decides, by the same rules: {@link reservationRefusal}.
  */
 export async function foreseenRefusal(
   { config, leases, ledger }: ForecastDeps,

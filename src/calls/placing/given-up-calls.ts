@@ -4,14 +4,14 @@ import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallGateway } from '../gateway.js';
 import type { CallProjection, CallDecision } from '../projection.js';
 
-/** Waits between tries to settle a call that could be neither given up nor confirmed. */
+/** Delays between attempts to stop a call that could be neither given up nor confirmed, and their total time. */
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
 const PURSUED_FOR_MS = 30 * 60_000;
 
 export type GivenUpCalls = ReturnType<typeof createGivenUpCalls>;
 
-/** Calls whose workflow did not answer the request for them in time. */
+/** Gives up calls whose workflow did not respond to the API in time. */
 export function createGivenUpCalls(deps: {
   projection: Pick<CallProjection, 'giveUp'>;
   gateway: Pick<CallGateway, 'hangUp'>;
@@ -19,12 +19,12 @@ export function createGivenUpCalls(deps: {
 }) {
   const { projection, gateway, logger } = deps;
 
-  /** Returns true when the call is provably not dialed from now on. */
+  /** Returns true if the call provably will not be dialed, or was hung up. */
   async function isSettled(callId: string): Promise<boolean> {
     const decision = await projection.giveUp(callId).catch(() => undefined);
     if (decision === 'given_up') return true;
     const told = await gateway.hangUp(callId, { cause: 'expired' }).catch(() => undefined);
-    // A run that is unknown may still start while the decision is open.
+    // If the workflow is unknown, it may still start while the decision is open.
     return told === true || (told === false && decision === 'begun');
   }
 
@@ -41,9 +41,9 @@ export function createGivenUpCalls(deps: {
 
   return {
     /**
-     * Gives a call up unless its reservation has been decided. The database decides which of the two came first, so that
-     * the client and the workflow never disagree. If it does not answer in time, the call is given up or hung up, unbilled,
-     * as soon as the database or Temporal answers again.
+     * Gives a call up unless its reservation was granted before. The database decides which of the two came first, so
+     * that the client and the workflow never disagree. If the database does not respond in time, the call is given up
+     * or hung up, unbilled, as soon as the database or Temporal is available again.
      * @param deadline ms since the epoch
      * @returns `begun`: the call goes ahead
      */

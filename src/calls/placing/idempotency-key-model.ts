@@ -1,16 +1,16 @@
 import { Schema } from 'mongoose';
 
-/** A client's Idempotency-Key and the call it stands for. Expiry is compared in code, too: not every server has TTL indexes. */
+/** A client's Idempotency-Key and its call. The code checks expiry too, because not every server has TTL indexes. */
 export interface IdempotencyKeyDocument {
   /** `<account id>:<mode>:<sha-256 of the key>` */
   _id: string;
-  /** Keyed, of the request; empty once the call is erased: the key then fits no request. */
+  /** HMAC of the request. Empty once the call is erased: then the key matches no request. */
   bodyHash: string;
   callId: string;
   createdAt: Date;
   expiresAt: Date;
   answerStatus?: number;
-  /** The kept answer, JSON in a string. */
+  /** The stored response body, as JSON. */
   answerBody?: string;
 }
 

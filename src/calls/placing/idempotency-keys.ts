@@ -4,10 +4,10 @@ import { isDuplicateKey } from '../../platform/mongo/connection.js';
 import type { CallsDatabase } from '../database.js';
 import type { IdempotencyKeyDocument } from './idempotency-key-model.js';
 
-/** A key is kept for 24 hours; then it is as if it had never been used. */
+/** Keys are kept for 24 hours; afterwards they count as unused. */
 export const IDEMPOTENCY_KEYS_KEPT_MS = 24 * 60 * 60 * 1_000;
 
-/** Tries to claim a key that others claim and expire at the same time. */
+/** Maximum attempts to claim a key that other requests claim, or that expires, at the same time. */
 const MOST_CLAIMS = 5;
 
 export interface KeyOwner {
@@ -19,7 +19,7 @@ export interface KeyOwner {
 
 export type IdempotencyKeys = ReturnType<typeof createIdempotencyKeys>;
 
-/** Clients' idempotency keys: which call each stands for, and the answer that was kept. */
+/** Stores clients' idempotency keys, each with its call and the stored response. */
 export function createIdempotencyKeys(database: CallsDatabase) {
   const { idempotencyKeys } = database;
 
@@ -28,7 +28,7 @@ export function createIdempotencyKeys(database: CallsDatabase) {
     return row !== null && row.expiresAt.getTime() > Date.now() ? row : null;
   }
 
-  /** Puts `fresh` in the place of an expired row; false when someone else changed the row meanwhile. */
+  /** Replaces an expired row; false if another request changed it meanwhile. */
   async function replaceExpired(fresh: IdempotencyKeyDocument, now: Date): Promise<boolean> {
     const { _id, ...fields } = fresh;
     const replaced = await idempotencyKeys.updateOne(
@@ -39,12 +39,12 @@ export function createIdempotencyKeys(database: CallsDatabase) {
   }
 
   return {
-    /** The row of a key that is in force. */
+    /** The unexpired row of a key. */
     find,
 
     /**
-     * Takes a key for a call unless it is taken; returns the row that stands.
-     * @param bodyHash hash of the request, by which another request with the same key is told apart
+     * Claims a key for a call, unless an unexpired row exists. Returns the row in force, and whether it was created.
+     * @param claim.bodyHash hash of the request, to detect another request with the same key
      */
     async claim(
       owner: KeyOwner,
@@ -72,8 +72,9 @@ export function createIdempotencyKeys(database: CallsDatabase) {
     },
 
     /**
-     * Gives a key a new call because its first came to nothing that is kept. Only one of several that try succeeds.
-     * @returns the call the key stands for now
+     * Assigns a key to a new call, because its call was refused without a stored response. Of several concurrent
+     * attempts only one succeeds.
+     * @returns the key's call id now
      */
     async renew(row: IdempotencyKeyDocument, newCallId: string): Promise<string> {
       const { _id, callId } = row;
@@ -85,13 +86,13 @@ export function createIdempotencyKeys(database: CallsDatabase) {
       return standing?.callId ?? callId;
     },
 
-    /** Takes out what could tell the request of an erased call. The row stays, so that a repeat places no second call. */
+    /** Removes the hash of an erased call's request. The row stays, so that a repeat places no second call. */
     async erase(callId: string): Promise<void> {
-      // As the driver's own write: a model refuses empty texts.
+      // Through the driver, because the Mongoose model rejects empty strings.
       await idempotencyKeys.collection.updateMany({ callId }, { $set: { bodyHash: '' } });
     },
 
-    /** Keeps the answer of a key's call; the first one kept stays. */
+    /** Stores the response for a key's call, unless one is already stored. */
     async keep(row: IdempotencyKeyDocument, answer: { status: number; body: object }): Promise<void> {
       await idempotencyKeys.updateOne(
         { _id: row._id, callId: row.callId, answerStatus: { $exists: false } },

@@ -12,9 +12,9 @@ export interface InboundAgentDeps {
 }
 
 /**
- * The agent that conducts an inbound call: the one that is named, else the active inbound agent of the account that owns
- * the forwarding number. Its account pays.
- * @throws ServiceError AGENT_NOT_FOUND when the named agent does not exist, MISSING_PARAMS when none is resolved
+ * The agent for an inbound call: the given one, else the inbound agent of the number that the call was forwarded from,
+ * or of that number's account. The agent's account pays.
+ * @throws ServiceError AGENT_NOT_FOUND if the given agent does not exist, MISSING_PARAMS if there is none
  */
 export async function inboundAgent(
   deps: InboundAgentDeps,
@@ -46,7 +46,7 @@ async function activeAgentOf(
   return agent?.accountId === number.accountId ? agent : undefined;
 }
 
-/** A key reaches its own account only; the carrier's signature stands for every number configured with it. */
+/** An API key may use agents of its own account only; a request signed by the carrier may use any. */
 function isWithinReach(forwarder: Forwarder, accountId: string): boolean {
   return forwarder.account === undefined || forwarder.account._id === accountId;
 }

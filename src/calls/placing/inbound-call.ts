@@ -25,7 +25,7 @@ export interface InboundCallDeps
   queries: CallQueries;
 }
 
-/** A call has come in: it finds its agent and starts. A repeat of it finds the call that it has become. */
+/** Handles an arriving call: finds its agent and starts the call. A repeated request finds the started call. */
 export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arrived'] {
   const requireOwnCarrierCall = createRequireOwnCarrierCall(deps);
 
@@ -34,7 +34,7 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     const agent = await within(deadline, inboundAgent(deps, call.forwarder, { agentId, forwardedFrom }));
     if (mode === 'live') refuseEngine(agent.engine, deps.config);
     const request = callRequestOf(deps.config, agent, call);
-    // A repeat is about a call that was checked, and may be over by now.
+    // A repeated request is for a call that was already checked and may have ended by now.
     const isRepeat = (await within(deadline, deps.bindings.find(request._id))) !== null;
     // Temporal forgets a finished call after its retention time and would begin it anew. The media server takes no stream of it.
     if (isRepeat && (await within(deadline, deps.queries.isFinal(request._id)))) {
@@ -50,7 +50,7 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     });
     const refusal = refusalOfReservation(answer);
     if (refusal === undefined) return { kind: 'stream', callId: request._id };
-    // Left in the count it errs on the safe side.
+    // If this fails, the call stays counted, which is the safe side.
     const received = { account, mode, callId: request._id, promptBytes: promptBytesOf(request) };
     const withdrawn = deps.dialGate.withdrawReceived(received);
     await within(deadline, withdrawn).catch(() => undefined);
@@ -71,7 +71,7 @@ async function count(
   if (reached) throw reached;
 }
 
-/** The account of the agent: it pays. */
+/** The agent's account, which pays for the call. */
 async function payerOf(
   { accounts }: InboundAgentDeps,
   { accountId }: AgentDocument,
@@ -84,7 +84,7 @@ async function payerOf(
 }
 
 /**
- * A new call that is sure to be refused is given no row, no binding and no workflow.
+ * Rejects a new call that is sure to be refused, before anything is stored or started.
  * @throws ServiceError the refusal
  */
 async function refuseForeseen(
@@ -97,13 +97,13 @@ async function refuseForeseen(
   const foreseen = await within(deadline, foreseenRefusal(deps, { account, mode }, request));
   const refusal = foreseen && refusalOfReservation(foreseen);
   if (!refusal) return;
-  // Another delivery of the same webhook may have taken the place meanwhile.
+  // A concurrent delivery of the same webhook may have taken the slot: then this one is a repeat.
   if ((await within(deadline, deps.bindings.find(request._id))) === null) throw refusal;
 }
 
 /**
- * The same id for every delivery of one webhook, so that a repeat finds the call it is about. Keyed, so that nobody can
- * compute it from the carrier's identifier.
+ * The same id for every delivery of one webhook, so that a repeat finds its call. An HMAC, so that the id cannot be
+ * computed from the carrier's id.
  */
 function inboundCallId(pepper: string, accountId: string, mode: Mode, carrierSid: string): string {
   const digest = createHmac('sha256', pepper).update(`inbound\n${accountId}\n${mode}\n${carrierSid}`).digest();
@@ -131,7 +131,7 @@ function callRequestOf(config: Config, agent: AgentDocument, call: ArrivedCall):
   };
 }
 
-/** The media server and the status callbacks know the call by the carrier's identifier from now on. */
+/** Binds the call to its carrier call, by whose id the media server and status callbacks find it. */
 async function bind(
   bindings: CarrierBindings,
   callId: string,

@@ -22,8 +22,8 @@ export interface OutboundDeps {
 }
 
 /**
- * The call that a valid request asks for, but for its id and time: the agent as it is now, the number called from, the
- * limits, the price.
+ * The call of a valid request, without id and creation time: a snapshot of the agent, the from number, the limits and
+ * the price.
  * @throws ServiceError AGENT_NOT_FOUND, DESTINATION_NOT_ALLOWED, MISSING_PARAMS
  */
 export async function outboundCallOf(
@@ -33,12 +33,12 @@ export async function outboundCallOf(
 ): Promise<Omit<CallRequestDocument, '_id' | 'createdAt'>> {
   const { account, mode } = principal;
   const { config } = deps;
-  // Test mode calls from a number of its own.
+  // In test mode the from number is fixed.
   const [agent, numbers] = await Promise.all([
     request.agent_id === undefined ? undefined : agentOf(deps.agents, principal, request.agent_id),
     mode === 'test' ? [] : deps.phoneNumbers.list(account._id),
   ]);
-  // Test mode has an engine of its own, whatever the agent names.
+  // In test mode the agent's engine is not used.
   if (mode === 'live') refuseEngine(agent?.engine, config);
   if (request.instruction !== undefined) {
     refuseLongPrompt('instruction', { instruction: request.instruction, tools: agent?.tools ?? [] });
@@ -72,8 +72,8 @@ export async function outboundCallOf(
 }
 
 /**
- * The number that an account's call comes from: the agent's, else the account's first; undefined when it has none. An agent
- * may have kept a number that its account has given up, and that is another's now.
+ * The from number of an account's call: the agent's, else the account's first; undefined if the account has none. The
+ * agent's number is checked, because the account may have released it and another account may own it now.
  * @throws ServiceError MISSING_PARAMS
  */
 function ownNumberOf(agent: AgentDocument | undefined, numbers: readonly { _id: string }[]): string | undefined {
@@ -85,7 +85,7 @@ function ownNumberOf(agent: AgentDocument | undefined, numbers: readonly { _id: 
   throw new ServiceError('MISSING_PARAMS', message);
 }
 
-/** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent and in live mode for a test agent */
+/** @throws ServiceError AGENT_NOT_FOUND, also for another account's agent, or a test agent in live mode */
 async function agentOf(agents: Agents, { account, mode }: Principal, agentId: string): Promise<AgentDocument> {
   const agent = await agents.findUsable(agentId, mode);
   if (agent === null || agent.accountId !== account._id) {

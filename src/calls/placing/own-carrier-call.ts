@@ -11,13 +11,13 @@ export interface OwnCarrierCallDeps {
   logger: Logger;
 }
 
-/** Statuses of a call that can still be streamed. */
+/** Statuses of a call that can still have a media stream. */
 const LIVE: ReadonlySet<CarrierCall['status']> = new Set(['queued', 'ringing', 'in-progress']);
 
 /**
- * Checks with the carrier that an inbound call brought with an API key is a live one to a number of the key's account,
- * or forwarded from one. The carrier's own signature needs no check, and calls of the simulated carrier cost nothing.
- * One refusal stands for every reason, so that it tells nothing about the calls of others.
+ * Checks with the carrier that an inbound call reported with an API key is in progress and to, or forwarded from, a
+ * number of the key's account. Requests signed by the carrier, and calls of the simulated carrier, need no check. Every
+ * rejection has the same error, so that it reveals nothing about other accounts' calls.
  */
 export function createRequireOwnCarrierCall({ carriers, phoneNumbers, logger }: OwnCarrierCallDeps) {
   async function isOwn(accountId: string, number: string | undefined): Promise<boolean> {

@@ -9,18 +9,18 @@ export interface PendingCall {
 export type PendingReservations = ReturnType<typeof createPendingReservations>;
 
 /**
- * So many test calls are decided at once for each process, of all accounts together: half of the workflow tasks that a worker
- * takes at once by default. Test calls cost nothing, and live calls must find a place beside them.
+ * Maximum undecided test calls per process, for all accounts together: half of the workflow tasks that a worker runs at
+ * once by default. Test calls are free, and must leave capacity for live calls.
  */
 const MOST_TEST_CALLS = 20;
-/** Of them for one account in a process. */
+/** The same for one account. */
 export const TEST_CALLS_OF_ACCOUNT = 5;
-/** An account gets another place while it has less than this share of those that are free. */
+/** An account may have another undecided test call while it has fewer than this share of the free capacity. */
 const SHARE = 1 / 2;
-/** How long it counts against an account that it was let in. */
+/** How long an account that was served yields to waiting accounts served earlier. */
 const REMEMBERED_MS = 5_000;
 
-/** The calls of each account that this process has asked for and that are not decided yet. */
+/** Limits each account's undecided calls in this process. */
 export function createPendingReservations() {
   let testCalls = 0;
   let mostTestCalls = MOST_TEST_CALLS;
@@ -37,7 +37,7 @@ export function createPendingReservations() {
 
   const hasShare = (key: string) => countOf(key) < (mostTestCalls - testCalls) * SHARE;
 
-  /** Of the waiting accounts, the one served the longest ago goes first. */
+  /** Whether no other waiting account that could enter was served longer ago. */
   function isItsTurn(key: string): boolean {
     const own = letInAt.get(key) ?? 0;
     for (const other of waiting.keys()) {
@@ -68,8 +68,8 @@ export function createPendingReservations() {
 
   return {
     /**
-     * Whether the process has a place for a call now: always for a live one and for one that waits already. An account has
-     * fewer places for test calls the fewer are free, and none while it is another one's turn.
+     * Whether the process has capacity for a call now. Always true for a live call, and for a repeat of a pending one.
+     * Test calls of an account are limited to a share of the free capacity, and yield to accounts served longer ago.
      */
     hasRoom(call: PendingCall): boolean {
       const key = keyOf(call);
@@ -77,12 +77,12 @@ export function createPendingReservations() {
       return hasShare(key) && isItsTurn(key);
     },
 
-    /** How many calls of its account and mode are undecided. */
+    /** Number of undecided calls of the call's account and mode. */
     undecidedOf: (call: PendingCall) => countOf(keyOf(call)),
 
     /**
-     * Lets a call in while fewer than `limit` others of its account and mode are undecided.
-     * @returns what to call once when it is decided; undefined when it is not let in
+     * Adds a call, unless `limit` others of its account and mode are undecided.
+     * @returns function to call once when the call is decided; undefined if the limit is reached
      */
     enter(call: PendingCall, limit: number): (() => void) | undefined {
       const { callId, mode } = call;
@@ -98,7 +98,7 @@ export function createPendingReservations() {
       return () => leave(call);
     },
 
-    /** Lets a test call have its turn among others. @returns what to call once when it waits no longer */
+    /** Registers a waiting test call. @returns function to call once when it stops waiting */
     wait(call: PendingCall): () => void {
       const key = keyOf(call);
       waiting.set(key, (waiting.get(key) ?? 0) + 1);
@@ -110,13 +110,13 @@ export function createPendingReservations() {
     },
 
     /**
-     * Learns how a decision went, of a live call as well. Slow ones halve the places of test calls, down to one, and each
-     * quick one adds a place: test calls keep live ones waiting where worker and Temporal have no more to give.
-     * @param since when it began, on the process's monotonic clock
+     * Reports how long a decision took, of a live or a test call. A slow one halves the capacity for test calls, down
+     * to one; a quick one adds one: on an overloaded worker or Temporal, test calls would delay live ones.
+     * @param since start of the decision, in ms of `performance.now()`
      */
     decided({ since, isSlow }: { since: number; isSlow: boolean }): void {
       if (!isSlow) mostTestCalls = Math.min(MOST_TEST_CALLS, mostTestCalls + 1);
-      // Those that were under way together are slow for the same reason.
+      // Decisions that started before the last cut were slow for the same reason, so they cause no further cut.
       else if (since >= lastCutAt) {
         mostTestCalls = Math.max(1, Math.floor(mostTestCalls / 2));
         lastCutAt = performance.now();

@@ -18,7 +18,7 @@ export interface PlacingDeps extends OutboundDeps, CallStarter, ForecastDeps, Bo
   idempotencyKeys: IdempotencyKeys;
 }
 
-/** A valid request and who sent it. */
+/** A validated request and its principal. */
 export interface Order {
   principal: Principal;
   request: OutboundCallRequest;
@@ -27,14 +27,14 @@ export interface Order {
   idempotencyKey?: string;
 }
 
-/** An answer that is sent as it is; `replayed` when it was kept from an earlier request. */
+/** A response to send as it is. `replayed`: it was stored for an earlier request with the same key. */
 export interface PlacedAnswer {
   status: number;
   body: CallResponse | ErrorObject;
   replayed: boolean;
 }
 
-/** Whether an answer is a refusal that was kept; another one tells of a call. */
+/** Whether the response is a stored error, not a placed call. */
 export function isRefused(answer: PlacedAnswer): answer is PlacedAnswer & { body: ErrorObject } {
   return answer.status !== 200;
 }
@@ -44,8 +44,8 @@ export function replayHeaders({ replayed }: PlacedAnswer): Record<string, string
 }
 
 /**
- * Places the call a request asks for.
- * @throws ServiceError the refusal, CallServiceUnavailable
+ * Places a call, or returns the stored response of an earlier request with the same idempotency key.
+ * @throws ServiceError if the call is refused, CallServiceUnavailable
  */
 export async function placeCall(deps: PlacingDeps, order: Order): Promise<PlacedAnswer> {
   if (order.idempotencyKey !== undefined) return placeOnce(deps, order, order.idempotencyKey);
@@ -58,9 +58,9 @@ export async function placeCall(deps: PlacingDeps, order: Order): Promise<Placed
 }
 
 /**
- * Places at most one call for a key. Repeats ask for the same call_id, so that Temporal itself refuses the second; what
- * came of it is kept when it is an answer for good (200, 402). Any other end gives the key a new call_id, or the key
- * could never be used again.
+ * Places at most one call per key. Repeats use the same call_id, so that Temporal starts no second workflow. A final
+ * response (200, 402) is stored. After any other one the key gets a new call_id, because it could never succeed with
+ * the old one.
  */
 async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<PlacedAnswer> {
   const { idempotencyKeys: keys } = deps;
@@ -78,15 +78,15 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
   if (keptMeanwhile) return keptMeanwhile;
 
   let row = claim.row;
-  // A key that was there may stand for a call that came to nothing: then the next call_id is asked for at once.
+  // An existing key may have a call that was refused: then try once more with the next call_id.
   for (let mayAskAgain = !claim.created; ; mayAskAgain = false) {
-    // A call that an earlier request has started takes a place and money of its own.
+    // Not for an existing key: a call that was already started itself occupies a slot and money.
     const foreseen = claim.created ? await foresee(deps, order, call) : undefined;
     const answer = foreseen ?? (await startBounded(deps, order, documentOf(row.callId, call)));
     const refusal = refusalOfReservation(answer);
     if (refusal === undefined) {
       const response = placed(row.callId);
-      // The call goes ahead whether or not its answer is kept; a repeat that finds none asks for the same call.
+      // The call goes ahead even if its response cannot be stored; a repeat then finds the same call.
       await within(deadline, keys.keep(row, response)).catch(() => undefined);
       return response;
     }
@@ -99,7 +99,7 @@ async function placeOnce(deps: PlacingDeps, order: Order, key: string): Promise<
   }
 }
 
-/** A new call that is sure to be refused is given no row and no workflow. */
+/** Refuses a new call that is sure to be refused, before anything is stored or started. */
 function foresee(
   deps: PlacingDeps,
   { principal, deadline }: Order,
@@ -113,8 +113,8 @@ function startBounded(deps: PlacingDeps, order: Order, document: CallRequestDocu
 }
 
 /**
- * Starts the call unless a limit of its destination is reached. Caps are counted before, so that no burst slips through, and
- * freed when the call is refused; a repeat of the same call is the same count.
+ * Starts the call unless a limit of its destination is reached. Counts it beforehand, so that no burst slips through,
+ * and withdraws it if the call is refused. A repeat of the same call is not counted again.
  * @throws ServiceError SPEND_LIMIT_EXCEEDED, RATE_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 async function startCounted(
@@ -135,13 +135,13 @@ async function startCounted(
   if (reached) throw reached;
   const answer = await startCall(deps, document, deadline);
   if (refusalOfReservation(answer) !== undefined) {
-    // Left in the counts it errs on the safe side; the client is to hear of the refusal all the same.
+    // If this fails, the call stays counted, which is the safe side; the client still gets the refusal.
     await within(deadline, deps.dialGate.withdraw(dial)).catch(() => undefined);
   }
   return answer;
 }
 
-/** @throws ServiceError IDEMPOTENCY_CONFLICT when the key was used with another request */
+/** The response stored for a key. @throws ServiceError IDEMPOTENCY_CONFLICT if the key was used with another request */
 function keptAnswer(row: IdempotencyKeyDocument, { bodyHash, unkeyed }: RequestHashes): PlacedAnswer | undefined {
   if (row.bodyHash !== bodyHash && row.bodyHash !== unkeyed) {
     throw new ServiceError('IDEMPOTENCY_CONFLICT', 'This Idempotency-Key was used with another request.');
@@ -152,11 +152,11 @@ function keptAnswer(row: IdempotencyKeyDocument, { bodyHash, unkeyed }: RequestH
 
 interface RequestHashes {
   bodyHash: string;
-  /** As releases before kept it; a number can be guessed from it, so it is only compared. */
+  /** Unkeyed SHA-256, as older releases stored it. Only compared, because a phone number can be guessed from it. */
   unkeyed: string;
 }
 
-/** By the fields that count, in the order they are declared: spelling and unknown fields do not make it another request. */
+/** Hashes of the validated fields in declared order, so that formatting and unknown fields do not matter. */
 function hashesOf({ principal, request }: Order, pepper: string): RequestHashes {
   const text = JSON.stringify(request);
   const place = `idempotency:${principal.account._id}:${principal.mode}:`;

@@ -1,19 +1,19 @@
 import type { ReservationAnswer } from '../../kernel/call-signals.js';
 import type { Micros } from '../../kernel/money.js';
 
-/** What an account lacks for a call: a place, or, without `full`, money. */
+/** What an account lacks for a call: a concurrency slot, or, without `full`, money. */
 export interface Shortage {
   /** Price of the first window. */
   firstMicros: Micros;
-  /** The account's places, when all are taken. */
+  /** The account's concurrency slots, if all are taken. */
   full?: { limit: number; current: number };
-  /** Billed and held of the UTC day; absent: the account has no daily limit. */
+  /** Billed and held during the UTC day; absent if the account has no daily limit. */
   day?: { spentMicros: Micros; capMicros: Micros };
 }
 
 /**
- * The refusal of a call that has no place or no money, in the order in which clients are told: of the day's limit first, for
- * neither waiting for a place nor a top-up would help them.
+ * The refusal of a call that lacks a concurrency slot or money. A reached daily limit is reported first, because then
+ * neither waiting for a slot nor a top-up helps.
  */
 export function reservationRefusal(shortage: Shortage): Extract<ReservationAnswer, { outcome: 'refused' }> {
   const { firstMicros, full, day } = shortage;

@@ -37,7 +37,7 @@ export function createPlacingHandlers(deps: OutboundCallDeps): RouteHandlers<typ
   return {
     async placeCall({ ctx, principal }) {
       const { fields, repeated } = await readJsonBody(ctx);
-      // A call_id that is there at all, of whatever kind, means a question about a call and never a new one.
+      // With any call_id, even an invalid one, the request reads a status and never places a call.
       if (repeated.has('call_id')) return statusOf(ctx, principal, undefined);
       if (isPresent(fields['call_id'])) return statusOf(ctx, principal, fields['call_id']);
       refusePrototypeKeys(fields);
@@ -69,7 +69,7 @@ function idempotencyKeyOf(ctx: ApiContext): string | undefined {
   return validated(OutboundCallHeaders, given)['Idempotency-Key'];
 }
 
-/** A browser that fetches ahead of its user must not make a phone ring. */
+/** Rejects a browser's prefetch, which must not place a call. */
 function refusePrefetch(ctx: ApiContext): void {
   const purpose = `${ctx.get('Sec-Purpose')} ${ctx.get('Purpose')}`;
   if (/prefetch|prerender|preview/i.test(purpose)) {

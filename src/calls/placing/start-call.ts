@@ -9,13 +9,13 @@ import { unavailable, within } from '../../platform/http/deadline.js';
 import type { ServerClock } from '../../platform/mongo/server-clock.js';
 import type { GivenUpCalls } from './given-up-calls.js';
 
-/** Kept of the time to the deadline for the answer's way back from the workflow to the client. */
+/** Time reserved before the deadline for the response to travel from the workflow to the client. */
 const ANSWER_WAY_MS = 300;
 
-/** Kept of it to give the call up, or to learn that it goes ahead, when the workflow has not answered. */
+/** The part of it reserved to give the call up, or find that it goes ahead, if the workflow has not responded. */
 const GIVE_UP_MS = 150;
 
-/** A reservation that would have less time than this is not begun. */
+/** A reservation with less time than this is not started. */
 const LEAST_RESERVATION_MS = 100;
 
 export interface CallStarter {
@@ -23,15 +23,14 @@ export interface CallStarter {
   gateway: CallGateway;
   requests: CallRequests;
   givenUpCalls: GivenUpCalls;
-  /** The database server's. */
+  /** The database server's clock. */
   clock: ServerClock;
 }
 
 /**
- * Writes down what was asked for and starts the call, or finds the one that was started under this id. Whichever request
- * came first stands.
- * @param deadline ms since the epoch. The reservation is decided before it, or the call is given up: a client that is told
- *   to ask again is neither called nor billed for this call. When too little time is left, nothing is started.
+ * Stores the request and starts the call, or finds the call already started with this id. The first request wins.
+ * @param deadline ms since the epoch. The reservation is decided before it, or the call is given up: a call whose
+ * client   gets 503 is neither dialed nor billed. When too little time is left, nothing is started.
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 export async function startCall(
@@ -39,7 +38,7 @@ export async function startCall(
   asked: CallRequestDocument,
   deadline: number,
 ): Promise<ReservationAnswer> {
-  // Looked at first as well: nothing is stored of a call that is not begun.
+  // Check here too, so that nothing is stored for a call that is not started.
   reservationTime(deps.config, deadline);
   const request = await within(deadline, standingRequest(deps.requests, asked));
   const now = await within(deadline, deps.clock());
@@ -48,19 +47,19 @@ export async function startCall(
     return await deps.gateway.start(input, deadline - GIVE_UP_MS);
   } catch (error) {
     if (!(error instanceof CallServiceUnavailable)) throw error;
-    // Its start or its answer may still be on the way.
+    // The workflow may have started, or may start, although its response did not arrive.
     if ((await deps.givenUpCalls.giveUp(request._id, deadline)) === 'begun') return { outcome: 'granted' };
     throw error;
   }
 }
 
-/** The bytes of what the model is told in each request of a call. */
+/** Bytes of the prompt that every LLM request of the call contains. */
 export function promptBytesOf({ agent, inputParameters }: CallRequestDocument): number {
   const { instruction, tools, outputParameters } = agent;
   return promptBytes({ instruction, tools, inputParameters, outputParameters });
 }
 
-/** How long the reservation may take, in ms. @throws ServiceError SERVICE_UNAVAILABLE when too little time is left for it */
+/** Time for the reservation, in ms. @throws ServiceError SERVICE_UNAVAILABLE if too little time is left */
 function reservationTime({ calls: { answerWithinMs } }: Config, deadline: number): number {
   const left = Math.min(answerWithinMs, deadline - Date.now() - ANSWER_WAY_MS);
   if (left < Math.min(LEAST_RESERVATION_MS, answerWithinMs)) throw unavailable();
@@ -96,7 +95,7 @@ function inputOf(
   };
 }
 
-/** The refusal that a reservation's answer means to the client; undefined when the call goes ahead. */
+/** The error for a reservation's result; undefined if the call goes ahead. */
 export function refusalOfReservation(answer: ReservationAnswer): ServiceError | undefined {
   if (answer.outcome === 'granted') return undefined;
   if (answer.outcome === 'expired') return unavailable();

@@ -111,7 +111,7 @@ export function createReconciliationWalks(database: CallsDatabase) {
         .lean<Pick<CallRequestDocument, '_id' | 'accountId' | 'mode' | 'createdAt' | 'toPhoneNumber'>[]>()
         .exec();
       const ids = rows.map(({ _id }) => _id);
-      // A tombstone can be read by nobody: what it stands for was given up, perhaps before its workflow started.
+      // A tombstone counts as no read model: its call was given up, perhaps before its workflow started.
       const read = await calls
         .find({ _id: { $in: ids }, accountId: { $exists: true } }, { _id: 1 })
         .lean<{ _id: string }[]>();
