@@ -94,8 +94,7 @@ export function createCarrierActivities(deps: Deps) {
       to,
       from,
       ringTimeoutSeconds,
-      // Where the limit cannot be changed later, set it for the whole call; our own timer ends the call at the held
-      // seconds.
+      // Where the limit cannot be changed later, set it for the whole call; our own timer ends the call earlier.
       timeLimitSeconds: canChangeTimeLimit(mode) ? timeLimitSeconds : carrierTimeLimit(maxDurationSeconds),
       ...(machineDetection === undefined ? {} : { machineDetection }),
     });

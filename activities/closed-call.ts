@@ -111,10 +111,7 @@ function outcomeOfClosed(facts: Facts, record: CarrierCall | undefined): CallOut
   return { status: 'FAILED', endReason: 'internal_error', endedAt, billableSeconds: 0, estimated: false };
 }
 
-/**
- * Rebuilds the call's state from its records. Without another reason, the end is an internal error: its workflow is
- * gone.
- */
+/** Rebuilds the call's state from its records. Without another known reason, the end is an internal error. */
 function stateOf({ request, call, result }: Facts): CallState {
   const mediaEnd = result === null ? undefined : mediaEndOf(result);
   const talkedOut = mediaEnd !== undefined && mediaEnd.reason !== 'carrier_stop' && mediaEnd.reason !== 'transferred';

@@ -41,10 +41,7 @@ export function createExtensionActivities({ config, accounts, requests, ledger, 
     return account ? limitsOf(account, mode, config.calls.liveLimits).dailySpendCapMicros : undefined;
   }
 
-  /**
-   * The call's price, for the forecast, and for a ledger without the call's first window, whose price applies
-   * otherwise.
-   */
+  /** The call's price. The ledger uses it only if it has no first window of the call, whose price applies otherwise. */
   async function priceOf(callId: string): Promise<Micros> {
     return rateOf((await requests.find(callId)) ?? {});
   }

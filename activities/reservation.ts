@@ -35,7 +35,7 @@ interface ReservationInput extends CallOfAccount {
 export function createReservationActivities(deps: Deps) {
   const { config, accounts, requests, ledger, leases, projection } = deps;
 
-  /** Gives up a call whose deadline has passed. An earlier attempt may have begun it, and its client may know. */
+  /** Gives up a call whose deadline has passed, unless an earlier attempt has begun it, which its client may know. */
   async function isTooLate({ callId, decideBy }: ReservationInput): Promise<boolean> {
     if (decideBy === undefined || (await deps.clock()) <= decideBy) return false;
     return (await projection.giveUp(callId)) === 'given_up';
@@ -58,7 +58,7 @@ export function createReservationActivities(deps: Deps) {
     /**
      * Takes a concurrency slot and the first hold, then stores the call as RINGING: from then on it goes ahead.
      * @returns seconds held, or the reason why not; `abandonCall` releases what was taken before that. `expired`: the
-     * deadline   has passed, or the API gave the call up.
+     * deadline has passed, or the API gave the call up.
      */
     async reserveCall(
       input: ReservationInput,
@@ -108,7 +108,7 @@ export function createReservationActivities(deps: Deps) {
       if ((await projection.giveUp(input.callId)) === 'given_up') return { outcome: 'expired' };
       const request = await requests.find(input.callId);
       if (!request) throw new CallRequestMissing();
-      // It was decided before the first document: this reads the decision.
+      // The hold was decided before the first document was written; repeating it returns that decision.
       const { heldSeconds } = await firstHold(input, rateOf(request));
       return { outcome: 'granted', heldSeconds };
     },
@@ -119,7 +119,7 @@ export function createReservationActivities(deps: Deps) {
       await leases.release({ accountId, mode, callId });
       await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
       if (input.expired) await projection.bury(callId);
-      // A rejected call cannot be read, so its personal data could not be erased later.
+      // A refused call has no read model, so its account could not erase its personal data later.
       await requests.erase(callId);
     },
   };

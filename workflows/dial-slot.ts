@@ -11,8 +11,7 @@ const GIVE_UP_AFTER_MS = 65_000;
 export type DialTurn = { slotAt?: number } | undefined;
 
 /**
- * Waits for a dial slot, at most one minute over all attempts of the call. During the first wait the call shows as
- * IDLE.
+ * Waits for a dial slot, at most one minute over all attempts of the call. The call is IDLE during the first wait.
  * @returns undefined if there was no slot in time or the call was cancelled: then nothing may be dialed
  */
 export async function awaitTurn(call: CallRun): Promise<DialTurn> {

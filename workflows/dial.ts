@@ -10,10 +10,7 @@ import { awaitTurn, type DialTurn } from './dial-slot.js';
 /** Maximum attempts when the carrier provably placed no call. */
 const MAX_TRIES = 3;
 
-/**
- * Waits between searches for the carrier call after an ambiguous attempt: at 2, 5 and 10 s, unless a callback comes
- * first.
- */
+/** Waits before the searches for a carrier call, at 2, 5 and 10 s after an ambiguous attempt. */
 const SEARCH_WAITS_MS = [2_000, 3_000, 5_000];
 
 /** Dials the call in its dial slot. Repeats an attempt only if it provably did not dial. */

@@ -6,7 +6,7 @@ import type { CallRun } from './call-run.js';
 /** Timeout for the media server's report after the carrier's `completed`. */
 const MEDIA_WAIT_MS = 5_000;
 
-/** Waits for the carrier's final status. After each one the carrier is asked for it; in all 3.5 minutes. */
+/** Waits for the carrier's final status, 3.5 minutes in all. After each one the workflow asks the carrier for it. */
 const CARRIER_WAITS_MS = [15_000, 15_000, 30_000, 30_000, 60_000, 60_000];
 
 /** Waits for the carrier's and the media server's reports of the end, which bring the call to its final state. */

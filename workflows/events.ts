@@ -85,7 +85,7 @@ export function receiveEvents(call: CallRun): void {
   setHandler(detailsQuery, () => describeCall(call));
 }
 
-/** The carrier was told to end the call because of a fault of ours; a stray call says nothing about this one. */
+/** Ends the call because of our own failure. Ignores signals about a carrier call that is not bound to this call. */
 function giveUp(call: CallRun, { carrierSid, at }: MediaSignal, now: number): void {
   if (call.state.carrierSid !== undefined && call.state.carrierSid !== carrierSid) return;
   call.apply({ type: 'given_up', at, now });

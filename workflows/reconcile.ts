@@ -24,8 +24,8 @@ const steps = proxyActivities<
 
 /**
  * One round of reconciliation, each minute: checks that every ledger account is the sum of its operations, that every
- * hold is settled, and that calls and ledger agree. Then deletes recordings past their retention and unverified sign-
- * ups. A failed step does not stop the others.
+ * hold is settled, and that calls and ledger agree. Then deletes recordings past their retention and unverified
+ * sign-ups. A failed step does not stop the others.
  * @throws ApplicationFailure naming the failed steps, after the last step
  */
 export async function ReconcileWorkflow(): Promise<ReconciliationRound> {

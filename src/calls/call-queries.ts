@@ -55,8 +55,7 @@ export function createCallQueries(database: CallsDatabase) {
     },
 
     /**
-     * One page of the account's calls in one mode, newest first, without the fields that only a single call's view
-     * shows.
+     * One page of the account's calls in one mode, newest first, without the fields that only the detail view needs.
      * @param p.signal aborts the query
      */
     page(p: {

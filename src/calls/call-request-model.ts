@@ -6,8 +6,7 @@ import { agentSnapshotSchema, type AgentSnapshot } from '../agents/agent-snapsho
 
 /**
  * A requested call, written once before the workflow starts. Later changes only remove data: the agent's tools when the
- * call ends, and the personal data at erasure. The workflow's history holds only ids, because the personal data is
- * here.
+ * call ends, and personal data at erasure. Personal data is stored here so that the workflow's history holds only ids.
  */
 export interface CallRequestDocument {
   _id: string;

@@ -45,7 +45,7 @@ export class CallServiceUnavailable extends Error {
   override readonly name = 'CallServiceUnavailable';
 }
 
-/** Starts call workflows and sends them signals and updates; the API's only access to running calls. */
+/** Starts call workflows and sends them signals and updates; the only access to running calls. */
 export interface CallGateway {
   /**
    * Starts the call's workflow, or finds the existing run, and returns the result of its reservation.
@@ -183,8 +183,8 @@ export async function createCallGateway(deps: { config: Config }): Promise<CallG
   }
 
   /**
-   * For servers that reject the start of a closed run, instead of returning its update's outcome: reads the run's
-   * result.
+   * Reads the reservation from the run's result, for servers that reject the start of a closed run instead of returning
+   * its update's outcome.
    */
   async function answerOfClosedRun(callId: string, deadline: number): Promise<ReservationAnswer> {
     try {

@@ -3,7 +3,7 @@ import type { ConversationResultDocument } from '../../src/voice/results/model.j
 import type { Database } from '../../src/database.js';
 import type { Launched } from './dev-stack.js';
 
-/** The pid of the media process that carries a call, by the log lines of the stack (LOG_LEVEL=info). */
+/** Pid of the media process that has a call's session, from the stack's log (LOG_LEVEL=info). */
 export async function carrierOf(stack: Launched, callId: string): Promise<number> {
   const started = stack
     .output()
@@ -15,7 +15,7 @@ export async function carrierOf(stack: Launched, callId: string): Promise<number
   return pid;
 }
 
-/** Waits until the media server has stored so many turns of a call. */
+/** Waits until the media server has stored at least `count` turns of a call. */
 export async function turnsStored(
   database: Database,
   callId: string,
@@ -27,7 +27,7 @@ export async function turnsStored(
   });
 }
 
-/** Waits for something that comes to be, at most 2.5 minutes. */
+/** Polls until `look` finds something, for at most 2.5 minutes. */
 export async function waitFor<T>(what: string, look: () => Promise<T | undefined | null>): Promise<T> {
   const deadline = Date.now() + 150_000;
   for (;;) {
@@ -38,7 +38,7 @@ export async function waitFor<T>(what: string, look: () => Promise<T | undefined
   }
 }
 
-/** One stream of a call as the simulated carrier tells of it. */
+/** One media stream of a call, as the simulated carrier reports it. */
 export interface CarriedStream {
   streamSid: string;
   at: string;
@@ -47,7 +47,7 @@ export interface CarriedStream {
   end?: string;
 }
 
-/** The simulated carrier's books on a call. */
+/** The simulated carrier's record of a call. */
 export async function carriedCall(
   carrierUrl: string,
   sid: string,

@@ -14,7 +14,7 @@ import { createEngines } from '../../src/voice/engines/engines.js';
 import { eventually, startService, type Customer, type Service } from './http/harness';
 import { createScriptedEngine } from '../integration/voice/support/scripted-engine';
 
-/** What a carrier tells of a call, in our words. */
+/** A carrier's event about a call, in our terms. */
 export type Told =
   | { kind: 'answered' | 'ended'; carrierSid: string }
   | { kind: 'listened'; carrierSid: string; who: 'human' | 'voicemail' };
@@ -25,35 +25,35 @@ export interface Ports {
   carrier: number;
 }
 
-/** The far side of a carrier, which the suite drives. */
+/** The carrier's side of the interface, driven by the suite. */
 export interface FarSide {
   env: Record<string, string>;
   /** The configuration with this carrier as the live one. */
   adapt?(config: Config): Config;
   factories?: Readonly<Record<string, CarrierFactory>>;
   newCallId(): string;
-  /** Identifiers of other carriers, and texts that climb out of a path. */
+  /** Ids in other carriers' formats, and path traversals. */
   foreignIds: readonly string[];
-  /** A number at which a person answers. */
+  /** A phone number that a person answers. */
   person: string;
-  /** The longest that the carrier will let a call go on, as it was told. */
+  /** The call's time limit at the carrier, in seconds from the answer. */
   limitOf(carrierSid: string): Promise<number | undefined>;
-  /** A signed request that tells this of a call. */
+  /** A signed callback with this event. */
   request(callId: string, told: Told): { path: string; headers: Record<string, string>; body: string };
-  /** The upgrade by which the carrier opens the stream that an instruction asked for. */
+  /** The upgrade request with which the carrier opens the media stream of an instruction. */
   upgradeOf(markup: Markup): StreamUpgrade;
-  /** What the carrier sends over the stream when these things happen, in the order in which it arrives. */
+  /** The stream messages for these events, in the order of arrival. */
   wire(events: readonly MediaEvent[]): { data: Buffer; isBinary: boolean }[];
-  /** What the carrier makes of a message of ours. */
+  /** How the carrier interprets one of our stream messages. */
   understood(message: string | Uint8Array): { audio: string } | { mark: string } | 'clear';
-  /** What the carrier makes of an instruction. */
+  /** How the carrier interprets an instruction. */
   read(markup: Markup): Partial<CallInstruction>;
   close(): Promise<void>;
 }
 
 const newCallId = () => `call_${encodeCrockford(randomBytes(16))}`;
 
-/** Everything that holds of every carrier, on the real database, Temporal server, API, worker and media server. */
+/** Tests that every carrier must pass, with a real database, Temporal server, API, worker and media server. */
 export function describeCarrier(name: string, start: (ports: Ports) => Promise<FarSide>): void {
   describe(`the carrier ${name}`, () => {
     let stack: Awaited<ReturnType<typeof startStack>>;
@@ -161,7 +161,7 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
 
     describe('speaks on a stream', () => {
       const ids = () => ({ carrierSid: far.newCallId(), isTelephoneAudio: true, resumption: 0 });
-      /** A stream's beginning, as this carrier names streams. */
+      /** The start event of a stream, with an id in this carrier's format. */
       const beginning = (): MediaEvent => ({ event: 'start', streamId: stack.newStreamId(), ...ids() });
       const frame = (n: number): MediaEvent => ({ event: 'media', mulaw: Buffer.alloc(160, n), timestampMs: n * 20 });
 
@@ -219,7 +219,7 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
         const call = await stack.talk(customer);
         const ended = await stack.ended(call.callId);
         expect(ended).toMatchObject({ status: 'COMPLETED', endReason: 'max_duration' });
-        // No carrier takes a limit below a minute, so it was not the carrier that ended the call.
+        // No carrier supports a limit below one minute, so the carrier did not end the call.
         expect(await far.limitOf(call.binding.carrierSid)).toBeGreaterThanOrEqual(60);
       }, 60_000);
 
@@ -229,7 +229,7 @@ export function describeCarrier(name: string, start: (ports: Ports) => Promise<F
           { $set: { maxDurationSeconds: 600 } },
         );
         const call = await stack.talk(customer);
-        // The windows are of 3 and 100 s.
+        // The hold windows are 3 and 100 s long.
         const paid = 103;
         const { canChangeTimeLimit } = carrier.capabilities;
         await eventually(
@@ -278,7 +278,7 @@ async function startStack(start: (ports: Ports) => Promise<FarSide>) {
     bindingOf,
     newStreamId: () => (carriers.live.isCallId(randomUUID()) ? randomUUID() : `MZ${randomBytes(16).toString('hex')}`),
 
-    /** Places a call of the customer's agent; resolves when its engine may speak. */
+    /** Places a call with the customer's agent; resolves when its engine can speak. */
     async talk(customer: Customer) {
       const answer = await service.place(customer.liveKey, {
         to_phone_number: far.person,

@@ -8,25 +8,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { packageRoot } from '../../src/dev/servers/cache-folder.js';
 import { readRuntime, type Runtime } from '../../src/dev/runtime-file.js';
 
-/** A `callwright dev` (or another command) of its own, from the build. */
+/** A `callwright dev` (or another command), started from the build for one test. */
 export interface Launched {
   child: ChildProcess;
   dataFolder: string;
-  /** Everything it wrote so far. */
+  /** Its output so far. */
   output(): string;
-  /** Its runtime.json, waiting until there is one that `holds`. */
+  /** Waits for a runtime.json for which `holds` returns true. */
   runtime(holds?: (runtime: Runtime) => boolean): Promise<Runtime>;
-  /** Its exit code, or the signal that ended it. */
+  /** Resolves with its exit code, or the signal that ended it. */
   exited: Promise<number | string>;
-  /** Pids of every process that descends from it, the launcher itself included, whoever its parent is by now. */
+  /** Pids of the launcher and all its descendants, including orphaned ones. */
   processes(): Promise<number[]>;
-  /** Ends it if it runs, and whatever it left; removes its data folder unless that was given. */
+  /** Ends it and every process it left; removes its data folder unless that was given. */
   destroy(): Promise<void>;
 }
 
 const READY_WITHIN_MS = 120_000;
 
-/** A folder for one stack's data. */
+/** Creates a data folder for one stack. */
 export function newDataFolder(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'callwright-test-data-'));
 }
@@ -73,7 +73,7 @@ export async function launch(
   };
 }
 
-/** By their environment, which they inherit: a process that lost its parent still has it. */
+/** Finds processes by an inherited environment variable, which orphaned processes still have. */
 async function processesWith(mark: string): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {

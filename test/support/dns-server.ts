@@ -2,24 +2,24 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 
-/** What the server says of a name; what is left out, a name does not have. */
+/** The server's records of a name; the name has no record for an omitted field. */
 export interface DnsEntry {
   /** IPv4 and IPv6 addresses. */
   addresses?: string[];
-  /** Where the name points; its addresses are in the same answer, as a recursive server gives them. */
+  /** Target of a CNAME record. Its addresses are in the same response, as from a recursive server. */
   cname?: string;
-  /** Instead of an answer: none at all, a server's fault, or a refusal. */
+  /** Instead of records: no response, a server failure, or a refusal. */
   fault?: 'silent' | 'SERVFAIL' | 'REFUSED';
-  /** Never answers for IPv6 addresses, as some firewalls make it seem. */
+  /** Never responds to AAAA queries, as behind some firewalls. */
   silentForIpv6?: boolean;
-  /** Before each answer, ms. */
+  /** Delay of each response, ms. */
   delayMs?: number;
 }
 
 export interface DnsServer {
-  /** `<ip>:<port>`, as a list of name servers has it. */
+  /** `<ip>:<port>`, the format of a list of name servers. */
   address: string;
-  /** Questions in the order of their arrival, `<type> <name>`. */
+  /** Queries as `<type> <name>`, in the order received. */
   asked: string[];
   close(): Promise<void>;
 }
@@ -28,8 +28,8 @@ const TYPES: Readonly<Record<number, string>> = { 1: 'A', 5: 'CNAME', 28: 'AAAA'
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
 
 /**
- * A name server on loopback, by UDP.
- * @param entryOf what it knows of a name (lower case, no dot at its end); undefined: the name does not exist
+ * Starts a DNS server on loopback, UDP only.
+ * @param entryOf its records of a name (lower case, without a final dot); undefined: the name does not exist
  */
 export async function startDnsServer(entryOf: (name: string) => DnsEntry | undefined): Promise<DnsServer> {
   const socket = createSocket('udp4');
@@ -83,7 +83,7 @@ function answerOf(
   }
   const header = Buffer.alloc(12);
   question.copy(header, 0, 0, 2);
-  // An answer of a recursive server to a question that wanted one.
+  // Flags: a response, recursion desired and available.
   header.writeUInt16BE(0x8180 | (rcode ?? (at === undefined ? RCODES.NXDOMAIN : RCODES.NOERROR)), 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);

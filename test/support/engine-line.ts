@@ -29,7 +29,7 @@ export const CALL: EngineCall = {
 
 export type EngineLine = ReturnType<typeof connect>;
 
-/** A telephone line in real time for one engine, without a carrier: plays what the engine says, and tells it so. */
+/** Connects an engine to a simulated line in real time, without a carrier: plays its audio and reports the playback. */
 export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   const startedAt = performance.now();
   const now = () => performance.now() - startedAt;
@@ -48,15 +48,15 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
     values: {} as ParameterValues,
     latencies: [] as TurnLatency[],
     answeredBy: undefined as AnsweredBy | undefined,
-    /** When each item's first audio was played, and when each clear came. */
+    /** When playback of each item began, and when each clear came; ms since the start. */
     itemsAt: [] as number[],
     clearedAt: [] as number[],
-    /** When the caller's words went over the line. */
+    /** When the caller's utterances were sent. */
     said: [] as { fromMs: number; toMs: number }[],
     failures: [] as Error[],
     heard: [] as Uint8Array[],
     ended: new Promise<EngineEnd>((resolve) => (end = resolve)),
-    /** How many items the engine has begun. */
+    /** Number of items for which the engine has sent audio. */
     audioItems: () => begun.size,
     isPlaying: () => queue.length > 0 || itemsEnded.size > 0,
     say(mulaw: Uint8Array): void {
@@ -67,7 +67,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
         speech.push(frame);
       }
     },
-    /** Waits until the agent has said something more and is silent. @returns its last line */
+    /** Waits until the agent has spoken `turns` more turns and is silent. @returns its last turn's text */
     async agentTurn(turns = 1): Promise<string> {
       const said = () => line.transcript.filter(({ speaker }) => speaker === 'agent');
       const before = told;
@@ -145,7 +145,7 @@ export function connect(engine: Engine, changes: Partial<EngineCall> = {}) {
   return line;
 }
 
-/** Waits until the check holds, at most `ms`. */
+/** Polls until the check is true. @throws after `ms` */
 export async function until(check: () => boolean, ms = 30_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!check()) {

@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Where the teardown finds what the setup started: jest ignores what a setup returns. */
+/** Key under which the teardown finds the setup's process: jest ignores a setup's return value. */
 export const HANDLE = Symbol.for('callwright.testServers');
 
-/** Long enough for a first run that builds Temporal. */
+/** Long enough for a first run, which builds Temporal. */
 const TIMEOUT_MS = 1_200_000;
 
-/** Starts the servers once for all test files, or takes those whose addresses are in the environment already. */
+/** Starts the servers once for all test files, unless their addresses are already in the environment. */
 export default async function globalSetup(): Promise<void> {
   if (process.env.TEST_SERVER_PIDS !== undefined) return;
   const script = join(__dirname, 'servers.ts');

@@ -1,15 +1,15 @@
 import { connect } from 'node:net';
 
-/** One HTTP/1.1 request, or several in a row, as the bytes that go over the wire. */
+/** One or more HTTP/1.1 requests as raw bytes. */
 export interface HostileRequest {
   name: string;
   bytes: Buffer;
 }
 
-/** A POST of a page of our own, whose body is parsed before anybody is authenticated. */
+/** Headers of a POST from our own portal, whose body is parsed before authentication. */
 const OWN_PAGE = { Origin: 'https://calls.test', 'Sec-Fetch-Site': 'same-origin' };
 
-/** @param headers sent besides Host and Content-Length */
+/** @param p.headers headers in addition to Host and Content-Length */
 export function rawRequest(p: {
   method?: string;
   path: string;
@@ -23,12 +23,12 @@ export function rawRequest(p: {
   return Buffer.concat([Buffer.from(head, 'latin1'), body]);
 }
 
-/** A Content-Type with a charset of nothing but blanks, and what a backtracking parser tries to end it with. */
+/** A Content-Type whose charset is all blanks, with an ending that makes a backtracking parser slow. */
 export function blankCharset(blanks = 7_000): string {
   return `application/json; charset=${' '.repeat(blanks)}"x"y`;
 }
 
-/** A log-in with that Content-Type. */
+/** A login request with that Content-Type. */
 export function blankCharsetRequest(blanks?: number): HostileRequest {
   const headers = { ...OWN_PAGE, 'Content-Type': blankCharset(blanks) };
   return {
@@ -37,12 +37,12 @@ export function blankCharsetRequest(blanks?: number): HostileRequest {
   };
 }
 
-/** A form of as many different names as 64 KiB hold, which costs a parser the square of that when it looks up each. */
+/** A form with as many different names as fit in 64 KiB. A parser that searches all for each needs quadratic time. */
 export function formOfNames(count = 13_000): string {
   return Array.from({ length: count }, (_, i) => i.toString(36)).join('&');
 }
 
-/** A status callback of that form with a signature that fits nothing. */
+/** A status callback with that form and an invalid signature. */
 export function formOfNamesRequest(): HostileRequest {
   const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'X-Twilio-Signature': `${'A'.repeat(27)}=` };
   return {
@@ -51,13 +51,13 @@ export function formOfNamesRequest(): HostileRequest {
   };
 }
 
-/** Many requests for the same path in a row, none of which waits for the response of another. */
+/** Many pipelined requests for the same path. */
 export function pipelinedRequests(path = '/openapi.json', count = 1_000): HostileRequest {
   const one = rawRequest({ path });
   return { name: `${count} requests for ${path} on one socket`, bytes: Buffer.concat(Array(count).fill(one)) };
 }
 
-/** As many requests as fit, of which 64 KiB hold 2,600. */
+/** Many requests of minimal length: 2,600 of them fit in 64 KiB. */
 export function shortestRequests(count: number): HostileRequest {
   return {
     name: `${count} short requests on one socket`,
@@ -66,10 +66,9 @@ export function shortestRequests(count: number): HostileRequest {
 }
 
 /**
- * Sends bytes on a connection of their own and waits until the server has answered and closed it, or until `forMs` have
- * passed.
- * @param options.read false for a client that never reads what the server answers
- * @returns what was read, as latin1
+ * Sends bytes on a new connection and waits until the server closes it, for at most `forMs`.
+ * @param options.read false for a client that never reads the response
+ * @returns the data received, as latin1
  */
 export function sendBytes(
   port: number,
@@ -83,7 +82,7 @@ export function sendBytes(
     const timer = setTimeout(() => socket.destroy(), forMs);
     if (read) socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     else socket.pause();
-    // A server may well break the connection off.
+    // Ignore errors: the server may reset the connection.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       clearTimeout(timer);
@@ -93,9 +92,8 @@ export function sendBytes(
 }
 
 /**
- * Sends bytes on a connection of their own and waits, at most 10 s, for the first of the answer. The connection is then
- * broken off.
- * @returns what was read until then, as latin1
+ * Sends bytes on a new connection, waits at most 10 s for the first data of the response, and closes the connection.
+ * @returns the data received until then, as latin1
  */
 export function firstAnswer(port: number, bytes: Buffer): Promise<string> {
   return new Promise((resolve) => {

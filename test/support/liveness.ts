@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** Five times what is promised, because the machine that runs the tests is shared. */
+/** Five times the promised 250 ms, because tests may run on a shared machine. */
 export const LIVE_WITHIN_MS = 5 * 250;
 
 /**
- * How long a process has been ready to run while the machine ran others, by the kernel's count, in ms; 0 where the kernel
- * does not count. It is no time that anything in the process took.
+ * Time in ms that a process was ready to run but waited for a CPU, as counted by the kernel; 0 if the kernel does not
+ * count it. The process itself is not responsible for this time.
  */
 function heldUpMs(pid: number): number {
   try {
@@ -17,9 +17,9 @@ function heldUpMs(pid: number): number {
 }
 
 /**
- * Starts a watch that stands still while the machine runs others: what it shows is the time of the processes themselves.
- * Of several, only the one that was held up longest counts, since they may have been held up at the same time.
- * @returns ms since the start
+ * Starts a stopwatch that excludes the time in which processes waited for a CPU. Of several processes, it excludes only
+ * the longest wait, since they may have waited at the same time.
+ * @returns function that gives the ms since the start
  */
 export function startWatch(pids: readonly number[] = [process.pid]): () => number {
   const startedAt = performance.now();
@@ -31,10 +31,10 @@ export function startWatch(pids: readonly number[] = [process.pid]): () => numbe
 }
 
 /**
- * Asks whether a process lives again and again while some work runs.
- * @param options.path of the media server it is another one
- * @param options.pid of the process that answers, where it is not this one
- * @returns how long the slowest answer took, in ms, without what the machine ran others for; Infinity when one was not 200
+ * Requests a liveness route continuously while some work runs.
+ * @param options.path liveness route; the media server has a different one
+ * @param options.pid process that serves it, if not this one
+ * @returns slowest response in ms, without time spent waiting for a CPU; Infinity if any status was not 200
  */
 export async function slowestLiveAnswer(
   baseUrl: string,

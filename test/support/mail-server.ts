@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail server on loopback that keeps what it gets. */
+/** Starts an SMTP server on loopback that keeps the mail it receives. */
 export async function startMailServer(options: { silent?: boolean; refuses?: RegExp } = {}) {
   const mails: { to: string[]; text: string }[] = [];
   const server = new SMTPServer({
@@ -9,11 +9,11 @@ export async function startMailServer(options: { silent?: boolean; refuses?: Reg
     disabledCommands: ['STARTTLS', 'AUTH'],
     closeTimeout: 100,
     onConnect(_session, callback) {
-      // A silent server accepts the connection and never says a word.
+      // A silent server accepts the connection but never sends anything.
       if (options.silent !== true) callback();
     },
     onRcptTo({ address }, _session, callback) {
-      // As servers do, it repeats the address.
+      // Repeats the address in the error, as real servers do.
       if (options.refuses?.test(address)) callback(new Error(`5.1.1 <${address}>: no such mailbox`));
       else callback();
     },
@@ -33,13 +33,13 @@ export async function startMailServer(options: { silent?: boolean; refuses?: Reg
   return {
     mails,
     env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Callwright <no-reply@callwright.example>' },
-    /** Mail to an address, in the order it came. */
+    /** Mail to an address, in the order received. */
     to: (email: string) => mails.filter((mail) => mail.to.includes(email)),
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
 
-/** The token of the link in a mail. */
+/** The token from the link in a mail. */
 export function tokenIn(mail: { text: string } | undefined): string {
   return /#token=([\w-]{43})/.exec(mail?.text ?? '')?.[1] ?? '';
 }

@@ -24,15 +24,15 @@ const FRAME_MS = 20;
 const FRAME_BYTES = 160;
 const SILENCE = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
 const VOICE = new Uint8Array(FRAME_BYTES).fill(0);
-/** How long a character is spoken. */
+/** Audio per character of speech: 50 ms. */
 const BYTES_PER_CHARACTER = 50 * 8;
 export const GREETING = 'Hello there.';
 const FILLER_MS = 1_000;
 const realTimeout = setTimeout;
 
-/** What the model was asked, until it is answered. */
+/** A request to the LLM, to which the test responds. */
 export interface Asked {
-  /** Without the prompt, each as `role: content`. */
+  /** Messages without the prompt, each as `role: content`. */
   talk: string[];
   mayCallTools: boolean;
   readonly abandoned: boolean;
@@ -42,9 +42,9 @@ export interface Asked {
 export const lookUp = (id: string): ToolRequest => ({ id, name: 'look_up', arguments: '{"day":"monday"}' });
 
 /**
- * A dialogue whose every neighbour is steered by the test, in the time of jest's fake timers: the recogniser says what it
- * is told to, the model is answered for, a tool works until it is told to have finished, the voice speaks at once, and
- * the line plays in real time. The caller's voice is told from silence by the frame's first sample.
+ * A dialogue whose surroundings the test controls, with jest's fake timers: the test supplies transcripts, LLM
+ * responses and tool results; TTS speaks at once; playback takes its real duration. The first sample of a caller's
+ * frame tells voice from silence.
  */
 export async function openStage(
   options: { decidesTurns?: boolean; recogniserSilentMs?: number; call?: Partial<EngineCall> } = {},
@@ -62,35 +62,35 @@ export async function openStage(
     latencies: [] as TurnLatency[],
     ended: undefined as string | undefined,
     failed: undefined as Error | undefined,
-    /** Once it is closed. */
+    /** Set by `close`. */
     result: undefined as EngineResult | undefined,
     clears: 0,
-    /** What the next streams of the voice do: end before anything is said, or end without audio. */
+    /** Faults of the next TTS streams: they end before any text, or end without audio. */
     voiceFaults: [] as ('ends' | 'mute')[],
-    /** The line plays, but tells nothing of it. */
+    /** Playback works, but is not reported. */
     losesMarks: false,
-    /** Characters that the voice was given to speak. */
+    /** Number of characters sent to TTS. */
     voiced: 0,
-    /** What was asked of the recogniser. */
+    /** Number of `hurry` calls on speech-to-text streams. */
     hurries: 0,
     openings: () => recognisers.length,
-    /** How much voice the open recogniser's stream was given. */
+    /** Voice sent to the open speech-to-text stream, ms. */
     voiceGivenMs: 0,
     said: () => stage.turns.map(({ speaker, text }) => `${speaker}: ${text}`),
     now: () => performance.now() - origin,
-    /** The recogniser's stream that is open. */
+    /** Event handlers of the open speech-to-text stream. */
     hears: (): RecogniserEvents => {
       const events = recognisers.at(-1);
       if (events === undefined) throw new Error('no recogniser is open');
       return events;
     },
     isPlaying: () => queue.length > 0,
-    /** What the model was asked last; it must not have been asked more often. */
+    /** The last LLM request. Asserts that there were exactly `count`. */
     lastAsked(count: number): Asked {
       expect(stage.asked).toHaveLength(count);
       return stage.asked[count - 1] as Asked;
     },
-    /** The model is asked once more; the pause before a second attempt is one of real time. */
+    /** Waits for the LLM request number `count`. The pause before a second attempt uses real time. */
     async askedAgain(count: number): Promise<Asked> {
       for (let tries = 0; tries < 500 && stage.asked.length < count; tries++) {
         await new Promise((resolve) => realTimeout(resolve, 10));
@@ -102,7 +102,7 @@ export async function openStage(
     presses(keys: string): void {
       for (const key of keys) dialogue.key(key);
     },
-    /** Time goes on, with frames of silence or, while the caller speaks, of voice. */
+    /** Advances time, with frames of voice while the caller speaks and of silence otherwise. */
     async pass(ms: number): Promise<void> {
       for (const until = stage.now() + ms; stage.now() < until;) {
         await jest.advanceTimersByTimeAsync(FRAME_MS);
@@ -110,18 +110,18 @@ export async function openStage(
         play();
       }
     },
-    /** The caller speaks for so long from now on. */
+    /** The caller speaks for `ms` from now on. */
     async speaks(ms: number): Promise<void> {
       voiceUntilMs = framesMs + ms;
       await stage.pass(ms);
     },
-    /** The caller's frames do not come for a while; then all of them come at once, and begin with so much voice. */
+    /** The caller's frames are delayed by `ms`, then all arrive at once, starting with `voiceMs` of voice. */
     async comesLate(ms: number, voiceMs: number): Promise<void> {
       await jest.advanceTimersByTimeAsync(ms);
       voiceUntilMs = framesMs + voiceMs;
       for (let count = ms / FRAME_MS; count > 0; count--) frame();
     },
-    /** The recogniser understands words and a pause after them; the silence that ends the turn follows. */
+    /** The caller says `text`: a transcript, a possible end of turn, and then the silence that ends the turn. */
     async says(text: string): Promise<void> {
       await stage.speaks(800);
       stage.hears().onWords(text);
@@ -269,7 +269,7 @@ const CALL: EngineCall = {
   tools: [{ name: 'look_up', description: 'Looks up the appointment.', parameters: { type: 'object' } }],
 };
 
-/** With RECORD_SESSIONS set, keeps the session of the present test as a fixture (`test/histories/sessions`). */
+/** If RECORD_SESSIONS is set, saves the current test's session as a fixture in `test/histories/sessions`. */
 function keepIncident({ said, result, failed, ended }: Pick<Stage, 'said' | 'result' | 'failed' | 'ended'>): void {
   const about = expect.getState().currentTestName ?? '';
   if (process.env['RECORD_SESSIONS'] === undefined || result?.sessionLog === undefined) return;

@@ -9,7 +9,7 @@ export interface PlacedCall {
   status: string;
 }
 
-/** Places a call as a careful client does: a busy service may answer 503, then the same request is sent again. */
+/** Places a call like a careful client: after a 503 from a busy service, it repeats the same request. */
 export async function placeCall(baseUrl: string, key: string, body: Record<string, unknown>): Promise<PlacedCall> {
   const headers = {
     authorization: `Bearer ${key}`,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** Fixed text as irregular as a secret, and none: anybody can make it again. */
+/** Fixed text that looks like a secret but is reproducible. */
 export const likeASecret = (name: string) => createHash('sha256').update(`tests: ${name}`).digest('hex');
 
-/** The variables that production demands, with values that hold no secret. Tests that run in production spread them. */
+/** The variables required in production, without real secrets. Tests that run in production mode spread them. */
 export const PRODUCTION = {
   NODE_ENV: 'production',
   API_KEY_PEPPER: likeASecret('pepper'),

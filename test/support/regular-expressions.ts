@@ -3,11 +3,11 @@ import { join, relative } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { parseSync } from '@swc/core';
 
-/** A regular expression as the sources have it. */
+/** A regular expression found in the sources. */
 export interface FoundPattern {
   /** File and line, like `src/api/mount.ts:12`. */
   at: string;
-  /** Null where the sources build it from something that is no constant. */
+  /** Null if it is not built from constants only. */
   pattern: string | null;
   flags: string;
 }
@@ -18,9 +18,9 @@ interface Node {
   [field: string]: unknown;
 }
 
-/** Methods of strings that make a regular expression of a string. */
+/** String methods that convert a string argument to a regular expression. */
 const MAKERS = new Set(['match', 'matchAll', 'search']);
-/** Zod's and ours; of other calls a string is a string. */
+/** Properties whose string value is a regular expression, of zod's and of our own schemas. */
 const PATTERN_FIELDS = new Set(['pattern']);
 
 /** Paths of every TypeScript file below folders, with forward slashes, relative to a root. */
@@ -33,8 +33,8 @@ export function sourceFiles(root: string, folders: readonly string[]): string[] 
 }
 
 /**
- * Every regular expression of some sources: literals, `new RegExp`, strings that `match`, `matchAll` and `search` take,
- * and the `pattern` of a JSON schema.
+ * Finds all regular expressions in some sources: literals, `new RegExp`, string arguments of `match`, `matchAll` and
+ * `search`, and the `pattern` of JSON schemas.
  * @param sources text by path
  */
 export function findPatterns(sources: ReadonlyMap<string, string>): FoundPattern[] {
@@ -54,7 +54,7 @@ export function findPatterns(sources: ReadonlyMap<string, string>): FoundPattern
       if (MAKERS.has(methodOf(node)) && first !== undefined && valueOf(first) !== null) add(node, valueOf(first), '');
       if (node.type === 'KeyValueProperty' && PATTERN_FIELDS.has(nameOf(node['key']))) {
         const value = node['value'] as Node;
-        // A literal, or the source of one, is found by itself.
+        // A literal, or the source of one, is found separately.
         const isElsewhere = value.type === 'RegExpLiteral' || propertyOf(value) === 'source' || isType(value);
         if (!isElsewhere) add(node['key'] as Node, valueOf(value), 'u');
       }
@@ -68,7 +68,7 @@ function isType(node: Node): boolean {
 }
 
 function parsed(path: string, text: string) {
-  // The parser counts bytes over all that it ever parsed; a first statement of our own says where this text begins.
+  // The parser's offsets count the bytes of all files it has parsed. A statement in front marks where this file begins.
   const bytes = Buffer.from(`;${text.replace(/^#!/, '//')}`);
   const { body } = parseSync(bytes.toString(), { syntax: 'typescript', tsx: path.endsWith('.tsx'), target: 'es2022' });
   const base = body[0]?.span.start ?? 0;
@@ -96,7 +96,7 @@ function walk(node: unknown, visit: (node: Node) => void): void {
   }
 }
 
-/** The text that an expression always is; null when it depends on more than constants. */
+/** The constant string value of an expression; null if it is not constant. */
 function constantOf(node: unknown, resolve: (name: string) => string | undefined): string | null {
   if (typeof node !== 'object' || node === null) return null;
   const expression = node as Node;
@@ -135,7 +135,7 @@ function templateOf(node: Node, form: 'raw' | 'cooked', resolve: (name: string) 
   return quasis.map((text, i) => text + (parts[i] ?? '')).join('');
 }
 
-/** The parser's own values escape what looks like a surrogate. */
+/** Evaluates a string literal, because the parser's own value escapes what looks like a surrogate. */
 function literalOf(source: string): string {
   return String(runInNewContext(source));
 }
@@ -168,7 +168,7 @@ function nameOf(node: unknown): string {
   return type === 'Identifier' || type === 'StringLiteral' ? String(value) : '';
 }
 
-/** Every regular expression that an object holds at any depth, such as those that zod's formats bring along. */
+/** Finds all regular expressions in an object at any depth, such as those of zod's formats. */
 export function patternsWithin(value: unknown): RegExp[] {
   const seen = new Set<unknown>();
   const found = new Map<string, RegExp>();
@@ -184,7 +184,7 @@ export function patternsWithin(value: unknown): RegExp[] {
   return [...found.values()];
 }
 
-/** Also of another realm, as the test runner's are. */
+/** True also for regular expressions of another realm, such as the test runner's. */
 function isRegExp(value: object): value is RegExp {
   return Object.prototype.toString.call(value) === '[object RegExp]';
 }

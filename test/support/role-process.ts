@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-/** A role as the launcher starts it, in a process of its own, so that what a test does costs that process nothing. */
+/** Starts a role in a separate process, as the launcher does, so that the test's own load does not slow it. */
 export async function startRole(role: 'api' | 'media', env: Record<string, string | undefined>) {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/src/main.js'), role], {
     env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },

@@ -11,8 +11,8 @@ import { startWatchdog } from '../../src/dev/processes/watchdog.js';
 import { startTimeSkipping, writeTimeSkippingProgram } from './time-skipping.js';
 
 /**
- * The servers that tests need, in a process of their own: it prints their addresses and process ids as one line of JSON and stops them
- * when its standard input ends, so they end even with a test runner that was killed.
+ * Runs the servers that tests need, as a separate process. Prints their addresses and pids as one line of JSON, and
+ * stops them when its standard input ends, so that they end even if the test runner is killed.
  */
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
   const report = (line: string) => void process.stderr.write(`test servers: ${line}\n`);
@@ -72,7 +72,7 @@ async function main(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** Without database and options: each test file appends a database of its own. */
+/** The URI without database and options: each test file appends its own database. */
 function serverOf(uri: string): string {
   return /^mongodb(\+srv)?:\/\/[^/?]+/.exec(uri)?.[0] ?? uri;
 }

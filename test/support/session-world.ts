@@ -13,19 +13,19 @@ export const SETUP: SessionSetup = {
   introduced: false,
 };
 
-/** What the providers of a world do when they are asked. */
+/** Behavior of the simulated providers and carrier. */
 export interface WorldHabits {
-  /** Length of what a reply or a line says, ms; 0: nothing, and the reply or line fails. */
+  /** Length of the speech of each reply or spoken line, ms; 0: the reply or line fails without speech. */
   speechMs: number;
-  /** From a request to its audio, ms. */
+  /** Time from a request to its audio, ms. */
   afterMs: number;
-  /** Whether the carrier sends marks back, or loses the last one of each item. */
+  /** Whether the carrier returns all marks, none, or all but the last one of each item. */
   marks: boolean | 'all but the last';
 }
 
 const HABITS: WorldHabits = { speechMs: 3_000, afterMs: 300, marks: true };
 const MARK_EVERY_MS = 200;
-/** A session that has more timers due at one moment goes round in circles. */
+/** A session with more timers due at the same time is in an endless loop. */
 const MAX_TIMERS_AT_ONCE = 50;
 
 type Given = {
@@ -38,8 +38,8 @@ type Given = {
 type Play = { itemId: string; leftMs: number; playedMs: number; ended: boolean };
 
 /**
- * A session with everything around it in pure time: the model and the voice answer after a while, the line plays what it is
- * sent and echoes marks, timers fire when they are due. Nothing runs by itself: `pass` lets time go on.
+ * A session with simulated surroundings and a simulated clock: LLM and TTS respond after a delay, the carrier plays
+ * audio and returns marks, timers fire when due. Time advances only through `pass`.
  */
 export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<WorldHabits> = {}) {
   const how = { ...HABITS, ...habits };
@@ -53,7 +53,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
 
   const world = {
     events: [] as SessionEvent[],
-    /** Commands, what audio was for, and the states before and after the step that gave them. */
+    /** Commands, with the kind of item for audio, and the states before and after the step that produced them. */
     commands: [] as Given[],
     now: () => atMs,
     state: () => state,
@@ -79,7 +79,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
       }
       for (const command of commands) perform(command);
     },
-    /** Time goes on in steps of 20 ms. */
+    /** Advances the clock in steps of 20 ms. */
     pass(ms: number): void {
       for (const until = atMs + ms; atMs < until;) {
         atMs += 20;
@@ -90,7 +90,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
         play();
       }
     },
-    /** The caller speaks for so long, and voice detection hears the end of it 600 ms later. */
+    /** The caller speaks for `ms`, and then pauses. `hushes` reports the end of the speech 600 ms later. */
     speaks(ms: number): void {
       const startMs = atMs;
       world.pass(160);
@@ -111,7 +111,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
     presses: (digits: string) => digits.split('').forEach((digit) => world.happens({ type: 'dtmf_digit', digit })),
   };
 
-  /** A timer that is started for now fires now, too, but not for ever. */
+  /** Fires due timers, including those that these start for now, up to a maximum. */
   function fireTimers(): void {
     let fired = 0;
     for (const [timer, dueMs] of timers) {
@@ -216,7 +216,7 @@ export function openWorld(setup: Partial<SessionSetup> = {}, habits: Partial<Wor
 
 export type World = ReturnType<typeof openWorld>;
 
-/** A session whose introduction was heard. */
+/** A session whose introduction has been played. */
 export function introducedWorld(setup: Partial<SessionSetup> = {}, habits: Partial<WorldHabits> = {}): World {
   const world = openWorld(setup, habits);
   world.happens({ type: 'line_opened' });
@@ -225,8 +225,8 @@ export function introducedWorld(setup: Partial<SessionSetup> = {}, habits: Parti
 }
 
 /**
- * Fillers on the line between which the caller heard nothing else and asked for nothing new.
- * @returns the ids of the later ones
+ * Finds fillers that were sent one after another, without other audio or a new turn of the caller in between.
+ * @returns ids of all but the first of each series
  */
 export function fillersInARow({ commands, events }: World): string[] {
   const inARow: string[] = [];

@@ -9,7 +9,7 @@ import type { MediaEvent } from '../../src/telephony/media.js';
 import type { FarSide, Ports, Told } from './carrier-contract';
 import { newSid } from './sids';
 
-/** Twilio as the contract suite drives it: the simulated carrier, which the service takes for it. */
+/** Twilio for the contract suite: the simulated carrier, configured as Twilio in the service. */
 export async function startSimulatedTwilio({ api, media, carrier: port }: Ports): Promise<FarSide> {
   const [carrierAccountId, authToken] = [newSid('AC'), randomBytes(16).toString('hex')];
   const baseUrl = `http://127.0.0.1:${api}`;

@@ -3,14 +3,14 @@ import type { Meaning } from '../../src/voice/audio/grammar.js';
 
 export const silence = (ms: number) => new Uint8Array(ms * 8).fill(MULAW_SILENCE);
 
-/** A steady tone, as answering machines play it. */
+/** A steady tone, like the beep of an answering machine. */
 export const tone = (hertz: number, ms: number, amplitude = 10_000) =>
   encodeMulaw(Int16Array.from({ length: ms * 8 }, (_, i) => amplitude * Math.sin((2 * Math.PI * hertz * i) / 8_000)));
 
-/** An utterance as it is cut from the line: with some silence around it. */
+/** An utterance with 300 ms of silence before and after it, as cut from a call's audio. */
 export const onTheLine = (mulaw: Uint8Array) => Buffer.concat([silence(300), mulaw, silence(300)]);
 
-/** What was meant, in one word: the digits, "yes", "no", a choice's number or a command. */
+/** A meaning as short text: the digits, "yes", "no", "choice" with its index, or a command. */
 export function brief(meaning: Meaning | undefined): string {
   switch (meaning?.kind) {
     case 'yes-no':
@@ -26,10 +26,10 @@ export function brief(meaning: Meaning | undefined): string {
   }
 }
 
-/** Quieter samples are no voice. */
+/** Samples with a lower amplitude count as silence. */
 const VOICE = 500;
 
-/** An utterance from its first voice to its last. */
+/** Trims the silence before and after an utterance. */
 export function withoutSilence(mulaw: Uint8Array): Uint8Array {
   const pcm = decodeMulaw(mulaw);
   const isVoice = (sample: number) => Math.abs(sample) > VOICE;

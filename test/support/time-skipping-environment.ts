@@ -1,8 +1,8 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
 /**
- * A Temporal server of its own whose clock a test moves. It must be up within the 5 s of the SDK, which on a busy machine
- * can take more than one try.
+ * Starts a separate Temporal server whose clock the test moves. Retries, because on a busy machine it may not be ready
+ * within the SDK's 5 s.
  */
 export async function startTimeSkippingEnvironment(tries = 3): Promise<TestWorkflowEnvironment> {
   const path = String(process.env.TEST_TIME_SKIPPING_PROGRAM);

@@ -13,7 +13,7 @@ import { probePort, startReady, type ServerProcess } from '../../src/dev/servers
 const ADVICE = 'Install a JDK of version 17 or later and Maven: tests skip time with the Java test server of Temporal.';
 const FLAGS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 
-/** Starts Temporal's test server, in which timers take no time while only timers are waited for. */
+/** Starts Temporal's time-skipping test server, which skips ahead while workflows wait for nothing but timers. */
 export async function startTimeSkipping(options: {
   port: number;
   env: NodeJS.ProcessEnv;
@@ -37,8 +37,8 @@ export async function startTimeSkipping(options: {
 }
 
 /**
- * A program that starts the server, for `TestWorkflowEnvironment.createTimeSkipping`, which takes no running one: tests
- * that skip time must each have a clock of their own.
+ * Writes a program that starts the server, for `TestWorkflowEnvironment.createTimeSkipping`, which starts its own: each
+ * test that skips time needs its own clock.
  */
 export async function writeTimeSkippingProgram(options: {
   folder: string;

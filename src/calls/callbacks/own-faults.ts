@@ -34,9 +34,9 @@ const TELL_FOR_MS = 60_000;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Returns a function that gets the carrier an instruction in spite of temporary faults of Temporal and MongoDB. It
- * retries the decision until the carrier must be answered. Then it gives the call up: the person on the phone hears an
- * apology, and the call ends as media_failed.
+ * Returns a function that decides an instruction for the carrier despite temporary failures of Temporal and MongoDB. It
+ * retries the decision until shortly before the deadline. Then it gives the call up: the remote party hears an apology,
+ * and the call ends as media_failed.
  */
 export function createInstructing(deps: OwnFaultDeps) {
   const { logger } = deps;

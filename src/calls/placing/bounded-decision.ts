@@ -25,7 +25,8 @@ const LOOK_EVERY_MS = 25;
 const SLOW_SHARE = 1 / 2;
 
 /**
- * Decides on a call unless too many of its account, or too many test calls of all accounts, are undecided already.
+ * Decides whether a call goes ahead. Limits how many calls of the account, and how many test calls of all accounts
+ * together, are undecided at once.
  * @param decide stores and starts the call
  * @throws ServiceError CONCURRENCY_LIMIT_EXCEEDED, SERVICE_UNAVAILABLE, and what `decide` throws
  */

@@ -36,7 +36,7 @@ export function createReceiveCall(deps: InboundCallDeps): CallInstructions['arri
     const request = callRequestOf(deps.config, agent, call);
     // A repeated request is for a call that was already checked and may have ended by now.
     const isRepeat = (await within(deadline, deps.bindings.find(request._id))) !== null;
-    // Temporal forgets a finished call after its retention time and would begin it anew. The media server takes no stream of it.
+    // Temporal forgets a finished call after its retention and would start it anew. Media servers reject its stream.
     if (isRepeat && (await within(deadline, deps.queries.isFinal(request._id)))) {
       return { kind: 'stream', callId: request._id };
     }

@@ -30,7 +30,7 @@ export interface CallStarter {
 /**
  * Stores the request and starts the call, or finds the call already started with this id. The first request wins.
  * @param deadline ms since the epoch. The reservation is decided before it, or the call is given up: a call whose
- * client   gets 503 is neither dialed nor billed. When too little time is left, nothing is started.
+ * client gets 503 is neither dialed nor billed. When too little time is left, nothing is started.
  * @throws ServiceError SERVICE_UNAVAILABLE, CallServiceUnavailable
  */
 export async function startCall(

@@ -25,7 +25,7 @@ import { runWorker } from '../../../workers/worker.js';
 export const PUBLIC_BASE_URL = 'https://calls.test';
 export const STREAM_URL = 'wss://stream.test/audio';
 
-/** No carrier answers there: a dial proves at once that no call exists, and the call ends by itself. */
+/** A port without a carrier: a dial fails at once with proof that no call was placed, and the call ends. */
 const NOBODY = 'http://127.0.0.1:9';
 
 export interface Customer {
@@ -39,21 +39,21 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** Parsed, where the answer is JSON. */
+  /** The parsed body of a JSON response; otherwise empty. */
   json: Record<string, unknown>;
 }
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
- * The real application on a port of its own, with a database and a task queue of its own on the shared servers.
- * @param options.leastTimeMs how long requests have to be answered at least: the machine is shared. 10 s by
- *   default; 0 where a 503 is waited for
- * @param options.worker false where no call is started
- * @param options.adapt changes what no variable can, such as the live carrier
- * @param options.carriers factories of carriers by kind; by default every carrier there is
- * @param options.passwords slower hashes, where it is tested what waits for them
- * @param options.onLog gets each line of the log, where the level says that there is one
+ * Starts the real application on a free port, with its own database and task queue on the shared servers.
+ * @param options.leastTimeMs minimum deadline of requests, because the machine is shared. 10 s by default; 0 for tests
+ *   that expect a 503
+ * @param options.worker false for tests that start no call
+ * @param options.adapt changes the configuration where no variable can, such as the live carrier
+ * @param options.carriers factories of carriers by kind; by default all
+ * @param options.passwords slower hashes, for tests of what waits for them
+ * @param options.onLog receives each log line; LOG_LEVEL is `silent` by default
  */
 export async function startService(
   options: {
@@ -105,7 +105,7 @@ export async function startService(
   const own = options.worker === false ? undefined : startWorker();
   const baseUrl = `http://127.0.0.1:${port}`;
 
-  /** A customer with an agent, both keys and, unless said otherwise, 10 USD of live balance. */
+  /** Creates a customer with an agent, both keys and, by default, 10 USD of live balance. */
   async function customer(balanceMicros = 10_000_000): Promise<Customer> {
     const account = await createAccounts(database).create({ name: 'Test', plan: 'growth' });
     if (balanceMicros > 0) {
@@ -154,7 +154,7 @@ export async function startService(
     });
   }
 
-  /** The first call of a process waits for code to be loaded and connections to be made; tests are about the others. */
+  /** Places a first call, which has to wait for loading code and opening connections, so that tests need not. */
   async function warmUp(): Promise<string> {
     const { account, testKey } = await customer(0);
     const body = { to_phone_number: '+12025550100', instruction: 'Hello.' };
@@ -179,7 +179,7 @@ export async function startService(
 
     place,
 
-    /** POST of a form as the carrier account of a mode would send and sign it. */
+    /** Sends a form signed like one from the carrier account of a mode. */
     carrierPost(path: string, form: Record<string, string>, mode: Mode = 'live'): Promise<Answer> {
       const { carrierAccountId, authToken } = config.carriers[mode];
       const params: SignedParams = { AccountSid: carrierAccountId, ...form };
@@ -191,19 +191,19 @@ export async function startService(
       });
     },
 
-    /** How many calls were ever asked for; a workflow is started only after this was written. */
+    /** Number of stored call requests. A request is stored before its workflow starts. */
     callsAskedFor(): Promise<number> {
       return database.callRequests.countDocuments({ accountId: { $ne: warmUpAccount } });
     },
 
-    /** Workflows of this service that match a visibility query; visibility follows with a delay. */
+    /** Number of this service's workflows that match a visibility query. Visibility lags behind. */
     countWorkflows(query: string): Promise<number> {
       return withClient(async (client) => {
         return (await client.workflow.count(`TaskQueue = "${config.temporal.taskQueue}" AND ${query}`)).count;
       });
     },
 
-    /** Signals in a call's history. */
+    /** Number of signals in a call's history. */
     countSignals(callId: string): Promise<number> {
       return withClient(async (client) => {
         const { events } = await client.workflow.getHandle(callId).fetchHistory();
@@ -211,7 +211,7 @@ export async function startService(
       });
     },
 
-    /** Ends a call's run as an operator does in the Temporal UI. */
+    /** Terminates a call's run, as an operator does in the Temporal UI. */
     async terminate(callId: string): Promise<void> {
       await withClient((client) => client.workflow.getHandle(callId).terminate('test'));
     },
@@ -239,7 +239,7 @@ async function answerOf(response: Response): Promise<Answer> {
   };
 }
 
-/** Waits for something that comes to be, at most 50 s unless said otherwise. */
+/** Polls until `look` returns something truthy, by default for at most 50 s. */
 export async function eventually<T>(look: () => Promise<T | undefined | null | false>, withinMs = 50_000): Promise<T> {
   for (const giveUpAt = Date.now() + withinMs; ;) {
     const found = await look();
@@ -249,7 +249,7 @@ export async function eventually<T>(look: () => Promise<T | undefined | null | f
   }
 }
 
-/** Asserts the error object: exactly its members, the code and the status of that code, and a request id beside it. */
+/** Asserts an error response: status, error code, message and the X-Request-Id header. */
 export function expectError(answer: Answer, status: number, code: string, message?: RegExp): void {
   expect({ status: answer.status, code: answer.json['error_code'] }).toEqual({ status, code });
   expect(answer.json['success']).toBe(false);

@@ -6,7 +6,7 @@ import type { CallDocument } from '../../../src/calls/call-model.js';
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** Requests of the management interface with a key, and calls that are over. */
+/** Requests to the management API with a key, and ended calls. */
 export function managementOf(service: Service) {
   function ask(method: Method, path: string, key: string, body?: unknown): Promise<Answer> {
     return service.request(path, {
@@ -22,7 +22,7 @@ export function managementOf(service: Service) {
     patch: (path: string, key: string, body: unknown) => ask('PATCH', path, key, body),
     delete: (path: string, key: string) => ask('DELETE', path, key),
 
-    /** A call that has ended, as its workflow would have left it. */
+    /** Stores an ended call, as its workflow would have. @returns its id */
     async endedCall(
       customer: Customer,
       change: Partial<CallDocument> & { mode?: Mode; webhookUrl?: string } = {},

@@ -3,7 +3,7 @@ import { PUBLIC_BASE_URL, type Answer, type Service } from './harness.js';
 
 export const PASSWORD = 'correct horse battery';
 
-/** A browser on a page of our own: it keeps the cookie and says where a request comes from. */
+/** A browser on a page of the portal: it keeps the session cookie and sends Sec-Fetch-Site. */
 export function createBrowser(service: Service) {
   let cookie = '';
   const browser = {
@@ -38,7 +38,7 @@ export function createBrowser(service: Service) {
     patch: (path: string, body?: unknown) => browser.send('PATCH', path, body),
     delete: (path: string) => browser.send('DELETE', path),
 
-    /** A new account with its owner logged in. */
+    /** Signs up a new account and logs its owner in. @returns the owner's email address */
     async signUp(email = `${randomUUID()}@example.com`): Promise<string> {
       const person = { email, password: PASSWORD, name: 'Ada', account_name: 'Acme' };
       const { status, text } = await browser.post('/portal/sign-up', person);
@@ -51,7 +51,7 @@ export function createBrowser(service: Service) {
 
 export type Browser = ReturnType<typeof createBrowser>;
 
-/** Somebody who joined the account of an owner with a role. */
+/** Invites a new member with a role to the owner's account and accepts the invitation. */
 export async function memberOf(service: Service, owner: Browser, role: 'owner' | 'developer' | 'viewer') {
   const email = `${randomUUID()}@example.com`;
   const { json } = await owner.post('/portal/invitations', { email, role });
@@ -65,7 +65,7 @@ export async function memberOf(service: Service, owner: Browser, role: 'owner' |
   return { browser: member, email, userId: String((joined.json['member'] as { user_id: string }).user_id) };
 }
 
-/** Tests open more accounts from one address than people do. */
+/** Resets the rate limits: tests create more accounts from one IP address than is allowed. */
 export async function forgetLimits(service: Service): Promise<void> {
   await service.database.rateLimits.deleteMany({});
 }

@@ -43,7 +43,7 @@ export function sumOf(entries: readonly Entry[]): Record<string, number> {
   return Object.fromEntries(AMOUNTS.map((name) => [name, entries.reduce((sum, entry) => sum + entry[name], 0)]));
 }
 
-/** What tests of statements do with a service: bill calls in its ledger, and read what it tells of them. */
+/** Helpers for tests of statements: bill calls in the service's ledger and read its statements. */
 export function statementsOf(service: Service) {
   const ledger = createLedger(service.database);
   const get = (path: string, key: string, headers: Record<string, string> = {}) =>
@@ -53,7 +53,7 @@ export function statementsOf(service: Service) {
     ledger,
     get,
 
-    /** A call as the ledger sees it: one window, billed. */
+    /** Bills a call with one hold window in the ledger. @returns its id */
     async billCall(customer: Customer, seconds: number, mode: Mode = 'live', microsPerSecond = 2_500): Promise<string> {
       const [id, callId] = [idOf(customer, mode), newCallId()];
       await ledger.hold({ ledgerAccountId: id, callId, window: 0, maxDurationSeconds: 60, microsPerSecond });
@@ -61,14 +61,14 @@ export function statementsOf(service: Service) {
       return callId;
     },
 
-    /** What the read model tells of a call's agent. */
+    /** Stores a minimal read model with the call's agent. */
     async nameAgent(customer: Customer, callId: string, agentId: string): Promise<void> {
       const { _id: accountId } = customer.account;
       const call = { _id: callId as never, accountId, mode: 'live', agentId, createdAt: new Date() };
       await service.database.calls.collection.insertOne(call);
     },
 
-    /** Every entry, page by page. */
+    /** Reads all entries, page by page. */
     async readAll(key: string, query = '', limit = 100): Promise<Entry[]> {
       const entries: Entry[] = [];
       for (let cursor = ''; ;) {

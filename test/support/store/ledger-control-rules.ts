@@ -6,7 +6,7 @@ const DAY = 86_400_000;
 const MIDNIGHT = Date.UTC(2027, 0, 31);
 
 /**
- * The rules of corrections, freezes and the daily limit, and of bad input, for every storage of a ledger.
+ * Tests of corrections, freezes, the daily limit and invalid input that a ledger must pass on every storage.
  * @param SECOND price of a second, in micro-USD
  */
 export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND = 2_500): void {
@@ -202,7 +202,7 @@ export function describeLedgerControls(getStorage: () => LedgerStorage, SECOND =
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
       now = MIDNIGHT + DAY;
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ grantedSeconds: 60 });
-      // What this call gives back was yesterday's: it makes no room today.
+      // The hold that this call releases was yesterday's, so it does not count for today's limit.
       await ledger.settle({ ledgerAccountId: id, callId: late, billedSeconds: 1 });
       expect(await hold(id, newCallId(), 0, 60)).toMatchObject({ refusal: 'SPEND_LIMIT_EXCEEDED' });
       expect(await ledger.audit(id)).toMatchObject({ balanced: true });

@@ -6,7 +6,7 @@ import { newCallId, newLedgerAccountId } from './test-database.js';
 
 const RUNS = 40;
 
-/** The rules of calls that cost differently, for every storage of a ledger. */
+/** Tests of calls with different prices that a ledger must pass on every storage. */
 export function describeLedgerRates(getLedger: () => Ledger): void {
   async function accountWith(amountMicros: number): Promise<string> {
     const id = newLedgerAccountId();
@@ -69,7 +69,7 @@ export function describeLedgerRates(getLedger: () => Ledger): void {
       });
       const call = newCall(id, 39_999);
       expect(await getLedger().hold({ ...call, window: 0 })).toMatchObject({ grantedSeconds: 60 });
-      // 59 micro-USD are left: not a second of this call, and 59 of one at 1 micro-USD.
+      // 59 micro-USD are left: less than one second of this call, but 59 s of a call at 1 micro-USD per second.
       expect(await getLedger().hold({ ...call, window: 1 })).toMatchObject({ grantedSeconds: 0, heldSeconds: 60 });
       await expectBalance(id, { availableMicros: 59, heldMicros: 60 * 39_999 });
     });

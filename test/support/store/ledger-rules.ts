@@ -5,7 +5,7 @@ import { newCallId, newLedgerAccountId } from './test-database.js';
 const FOUR_HOURS = 14_400;
 
 /**
- * The rules of the ledger, for every storage it may stand on.
+ * Tests that a ledger must pass on every storage.
  * @param SECOND price of a second, in micro-USD
  */
 export function describeLedger(getLedger: () => Ledger, SECOND = 2_500): void {

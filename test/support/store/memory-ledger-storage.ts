@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AccountUpdate, LedgerSession, LedgerStorage } from '../../../src/billing/ledger/storage.js';
 import type { LedgerAccountDocument, LedgerEntryDocument } from '../../../src/billing/ledger/model.js';
 
-/** Decides when an operation on the storage is executed. */
+/** Schedules an operation on the storage. */
 export type Execute = <T>(name: string, key: string, operation: () => T) => Promise<T>;
 
 export interface LedgerCells {
@@ -10,7 +10,7 @@ export interface LedgerCells {
   entries: Map<string, LedgerEntryDocument>;
 }
 
-/** A storage that is atomic per document and nothing more; every operation lets others run first. */
+/** A storage in memory, atomic per document only; every operation yields to others first. */
 export function createMemoryLedgerStorage(): LedgerStorage & LedgerCells {
   const cells: LedgerCells = { accounts: new Map(), entries: new Map() };
   const session = sessionOn(cells, async (_name, _key, operation) => {
@@ -20,10 +20,10 @@ export function createMemoryLedgerStorage(): LedgerStorage & LedgerCells {
   return { ...cells, consistently: (work) => work(session) };
 }
 
-/** What becomes of an update at the moment it is executed; a mutant makes it another one. */
+/** Changes an update just before it is executed; used to test mutants. */
 export type UpdateChange = (update: AccountUpdate, account: LedgerAccountDocument) => AccountUpdate;
 
-/** Every operation as one atomic step over the cells, at the moment that `execute` gives it. */
+/** A session in which every operation is one atomic step, scheduled by `execute`. */
 export function sessionOn(
   { accounts, entries }: LedgerCells,
   execute: Execute,
@@ -55,7 +55,7 @@ export function sessionOn(
         else if (account) account.frozen ??= freeze;
       }),
     async *entriesBefore(id, epoch) {
-      // In two pages, as a cursor would: what is inserted between them may or may not be seen.
+      // Reads two pages, as a cursor would: entries inserted in between may or may not be seen.
       const pages = [(key: string) => key < 'M', (key: string) => key >= 'M'];
       for (const isOnPage of pages) {
         yield* await execute('entriesBefore', id, () =>
@@ -76,7 +76,7 @@ function copy<T extends object>(document: T | undefined): T | null {
   return document ? { ...document } : null;
 }
 
-/** Markers are never changed once they are made, so that a copy of the document need not copy them. */
+/** Copies an account. Single markers are immutable and need no copy. */
 function copyOf(account: LedgerAccountDocument | undefined, keys: readonly string[] | 'all') {
   if (!account) return null;
   if (keys === 'all') return { ...account, markers: { ...account.markers } };

@@ -10,7 +10,7 @@ const OP_MSG = 2013;
 const HEADER_BYTES = 16;
 const COMMANDS_OF_THE_DRIVER = ['hello', 'ismaster', 'isMaster', 'ping', 'endSessions'];
 
-/** A command as it came over the wire, with the time that its answer told. */
+/** A received command, with the operation time of its response. */
 export interface SeenCommand {
   name: string;
   collection: string;
@@ -21,9 +21,9 @@ export interface SeenCommand {
 export type ReplicaSetFront = Awaited<ReturnType<typeof startReplicaSetFront>>;
 
 /**
- * A single server seen as a replica set of one: passes every message on, writes into the server's answers what a member
- * of a replica set says beside them (its set, and the times that causal consistency goes by), and keeps the commands that
- * came. It shows what we ask of a replica set; what a replica set then does about a failover, it cannot show.
+ * A proxy that makes a single MongoDB server look like a replica set with one member. It forwards all messages, adds a
+ * member's fields to the responses (the set, and the times for causal consistency), and records the commands. So tests
+ * can check the commands that we send to a replica set, but not its behavior in a failover.
  */
 export async function startReplicaSetFront(serverUri: string) {
   const server = new URL(serverUri);
@@ -60,7 +60,7 @@ export async function startReplicaSetFront(serverUri: string) {
   }
 
   function answered(command: Document | undefined, answer: Document): Document {
-    // A real replica set tells the time itself.
+    // A real replica set sets the time itself.
     const told = answer['operationTime'] as mongo.BSON.Timestamp | undefined;
     const now = told ?? mongo.BSON.Timestamp.fromBits(++time, 1_700_000_000);
     const name = Object.keys(command ?? {})[0] ?? '';
@@ -80,7 +80,7 @@ export async function startReplicaSetFront(serverUri: string) {
 
   return {
     uri: `mongodb://${address}`,
-    /** Everything that was asked, in the order of the answers, but for what the driver asks by itself. */
+    /** Received commands in the order of their responses, without those that the driver sends by itself. */
     commands,
     async close(): Promise<void> {
       for (const socket of sockets) socket.destroy();
@@ -89,7 +89,7 @@ export async function startReplicaSetFront(serverUri: string) {
   };
 }
 
-/** Calls back with each whole message of the wire protocol. */
+/** Calls `handle` with each complete message of the wire protocol. */
 function onMessages(socket: Socket, handle: (message: Buffer) => void): void {
   let pending = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
@@ -107,7 +107,7 @@ function commandOf(message: Buffer): Document | undefined {
   return at === undefined ? undefined : BSON.deserialize(documentAt(message, at), { promoteLongs: false });
 }
 
-/** The message with another body, its values as they were typed. */
+/** Replaces the body of a message, preserving the BSON types of its values. */
 function withAnswer(message: Buffer, change: (answer: Document) => Document): Buffer {
   const at = bodyOffset(message);
   if (at === undefined) return message;
@@ -118,16 +118,16 @@ function withAnswer(message: Buffer, change: (answer: Document) => Document): Bu
   return whole;
 }
 
-/** Where a message's document begins: the command, or the answer. */
+/** Offset of a message's document, which is the command or the response. */
 function bodyOffset(message: Buffer): number | undefined {
   switch (message.readInt32LE(12)) {
     case OP_MSG:
-      // Flags, and the kind of the first section: 0 is the body.
+      // After the flags comes the kind of the first section: 0 is the body.
       return message[HEADER_BYTES + 4] === 0 ? HEADER_BYTES + 5 : undefined;
     case OP_REPLY:
       return HEADER_BYTES + 20;
     case OP_QUERY:
-      // Flags, the collection's name up to its zero, how many to skip and to return.
+      // After the flags: the collection's name with its terminating zero, the numbers to skip and to return.
       return message.indexOf(0, HEADER_BYTES + 4) + 9;
     default:
       return undefined;

@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import { createIndexes } from '../../../src/platform/mongo/connection.js';
 import { openDatabase, type Database } from '../../../src/database.js';
 
-/** A database of its own on the test server, with indexes. */
+/** Creates a new database with indexes on the test server. */
 export async function openTestDatabase(name: string): Promise<Database> {
   const database = await openDatabase(`${process.env.TEST_MONGODB_URI}/${name}_${randomUUID().slice(0, 8)}`);
   await createIndexes(database);

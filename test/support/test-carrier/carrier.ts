@@ -8,7 +8,7 @@ import { TEST_CONTRACT } from './routes';
 
 const TIMEOUT_MS = 5_000;
 
-/** What this carrier tells of a call. */
+/** A call in this carrier's API. */
 export interface TestCall {
   id: string;
   from: string;
@@ -28,12 +28,15 @@ export type Action =
   | { do: 'hang_up' }
   | { do: 'decline' };
 
-/** The end of a stream's address, which only the account can know. */
+/** Last path segment of a stream URL, an HMAC that only the account can compute. */
 export function streamToken(secret: string, streamUrl: string): string {
   return createHmac('sha256', secret).update(streamUrl).digest('base64url');
 }
 
-/** A carrier that differs from Twilio in all that the port leaves open. @param publicKey Ed25519, that it signs with */
+/**
+ * Creates a carrier that differs from Twilio wherever the port allows.
+ * @param publicKey Ed25519 key of its signatures
+ */
 export function createTestCarrierFactory(publicKey: string): CarrierFactory {
   const key = createPublicKey(publicKey);
   return (deps) => {

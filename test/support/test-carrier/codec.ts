@@ -1,16 +1,16 @@
 import { MAX_MEDIA_BYTES, ProtocolViolation, type MediaCodec, type MediaEvent } from '../../../src/telephony/media.js';
 
-/** Number, time in ms. */
+/** Message number and time in ms, 32 bits each. */
 const HEADER_BYTES = 8;
 
-/** Messages that may be missing before the rest goes on without them. */
+/** Maximum messages held back while earlier ones are missing; beyond it, the missing ones are skipped. */
 const MOST_HELD = 16;
 
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /**
- * Audio is binary, the rest JSON. Every message has a number, and messages overtake each other: they are held until those
- * before them have come.
+ * Codec of the test carrier: audio is binary, the rest JSON. Messages are numbered and may arrive out of order; they
+ * are held until the earlier ones have arrived.
  */
 export function createTestCodec(): MediaCodec {
   const held = new Map<number, MediaEvent>();
@@ -80,7 +80,7 @@ function text(value: unknown, pattern: RegExp): string {
   return value;
 }
 
-/** The other end: what this carrier sends for an event. @param ms of audio */
+/** Encodes an event as the carrier sends it. */
 export function encode(number: number, event: MediaEvent): { data: Buffer; isBinary: boolean } {
   if (event.event === 'media') {
     const header = Buffer.alloc(HEADER_BYTES);

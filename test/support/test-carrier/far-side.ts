@@ -7,8 +7,8 @@ import type { Notice } from './routes';
 import { startTestCarrierServer } from './server';
 
 /**
- * The test carrier as the contract suite drives it. The suite adds a factory to the registry of carriers, as a new carrier
- * would; unlike one it puts the account into the parsed configuration, because `CARRIER` has no value for it.
+ * The test carrier for the contract suite. The suite adds its factory to the registry of carriers, like that of a new
+ * carrier, but sets the account in the parsed configuration, because `CARRIER` has no value for it.
  */
 export async function startTestCarrier({ api, carrier: port }: Ports): Promise<FarSide> {
   const account = { carrierAccountId: randomUUID(), authToken: randomBytes(16).toString('base64url') };
@@ -40,7 +40,7 @@ export async function startTestCarrier({ api, carrier: port }: Ports): Promise<F
     },
     wire: (events) => {
       const messages = events.map((event, number) => encode(number, event));
-      // Each but the first changes places with its neighbour.
+      // Swap every two neighbors, except the first message.
       for (let n = 1; n + 1 < messages.length; n += 2) {
         [messages[n], messages[n + 1]] = [messages[n + 1]!, messages[n]!];
       }

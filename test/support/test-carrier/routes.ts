@@ -45,7 +45,7 @@ const testCarrierRoutes = {
   receiveTestCall: defineRoute({ ...request, path: '/carriers/test/calls' }),
 };
 
-/** Requests in JSON, on paths of their own. */
+/** Callbacks in JSON, on routes of this carrier. */
 export const TEST_CONTRACT: CarrierContract = {
   createRoutes(deps) {
     const { events, instructions } = deps;

@@ -17,11 +17,11 @@ interface Asked {
   max_seconds: number;
 }
 
-/** The far side of the test carrier: its REST interface, its signed requests and its streams, on loopback. */
+/** Starts the test carrier's server on loopback: its REST API, its signed callbacks and its media streams. */
 export async function startTestCarrierServer(p: { accountId: string; secret: string; port: number }) {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const calls = new Map<string, { call: TestCall; asked: Asked; socket?: WebSocket; notices: number }>();
-  /** Bytes of audio that each call has heard, and how the streams of it were closed. */
+  /** Bytes of audio received per call. */
   const heard = new Map<string, number>();
   const timers = new Set<NodeJS.Timeout>();
   let closed = false;
@@ -81,7 +81,7 @@ export async function startTestCarrierServer(p: { accountId: string; secret: str
     await end(id, 'completed');
   }
 
-  /** Every second message overtakes the one before it. */
+  /** Opens a media stream in which messages arrive in swapped pairs. */
   function stream(id: string, { url, attempt, after }: Extract<Action, { do: 'connect' }>): void {
     const socket = new WebSocket(url);
     const entry = calls.get(id)!;
