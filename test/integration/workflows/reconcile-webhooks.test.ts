@@ -80,13 +80,14 @@ describe('reconciliation of a call that was terminated while its webhook was bei
   }, 60_000);
 
   it('is taken up again when the workflow that took over was terminated, too', async () => {
-    const call = await terminatedInDelivery([500, 500], 2);
+    // The fourth attempt waits 30 s: time enough to terminate the workflow that waits for it.
+    const call = await terminatedInDelivery([500, 500, 500], 3);
     await stack.round();
     await notifyRun(call.callId).terminate('a test');
     await stack.round();
     await notifyRun(call.callId).result();
-    expect(await call.outcomes()).toEqual(['1 failed', '2 failed', '3 delivered']);
-  }, 60_000);
+    expect(await call.outcomes()).toEqual(['1 failed', '2 failed', '3 failed', '4 delivered']);
+  }, 120_000);
 
   it('tells what was said, though the result had not been collected yet', async () => {
     const receiver = await startReceiver();
