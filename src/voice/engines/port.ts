@@ -28,9 +28,10 @@ export interface EngineCall {
   tools: readonly ToolDefinition[];
   /**
    * Set if the call continues after its stream was lost: no second greeting, but one bridging sentence. Times of the
-   * turns count from the call's first stream.
+   * turns count from the call's first stream. `unnoticed`: the caller noticed no interruption, so there is nothing to
+   * bridge.
    */
-  resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues };
+  resume?: { turns: readonly TranscriptTurn[]; values: ParameterValues; unnoticed?: boolean };
 }
 
 export interface VoicemailPolicy {

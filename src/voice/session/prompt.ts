@@ -114,13 +114,19 @@ function resumed(call: EngineCall): string[] {
   if (resume === undefined) return [];
   const known = Object.entries(resume.values).filter(([, value]) => value !== null);
   return [
-    isIntroduced(call)
-      ? 'The line broke for a moment and is back. Do not greet or introduce yourself again: say one short bridging sentence, then go on where you were.'
-      : 'The line broke before you had said anything, and is back. Begin the call anew.',
+    openingOf(call),
     ...listed(known.map(([key, value]) => `- already known: ${marked(plain(key))}: ${marked(plain(textOf(value)))}`)),
     'Said so far:',
     ...newest(resume.turns),
   ];
+}
+
+function openingOf(call: EngineCall): string {
+  if (!isIntroduced(call)) return 'The line broke before you had said anything, and is back. Begin the call anew.';
+  const again = 'Do not greet or introduce yourself again';
+  return call.resume?.unnoticed === true
+    ? `The call continues without a break. ${again}: go on where you were.`
+    : `The line broke for a moment and is back. ${again}: say one short bridging sentence, then go on where you were.`;
 }
 
 /** The newest turns that fit, measured as the lines of the prompt. */

@@ -230,6 +230,8 @@ describe('the realtime engine', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(call.line.agentTurns()).toEqual(before);
     expect(call.session().instructions()).toContain('Something was said.');
+    // The caller noticed nothing, so there is no interruption to speak of.
+    expect(call.session().instructions()).not.toMatch(/line broke|bridging/);
     await call.ask();
     expect(call.line.failed).toBeUndefined();
   }, 90_000);

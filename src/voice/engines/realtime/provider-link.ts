@@ -49,11 +49,11 @@ export function createProviderLink(p: {
   function connect(how: 'first' | 'again' | 'renewed'): void {
     attempts += 1;
     generation += 1;
-    const soFar = begun ? handlers.soFar() : undefined;
+    const taken = begun ? { turns: handlers.soFar(), unnoticed: how === 'renewed' } : undefined;
     connection = openProviderConnection({
       url: socketUrl(settings),
       apiKey: settings.apiKey,
-      session: sessionFor(settings, call, soFar),
+      session: sessionFor(settings, call, taken),
       timings,
       handlers: {
         onReady() {

@@ -18,12 +18,13 @@ export function socketUrl({ baseUrl, model }: OpenAiRealtimeSettings): string {
 
 /**
  * The provider's session settings for a call.
- * @param soFar the transcript so far, if the session continues a call
+ * @param taken what a session that continues a call takes over: the transcript so far, and whether it replaces another one
+ *   in good order, which the caller does not notice
  */
 export function sessionFor(
   settings: OpenAiRealtimeSettings,
   call: EngineCall,
-  soFar: readonly TranscriptTurn[] | undefined,
+  taken: { turns: readonly TranscriptTurn[]; unnoticed: boolean } | undefined,
 ): Record<string, unknown> {
   const values = call.resume?.values ?? nothingSaid(call.outputTemplate);
   const tools = watchesForMachines(call) ? [...call.tools, MACHINE_TOOL] : call.tools;
@@ -31,7 +32,7 @@ export function sessionFor(
     type: 'realtime',
     output_modalities: ['audio'],
     max_output_tokens: MAX_SPOKEN_TOKENS,
-    instructions: promptFor(soFar === undefined ? call : { ...call, resume: { turns: soFar, values } }),
+    instructions: promptFor(taken === undefined ? call : { ...call, resume: { ...taken, values } }),
     tools: tools.map(({ name, description, parameters }) => ({ type: 'function', name, description, parameters })),
     audio: {
       input: {

@@ -104,7 +104,7 @@ export interface SessionState {
     lastVoiceAtMs: number;
     /** End of the last finished turn; earlier voice belongs to it. Stream time. */
     overUntilMs: number;
-    /** Number of turns and DTMF entries that no answering machine would make. */
+    /** DTMF entries, and turns that the engine takes for a person's: the offline engine only those it understood. */
     byPerson: number;
   };
   reply?: {
