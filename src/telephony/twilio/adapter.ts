@@ -1,6 +1,5 @@
 import type { Twilio } from 'twilio';
 import type { CarrierAccount } from '../../platform/config/config.js';
-import type { AnsweredBy } from '../../kernel/call-state.js';
 import { CALLBACK_DELIVERY } from './callback-delivery.js';
 import type { MachineDetection } from '../../kernel/voicemail.js';
 import { CarrierRequestRefused } from '../errors.js';
@@ -9,6 +8,7 @@ import { createTwilioClient, REQUEST_TIMEOUT_MS } from './client.js';
 import { CarrierError, dialOutcomeOf, isCallOver, isUnknownCall, toCarrierError } from './errors.js';
 import { CALL_SID } from './identifiers.js';
 import { createTwilioCodec } from './media-codec.js';
+import { answeredByOf } from './reports.js';
 import { TWILIO_CONTRACT } from './routes.js';
 import { isSignedForm, isSignedUpgrade, mayBeSigned } from './signed-forms.js';
 import { renderTwiml } from './twiml.js';
@@ -139,7 +139,7 @@ function detection(wanted: MachineDetection | undefined, callback: string) {
 }
 
 function toCarrierCall(call: Call): CarrierCall {
-  const answeredBy = answeredByOf(call.answeredBy);
+  const answeredBy = answeredByOf(call.answeredBy ?? undefined);
   const durationSeconds = call.duration ? Number(call.duration) : undefined;
   return {
     carrierSid: call.sid,
@@ -153,12 +153,6 @@ function toCarrierCall(call: Call): CarrierCall {
     ...optional('durationSeconds', Number.isSafeInteger(durationSeconds) ? durationSeconds : undefined),
     ...optional('answeredBy', answeredBy),
   };
-}
-
-function answeredByOf(value: string | null): AnsweredBy | undefined {
-  if (!value) return undefined;
-  if (value === 'human') return 'human';
-  return value.startsWith('machine') ? 'voicemail' : 'unknown';
 }
 
 /** The client returns null for missing dates and passes unparsable text through. */
