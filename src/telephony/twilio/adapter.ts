@@ -108,14 +108,13 @@ function createTwilioApi(deps: TwilioDeps): CarrierApi {
     },
 
     async findPlaced({ to, from, since }) {
-      // A queued call has no start time yet, so a list filtered by start time does not include it.
-      const startTimeAfter = new Date(since);
+      // A queued call has no start time yet, so a list filtered by start time does not include it. Queued calls are read
+      // first: a call that leaves the queue between the two requests is then in the second list, and never in neither.
       // Uses `page`, not `list`: errors inside the client's own paging never reach us.
-      const pages = await Promise.all([
-        ask((twilio) => twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE })),
-        ask((twilio) => twilio.calls.page({ to, from, status: 'queued', pageSize: PAGE_SIZE })),
-      ]);
-      const calls = pages.flatMap((page) => page.instances);
+      const queued = await ask((twilio) => twilio.calls.page({ to, from, status: 'queued', pageSize: PAGE_SIZE }));
+      const startTimeAfter = new Date(since);
+      const started = await ask((twilio) => twilio.calls.page({ to, from, startTimeAfter, pageSize: PAGE_SIZE }));
+      const calls = [...queued.instances, ...started.instances];
       // Without valid identifiers the calls cannot be told apart, so fail and let the caller retry.
       if (!calls.every(({ sid }) => isCallId(sid))) throw new CarrierError('malformed list', undefined);
       const found = new Map<string, CarrierCall>();
