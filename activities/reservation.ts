@@ -119,7 +119,7 @@ export function createReservationActivities(deps: Deps) {
       await leases.release({ accountId, mode, callId });
       await ledger.settle({ ledgerAccountId: ledgerAccountId(accountId, mode), callId, billedSeconds: 0 });
       if (input.expired) await projection.bury(callId);
-      // A refused call has no read model, so its account could not erase its personal data later.
+      // A rejected call has no read model, so its account could not erase its personal data later.
       await requests.erase(callId);
     },
   };

@@ -46,7 +46,7 @@ async function activeAgentOf(
   return agent?.accountId === number.accountId ? agent : undefined;
 }
 
-/** An API key may use agents of its own account only; a request signed by the carrier may use any. */
+/** An API key may use agents of the account it belongs to only; a request signed by the carrier may use any. */
 function isWithinReach(forwarder: Forwarder, accountId: string): boolean {
   return forwarder.account === undefined || forwarder.account._id === accountId;
 }
