@@ -244,7 +244,7 @@ function kindOfCall(callee: Node): PassageKind | undefined {
   if (callee.type === 'CallExpression') return TEST_FUNCTIONS.has(rootOf(callee)) ? 'test' : undefined;
   if (callee.type !== 'MemberExpression') return undefined;
   const method = nameOf(callee['property']);
-  // it.skip('name'), but not the rows of it.each
+  // A test with a modifier. The arguments of `each` are rows, not a name.
   if (TEST_FUNCTIONS.has(rootOf(callee))) return method === 'each' ? undefined : 'test';
   const object = callee['object'] as Node;
   const owner = object.type === 'MemberExpression' ? nameOf(object['property']) : nameOf(object);

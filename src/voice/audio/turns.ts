@@ -71,7 +71,7 @@ export function createAskerTurns<T extends { of: Asker }>() {
 
     remove,
 
-    /** Removes the newest item of the account with most waiting items; from test mode as long as it has any. */
+    /** Makes room: removes the newest item of the account with the most items. Items of test calls are removed first. */
     dropOne(): T | undefined {
       const accounts = modes.test.size > 0 ? modes.test : modes.live;
       const of = largest(accounts.values(), (calls) => sum(Array.from(calls.values(), (items) => items.length)));

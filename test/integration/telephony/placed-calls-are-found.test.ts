@@ -3,7 +3,7 @@ import { createTwilioCarrier } from '../../../src/telephony/twilio/adapter.js';
 
 const SID = `CA${'1'.repeat(32)}`;
 
-/** A carrier with one call, which leaves the queue as soon as any list was read. */
+/** A carrier with one call. The call leaves the queue right after the first request for a list. */
 async function startCarrier() {
   let isQueued = true;
   return startReceiver((response, { path }) => {
