@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../platform/http/deadline.js';
+import { retryUntil } from '../../platform/retry.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { AnswerTerms, CallInstruction, CarrierCallRef } from '../../telephony/callbacks.js';
 import type { CarrierBindings } from '../../telephony/carrier-bindings.js';
@@ -77,7 +78,13 @@ async function giveUp(deps: OwnFaultDeps, { callId, told, terms }: AskingCall): 
   const at = Date.now();
   const isTold = new AbortController();
   const ways = [() => note(deps, callId, told, at), () => signal(deps, callId, told, at)];
-  const telling = Promise.any(ways.map((tell) => tellOn(tell, isTold.signal)))
+  const limits = {
+    until: at + TELL_FOR_MS,
+    firstPauseMs: PAUSE_MS,
+    longestPauseMs: LONGEST_PAUSE_MS,
+    signal: isTold.signal,
+  };
+  const telling = Promise.any(ways.map((tell) => retryUntil(tell, limits)))
     .then(() => isTold.abort())
     .catch((error: unknown) => {
       deps.logger.error({ callId, err: error }, 'a call was given up, and neither store could record it');
@@ -97,16 +104,4 @@ async function note({ requests, bindings }: OwnFaultDeps, callId: string, told: 
   if ((await calledRequest(requests, callId, told.mode)) === undefined) return;
   const binding = await bindings.bind(callId, told.carrierSid, told.carrier);
   if (binding.carrierSid === told.carrierSid) await bindings.noteGivenUp(callId, told.carrierSid, new Date(at));
-}
-
-async function tellOn(tell: () => Promise<void>, isTold: AbortSignal): Promise<void> {
-  const until = Date.now() + TELL_FOR_MS;
-  for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    try {
-      return await tell();
-    } catch (error) {
-      if (Date.now() + pauseMs > until) throw error;
-    }
-    await sleep(pauseMs, undefined, { ref: false, signal: isTold });
-  }
 }

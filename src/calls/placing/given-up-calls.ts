@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../platform/http/deadline.js';
+import { retryUntil } from '../../platform/retry.js';
 import type { Logger } from '../../platform/telemetry/logger.js';
 import type { CallGateway } from '../gateway.js';
 import type { CallProjection, CallDecision } from '../projection.js';
@@ -29,14 +29,13 @@ export function createGivenUpCalls(deps: {
   }
 
   async function pursue(callId: string): Promise<void> {
-    const until = Date.now() + PURSUED_FOR_MS;
-    for (let waitMs = FIRST_WAIT_MS; !(await isSettled(callId)); waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
-      if (Date.now() > until) {
-        logger.error({ callId }, 'a call may go ahead although its request got a 503');
-        return;
-      }
-      await sleep(waitMs, undefined, { ref: false });
-    }
+    const settle = async () => {
+      if (!(await isSettled(callId))) throw new Error('neither the database nor Temporal settled the call');
+    };
+    const limits = { until: Date.now() + PURSUED_FOR_MS, firstPauseMs: FIRST_WAIT_MS, longestPauseMs: LONGEST_WAIT_MS };
+    await retryUntil(settle, limits).catch((err: unknown) => {
+      logger.error({ callId, err }, 'a call may go ahead although its request got a 503');
+    });
   }
 
   return {
